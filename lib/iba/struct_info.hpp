@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Descriptors of IBA structures: what a tool needs to decode, print or build a structure that it knows
+// only by name. The tables behind them are generated from iba-defs/. A structure's bytes together with
+// its StructInfo are the "generic view"; program logic uses the generated typed structs instead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace ib {
+
+struct StructInfo;
+
+enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structure };
+/// How a field's value is printed where no enum or flag text applies.
+enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes };
+
+struct EnumValue {
+  std::string_view name;  ///< as an identifier: `link_up`
+  std::string_view text;  ///< as people read it: `LinkUp`
+  std::uint64_t number;
+};
+
+struct EnumInfo {
+  std::string_view name;
+  bool flags;  ///< numbers are single bits that may be combined
+  std::span<const EnumValue> values;
+};
+
+struct FieldInfo {
+  std::string_view name;         ///< C++ member and JSON key: `node_guid`
+  std::string_view iba_name;     ///< the name in the IBA and in packet dumps: `nodeGUID`
+  std::string_view legacy_name;  ///< libibmad's name, or empty: `Guid`
+  std::uint32_t bit_offset;      ///< of element 0, from the structure's first bit (bit 0 = MSB of byte 0)
+  std::uint32_t bits;            ///< of one element
+  std::uint32_t count;           ///< number of elements; 1 for a scalar
+  FieldKind kind;
+  Display display;
+  bool reserved;
+  std::int8_t mask_bit;          ///< SA component-mask bit of element 0, −1 where there is none
+  const EnumInfo* enumeration;   ///< null where the value is a plain number
+  const StructInfo* structure;   ///< of a nested structure, else null
+  std::string_view unit;
+};
+
+struct StructInfo {
+  std::string_view name;       ///< qualified C++ name below ib: `smp::PortInfo`
+  std::string_view iba_name;   ///< the name in dumps and on the command line: `SMPPortInfo`
+  std::string_view title;      ///< as people read it: `PortInfo`
+  std::string_view section;    ///< of the IBA specification, or of the source for vendor structures
+  std::uint32_t bytes;         ///< size on the wire
+  std::int32_t attribute_id;   ///< −1 where the structure is not a MAD attribute
+  std::uint8_t mgmt_class;     ///< 0 where the structure belongs to no class
+  std::uint8_t class_version;
+  std::uint32_t methods;       ///< bit per method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
+  std::span<const FieldInfo> fields;
+};
+
+}  // namespace ib

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The addresses and keys of the InfiniBand Architecture as types of their own, so that a LID can not
+// be passed where a P_Key is meant. All are values in host order; text forms are in iba/text.hpp.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace ib {
+
+/// EUI-64 identifier of a node, port or system image (IBA 4.1).
+struct Guid {
+  std::uint64_t value{};
+  constexpr auto operator<=>(const Guid&) const = default;
+};
+
+/// The upper 64 bits of a GID: the subnet prefix (IBA 4.1.1). Link-local is fe80::/64.
+struct GidPrefix {
+  std::uint64_t value{};
+  constexpr auto operator<=>(const GidPrefix&) const = default;
+};
+inline constexpr GidPrefix link_local_prefix{0xfe80000000000000U};
+
+/// 128-bit global identifier, in wire order (IBA 4.1.1).
+struct Gid {
+  std::array<std::uint8_t, 16> bytes{};
+  constexpr auto operator<=>(const Gid&) const = default;
+
+  static constexpr Gid from(GidPrefix prefix, Guid guid) {
+    Gid gid;
+    for (unsigned i = 0; i < 8; ++i) {
+      gid.bytes[i] = static_cast<std::uint8_t>(prefix.value >> (56 - 8 * i));
+      gid.bytes[i + 8] = static_cast<std::uint8_t>(guid.value >> (56 - 8 * i));
+    }
+    return gid;
+  }
+  constexpr GidPrefix prefix() const { return {half(0)}; }
+  constexpr Guid guid() const { return {half(8)}; }
+  constexpr bool is_multicast() const { return bytes[0] == 0xff; }
+
+ private:
+  constexpr std::uint64_t half(unsigned at) const {
+    std::uint64_t v = 0;
+    for (unsigned i = 0; i < 8; ++i) v = v << 8 | bytes[at + i];
+    return v;
+  }
+};
+
+/// Local identifier (IBA 4.1.3): 0 unassigned, 1…0xbfff unicast, 0xc000…0xfffe multicast, 0xffff permissive.
+struct Lid {
+  std::uint16_t value{};
+  constexpr auto operator<=>(const Lid&) const = default;
+  constexpr bool is_unicast() const { return value >= 1 && value <= 0xbfff; }
+  constexpr bool is_multicast() const { return value >= 0xc000 && value != 0xffff; }
+};
+inline constexpr Lid permissive_lid{0xffff};
+inline constexpr std::uint16_t last_unicast_lid = 0xbfff;
+
+/// Partition key; bit 15 says full membership (IBA 10.9).
+struct Pkey {
+  std::uint16_t value{};
+  constexpr auto operator<=>(const Pkey&) const = default;
+};
+inline constexpr Pkey default_pkey{0xffff};
+
+/// 24-bit queue pair number. QP0 carries SMPs, QP1 carries GMPs (IBA 3.9).
+struct Qpn {
+  std::uint32_t value{};
+  constexpr auto operator<=>(const Qpn&) const = default;
+};
+
+}  // namespace ib
+
+template <>
+struct std::hash<ib::Guid> {
+  std::size_t operator()(ib::Guid g) const noexcept { return std::hash<std::uint64_t>{}(g.value * 0x9e3779b97f4a7c15U); }
+};
+template <>
+struct std::hash<ib::Lid> {
+  std::size_t operator()(ib::Lid l) const noexcept { return l.value; }
+};
