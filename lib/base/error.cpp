@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace ib {
+
+Error::Error(std::string message, Exit exit) : message_(std::move(message)), exit_(exit) {}
+
+Error& Error::note(std::string text) {
+  notes_.push_back(std::move(text));
+  return *this;
+}
+
+std::vector<std::string> Error::lines(int /*verbosity*/) const {
+  std::vector<std::string> out(notes_.rbegin(), notes_.rend());
+  out.push_back(message_);
+  return out;
+}
+
+const char* Error::what() const noexcept { return notes_.empty() ? message_.c_str() : notes_.back().c_str(); }
+
+SysError::SysError(int code, std::string_view call, std::string_view object)
+    : Error(fmt::format("{} {}: {}", call, object, std::generic_category().message(code))), code_(code) {}
+
+}  // namespace ib

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Errors as stacks of messages: the lowest layer says what failed, each border that can add meaning adds
+// a note on top, and main prints the stack with the outermost note first. Errors are thrown for what stops
+// an operation; outcomes that a caller expects (not found, one dead node in a sweep) are return values.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ib {
+
+/// How ibtool ends; see "EXIT STATUS" in ibtool(1).
+enum class Exit : int { ok = 0, findings = 1, usage = 2, failed = 3, incomplete = 4 };
+
+class Error : public std::exception {
+ public:
+  explicit Error(std::string message, Exit exit = Exit::failed);
+
+  /// Puts `text` on top of the stack: what was being attempted when this error passed by.
+  Error& note(std::string text);
+
+  /// The innermost message, without notes.
+  const std::string& message() const { return message_; }
+  /// What to print at `verbosity` (the count of -v): one entry a line, the outermost note first. Subclasses
+  /// append what they know from level 1 (addresses) and 2 (packets, whose lines start with a blank).
+  virtual std::vector<std::string> lines(int verbosity) const;
+  Exit exit_status() const { return exit_; }
+  /// The outermost message.
+  const char* what() const noexcept override;
+
+ private:
+  std::string message_;
+  std::vector<std::string> notes_;
+  Exit exit_;
+};
+
+/// The command line, a file given on it or a value in it is wrong; nothing was done.
+class UsageError : public Error {
+ public:
+  explicit UsageError(std::string message) : Error(std::move(message), Exit::usage) {}
+};
+
+/// A system call failed: `call` on `object` (a path or a device) ended with `code`, an errno value.
+class SysError : public Error {
+ public:
+  SysError(int code, std::string_view call, std::string_view object);
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+}  // namespace ib

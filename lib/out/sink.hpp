@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The one output model: a report describes itself to a Sink as a stream of named, typed values. JSON, tables
+// and the snapshot store are sinks; a document tree of a whole fabric is never built.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+#include "iba/types.hpp"
+
+namespace ib::out {
+
+/// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are
+/// empty and ignored. Strings may be any bytes a remote node sent: sinks escape them.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  virtual void begin_object(std::string_view key = {}) = 0;
+  virtual void end_object() = 0;
+  virtual void begin_array(std::string_view key = {}) = 0;
+  virtual void end_array() = 0;
+
+  virtual void null(std::string_view key) = 0;
+  virtual void boolean(std::string_view key, bool value) = 0;
+  virtual void integer(std::string_view key, std::int64_t value) = 0;
+  virtual void unsigned_integer(std::string_view key, std::uint64_t value) = 0;
+  virtual void real(std::string_view key, double value) = 0;
+  virtual void text(std::string_view key, std::string_view value) = 0;
+  virtual void guid(std::string_view key, Guid value) = 0;
+  virtual void gid(std::string_view key, const Gid& value) = 0;
+
+  void value(std::string_view key, bool v) { boolean(key, v); }
+  template <std::signed_integral T>
+  void value(std::string_view key, T v) { integer(key, v); }
+  template <std::unsigned_integral T>
+  void value(std::string_view key, T v) { unsigned_integer(key, v); }
+  void value(std::string_view key, double v) { real(key, v); }
+  void value(std::string_view key, std::string_view v) { text(key, v); }
+  void value(std::string_view key, const char* v) { text(key, v); }
+  void value(std::string_view key, Guid v) { guid(key, v); }
+  void value(std::string_view key, const Gid& v) { gid(key, v); }
+  void value(std::string_view key, Lid v) { unsigned_integer(key, v.value); }
+  void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value); }
+  void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value); }
+};
+
+}  // namespace ib::out
