@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Node name maps, line by line as infiniband-diags reads them.
+#include "subnet/node_name_map.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+
+using ib::Guid;
+using ib::subnet::NodeNameMap;
+using ib::subnet::NodeNameMapError;
+
+TEST_CASE("names stand between quotes, or reach to the comment") {
+  const auto map = NodeNameMap::parse(
+      "# a comment\n"
+      "\n"
+      "  0x0008f10400411a08 \"leaf switch 7\"  # rack 3\n"
+      "0x10\tspine one # left\n"
+      "020 octal\r\n"
+      "17   \"half open\n"
+      "0x12 \"with # inside\"\n",
+      "map");
+  CHECK(map.size() == 5);
+  CHECK(map.find(Guid{0x0008f10400411a08}) == "leaf switch 7");
+  CHECK(map.find(Guid{0x10}) == "spine one ");
+  CHECK(map.find(Guid{17}) == "half open");
+  CHECK(map.find(Guid{0x12}) == "with ");
+  CHECK_FALSE(map.find(Guid{0x99}).has_value());
+}
+
+TEST_CASE("the first name of a GUID wins and an empty name is none") {
+  const auto map = NodeNameMap::parse("0x1 first\n0x1 second\n0x2 \"\"\n0x3\n0x4 # only a comment", "map");
+  CHECK(map.find(Guid{1}) == "first");
+  CHECK_FALSE(map.find(Guid{2}).has_value());
+  CHECK_FALSE(map.find(Guid{3}).has_value());
+  CHECK_FALSE(map.find(Guid{4}).has_value());
+}
+
+TEST_CASE("a line without a GUID is an error that shows the line") {
+  for (const char* text : {"leaf 1\n", "0x1 fine\n0x2x bad\n", "0x \"x\"\n", "99999999999999999999 x\n", "\"0x1\" x\n"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(NodeNameMap::parse(text, "map"), NodeNameMapError);
+  }
+  try {
+    NodeNameMap::parse("0x1 fine\n 0x2x bad\n", "/some/map");
+    FAIL("no error");
+  } catch (const NodeNameMapError& e) {
+    CHECK(e.line() == " 0x2x bad");
+    CHECK(e.message() == "The node name map '/some/map' has no GUID at the start of line 2.");
+  }
+}
+
+TEST_CASE("a map that can not be read is a system error") {
+  CHECK_THROWS_AS(NodeNameMap::read("/nonexistent/map"), ib::SysError);
+}
