@@ -56,8 +56,9 @@ NodeNameMapError::NodeNameMapError(const std::string& file, std::size_t line_num
 NodeNameMap NodeNameMap::parse(std::string_view text, const std::string& file) {
   NodeNameMap map;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view whole = text.substr(0, text.find('\n'));
+    std::string_view whole = text.substr(0, text.find('\n'));
     text.remove_prefix(whole.size() < text.size() ? whole.size() + 1 : text.size());
+    if (whole.ends_with('\r')) whole.remove_suffix(1);
     std::string_view line = skip_blanks(whole);
     if (line.empty() || line.front() == '#') continue;
     const std::optional<Guid> guid = take_guid(line);

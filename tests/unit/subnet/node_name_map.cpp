@@ -16,13 +16,14 @@ TEST_CASE("names stand between quotes, or reach to the comment") {
       "\n"
       "  0x0008f10400411a08 \"leaf switch 7\"  # rack 3\n"
       "0x10\tspine one # left\n"
-      "020 octal\r\n"
+      "030 octal\r\n"
       "17   \"half open\n"
       "0x12 \"with # inside\"\n",
       "map");
   CHECK(map.size() == 5);
   CHECK(map.find(Guid{0x0008f10400411a08}) == "leaf switch 7");
   CHECK(map.find(Guid{0x10}) == "spine one ");
+  CHECK(map.find(Guid{24}) == "octal");
   CHECK(map.find(Guid{17}) == "half open");
   CHECK(map.find(Guid{0x12}) == "with ");
   CHECK_FALSE(map.find(Guid{0x99}).has_value());
