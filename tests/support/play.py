@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The demonstration and the shell of the README: `play.py demo|shell DIRECTORY-OF-IBTOOL [NETFILE]`."""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import simfabric
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLUSTER = os.path.join(os.path.dirname(HERE), "fabric", "cluster16")
+
+WELCOME = """
+You are on host "{host}" of a simulated InfiniBand fabric: {what}.
+Try:
+
+  ibtool ibnetdiscover                    the whole fabric
+  ibtool iblinkinfo                       every link, its width and speed
+  ibtool smpquery portinfo 1              a port's PortInfo, asked over the fabric
+  ibtool help                             what else there is
+
+Break a cable on the simulator's console and look again; `sim-console Help` lists what else it can do:
+
+  sim-console 'Unlink "{switch}"[{port}]'
+  ibtool ibnetdiscover
+  sim-console 'ReLink "{switch}"[{port}]'
+
+`exit` ends the shell and the fabric.
+"""
+
+
+def fabric_for(arguments):
+    """The fabric the user named, else the example cluster with its pinned LIDs."""
+    if arguments:
+        return simfabric.Fabric(arguments[0])
+    return simfabric.Fabric(CLUSTER + ".net", lids=CLUSTER + ".guid2lid")
+
+
+def show(fabric, env, command):
+    """Prints a command line and runs it on the fabric. Returns its exit status."""
+    print(f"\n\033[1m$ {shlex.join(command)}\033[0m", flush=True)
+    return subprocess.run(command, env=env, cwd=fabric.dir, check=False).returncode
+
+
+def demo(fabric, env):
+    print("A simulated fabric is up: 4 leaf switches, 2 spine switches, 16 hosts.")
+    commands = (["ibtool", "ibnetdiscover"], ["ibtool", "ibswitches"], ["ibtool", "smpquery", "nodeinfo", "1"],
+                ["ibtool", "smpquery", "portinfo", "1", "19"])
+    failed = [command for command in commands if show(fabric, env, command) != 0]
+    for command in failed:
+        print(f"FAILED: {shlex.join(command)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def switch_link(netfile):
+    """A cable between two switches, as (node id, port), for the hint."""
+    switch = None
+    with open(netfile, encoding="latin-1") as net:
+        for line in net:
+            words = line.split('"')
+            if line.startswith("Switch"):
+                switch = words[1]
+            elif line.startswith(("Ca", "Hca", "Rt")):
+                switch = None
+            elif switch and line.startswith("[") and len(words) > 1 and words[1].startswith("S"):
+                return switch, line[1:line.index("]")]
+    return "NODEID", "PORT"
+
+
+def shell(fabric, env):
+    switch, port = switch_link(fabric.netfile)
+    nodes, switches, _ = simfabric.sizes(fabric.netfile)
+    subprocess.run(["ibtool", "ibnodes"], env=env, cwd=fabric.dir, check=False)
+    print(WELCOME.format(host=fabric.host, switch=switch, port=port, what=f"{switches - 16} switches, {nodes - switches} other nodes"))
+    with tempfile.NamedTemporaryFile("w", prefix="rc", dir=fabric.dir, delete=False) as rc:
+        rc.write('[ -f ~/.bashrc ] && . ~/.bashrc\nPS1="(fabric) $PS1"\n')
+        # What a .bashrc may have undone. Set here, so that bash itself is not simulated.
+        for name in ("PATH", "LD_PRELOAD"):
+            rc.write(f"export {name}={shlex.quote(env[name])}\n")
+    env = {key: value for key, value in env.items() if key != "LD_PRELOAD"}
+    return subprocess.run(["bash", "--rcfile", rc.name, "-i"], env=env, cwd=fabric.dir, check=False).returncode
+
+
+def main():
+    mode, tools, *rest = sys.argv[1:]
+    with fabric_for(rest) as fabric:
+        env = fabric.env()
+        env["PATH"] = f"{os.path.abspath(tools)}:{HERE}/bin:{env['PATH']}"
+        return demo(fabric, env) if mode == "demo" else shell(fabric, env)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except simfabric.FabricError as error:
+        sys.exit(f"E: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Sourced by tests/demo, tests/run, tests/shell and .ci/run: installs what is missing and builds.
+# Sets $source (the project) and $build (where it is built).
+
+source=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
+  libibumad-dev libibverbs-dev libsqlite3-dev'
+test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
+
+say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
+die() { printf '%s\n' "$*" >&2; exit 1; }
+
+# install PACKAGE…: installs those that are missing, asking for root only then.
+install() {
+  command -v dpkg-query >/dev/null || { say "This is no Debian: taking for granted that these are installed: $*"; return 0; }
+  lacking=
+  for package; do
+    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^.i' || lacking="$lacking $package"
+  done
+  [ -n "$lacking" ] || return 0
+  case " $lacking " in *' opensm '*)
+    # Debian starts opensm as it is installed. Here that would put a subnet manager on a real fabric.
+    [ ! -e /sys/class/infiniband_mad/abi_version ] ||
+      die "This host has InfiniBand hardware, and installing opensm would start a subnet manager on its fabric." \
+          "To install it without: systemctl mask opensm && apt-get install opensm" ;;
+  esac
+  if [ "$(id -u)" = 0 ]; then root=
+  elif command -v sudo >/dev/null; then root=sudo
+  else die "Missing:$lacking. Run as root: apt-get install$lacking"; fi
+  say "Installing$lacking"
+  $root apt-get update -qq || say "apt-get update failed; trying with the package lists that are there"
+  $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lacking >&2 ||
+    die "Could not install:$lacking"
+}
+
+# prepare: everything installed and $build/tools/ibtool built and current.
+prepare() {
+  install $build_packages $test_packages
+  build=$source/build
+  # Another user's checkout: build in a place of one's own.
+  if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
+    build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
+  say "Building in $build"
+  if [ ! -e "$build/build.ninja" ]; then
+    mkdir -p "$build"
+    meson setup "$build" "$source" >"$build/setup.log" 2>&1 || { cat "$build/setup.log" >&2; die "meson setup failed"; }
+  fi
+  ninja -C "$build" "$@" >&2 || die "The build failed."
+}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A simulated fabric: Debian's ibsim and opensm on a private socket in a private directory.
+
+with Fabric("cluster16.net", lids="cluster16.guid2lid") as fabric:
+    fabric.run(["ibtool", "ibnetdiscover"])       # any program on libibumad, run as if it were on a host of the fabric
+    fabric.console('Unlink "S-b8599f0300a00030"[19]')
+
+Fabrics do not see each other, so tests run side by side; ibsim itself takes at most 10 clients at once. Every child is
+killed by its own pid when the fabric ends, and by the kernel should this process die before that.
+"""
+import fcntl
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+PROMPT = "sim> "
+SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+class FabricError(Exception):
+    """The simulator or the subnet manager did not start, or said something unexpected."""
+
+
+def path_with_sbin():
+    """PATH, and behind it the places where Debian puts opensm and infiniband-diags (users do not have them)."""
+    return os.environ.get("PATH", "/usr/bin:/bin") + ":" + SBIN_PATH
+
+
+def find_program(name):
+    """The absolute path of a Debian program, or None."""
+    return shutil.which(name, path=path_with_sbin())
+
+
+def umad2sim():
+    """The library that carries what libibumad sends to ibsim, or None."""
+    found = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so") + glob.glob("/usr/lib/umad2sim/libumad2sim.so")
+    return found[0] if found else None
+
+
+def missing():
+    """Names of the parts that this machine lacks, empty if a fabric can be simulated."""
+    parts = [name for name in ("ibsim", "opensm", "setpriv") if not find_program(name)]
+    return parts if umad2sim() else parts + ["libumad2sim.so"]
+
+
+def first_host(netfile):
+    """The node id of the first node of the file: ibsim attaches clients there by default."""
+    with open(netfile, encoding="latin-1") as net:
+        for line in net:
+            match = re.match(r'(?:Hca|Ca|Switch|Rt)\s+\d+\s+"([^"]+)"', line)
+            if match:
+                return match.group(1)
+    raise FabricError(f"{netfile}: no node")
+
+
+def sizes(netfile):
+    """ibsim's limits for a file: (nodes, switches, ports), counted from its node lines."""
+    nodes = switches = ports = 0
+    with open(netfile, encoding="latin-1") as net:
+        for line in net:
+            match = re.match(r'(Hca|Ca|Switch|Rt)\s+(\d+)\s+"', line)
+            if match:
+                nodes += 1
+                switches += match.group(1) == "Switch"
+                ports += int(match.group(2)) + 1
+    return nodes + 16, switches + 16, ports + 64
+
+
+def console(directory, command, timeout=30.0):
+    """Gives ibsim's console one command and returns what it answers. Callable from any process."""
+    log = os.path.join(directory, "ibsim.out")
+    with open(os.path.join(directory, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        start = os.path.getsize(log)
+        with open(os.path.join(directory, "console"), "wb", buffering=0) as fifo:
+            fifo.write(command.strip().encode() + b"\n")
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            with open(log, encoding="utf-8", errors="replace") as out:
+                out.seek(start)
+                answer = out.read()
+            if answer.endswith(PROMPT):
+                return answer[:-len(PROMPT)]
+            time.sleep(0.005)
+    raise FabricError(f"ibsim's console did not answer {command!r}")
+
+
+class Fabric:
+    """ibsim with one network file and, unless sm=False, opensm; a context manager."""
+
+    def __init__(self, netfile, *, host=None, sm=True, lids=None, lmc=0, options=(), preload=(), load_timeout=300):
+        self.netfile = os.path.abspath(netfile)
+        self.host = host or first_host(self.netfile)
+        self.sm, self.lids, self.lmc = sm, lids, lmc
+        self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
+        self.dir = None
+        self.ibsim = self.opensm = None
+
+    def __enter__(self):
+        lacking = missing()
+        if lacking:
+            raise FabricError("not installed: " + ", ".join(lacking))
+        self.dir = tempfile.mkdtemp(prefix="ibsim-")
+        try:
+            self._start_ibsim()
+            if self.sm:
+                self._start_opensm()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends opensm and ibsim by their pids and removes the directory. May be called twice."""
+        for child in (self.opensm, self.ibsim):
+            if child and child.poll() is None:
+                child.send_signal(signal.SIGKILL)
+            if child:
+                child.wait()
+        self.opensm = self.ibsim = None
+        if self.dir:
+            shutil.rmtree(self.dir, ignore_errors=True)
+            self.dir = None
+
+    def path(self, name):
+        """A file in the fabric's directory."""
+        return os.path.join(self.dir, name)
+
+    def env(self, *, preload=(), host=None, **extra):
+        """The environment of a program on the fabric. preload: more libraries, behind umad2sim's."""
+        env = dict(os.environ, PATH=path_with_sbin(), IBSIM_SOCKNAME=os.path.basename(self.dir),
+                   SIM_HOST=host or self.host, IBSIM_DIR=self.dir)
+        env["LD_PRELOAD"] = ":".join([umad2sim(), *self.preload, *preload])
+        env.update({key: str(value) for key, value in extra.items()})
+        return env
+
+    def run(self, argv, *, timeout=60, stdin="", cwd=None, **env):
+        """Runs a program on the fabric; returns a CompletedProcess with text streams (undecodable bytes escaped).
+
+        umad2sim leaves files in the working directory while it runs: by default that is the fabric's."""
+        return subprocess.run(argv, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout, check=False,
+                              capture_output=True, encoding="utf-8", errors="backslashreplace")
+
+    def console(self, command):
+        """One command to ibsim's console, for instance `Unlink "nodeid"[port]`; returns its answer."""
+        return console(self.dir, command)
+
+    def wait_sm(self, count=1, timeout=60.0):
+        """Waits until opensm has said `SUBNET UP` at least count times."""
+        self._wait(lambda: self.sweeps() >= count, timeout, self.opensm, "opensm did not bring the subnet up")
+
+    def sweeps(self):
+        """How often opensm brought the subnet up."""
+        try:
+            with open(self.path("opensm.log"), encoding="utf-8", errors="replace") as log:
+                return log.read().count("SUBNET UP")
+        except FileNotFoundError:
+            return 0
+
+    def _start_ibsim(self):
+        nodes, switches, ports = sizes(self.netfile)
+        fifo = self.path("console")
+        os.mkfifo(fifo)
+        # Opened for reading and writing: ibsim must never see an end of file on its console, it would spin.
+        stdin = os.open(fifo, os.O_RDWR)
+        try:
+            with open(self.path("ibsim.out"), "wb") as out, open(self.path("ibsim.err"), "wb") as err:
+                self.ibsim = self._spawn(["ibsim", "-s", "-N", nodes, "-S", switches, "-P", ports, *self.options, self.netfile],
+                                         stdin, out, err, env=dict(os.environ, IBSIM_SOCKNAME=os.path.basename(self.dir)))
+        finally:
+            os.close(stdin)
+        self._wait(lambda: self._read("ibsim.out").endswith(PROMPT), self.load_timeout, self.ibsim, "ibsim did not start")
+        self._wait(self._listening, 10, self.ibsim, "ibsim does not listen")
+
+    def _listening(self):
+        with open("/proc/net/unix", encoding="latin-1") as table:
+            return f"@{os.path.basename(self.dir)}:out9" in table.read()
+
+    def _start_opensm(self):
+        if self.lids:
+            shutil.copy(self.lids, self.path("guid2lid"))
+        argv = ["opensm", "-f", self.path("opensm.log"), "-s", "1", "-l", self.lmc, "-d", "2"]  # -d 2: flush the log
+        env = dict(self.env(), OSM_CACHE_DIR=self.dir, OSM_TMP_DIR=self.dir)
+        with open(self.path("opensm.out"), "wb") as out:
+            self.opensm = self._spawn(argv, subprocess.DEVNULL, out, out, env=env)
+        self.wait_sm()
+
+    def _spawn(self, argv, stdin, stdout, stderr, env):
+        words = [str(word) for word in argv]
+        program = find_program(words[0])
+        if not program:
+            raise FabricError(f"{words[0]} is not installed")
+        # setpriv makes the kernel kill the child when this process dies; it must not be simulated itself.
+        preload = env.pop("LD_PRELOAD", "")
+        words = ["setpriv", "--pdeathsig", "KILL", "env", f"LD_PRELOAD={preload}", program] + words[1:]
+        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=self.dir, start_new_session=True)
+
+    def _read(self, name):
+        with open(self.path(name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def _wait(self, condition, timeout, child, what):
+        end = time.monotonic() + timeout
+        while not condition():
+            if child.poll() is not None or time.monotonic() > end:
+                logs = [self._read(name)[-2000:] for name in ("ibsim.out", "ibsim.err", "opensm.out") if os.path.exists(self.path(name))]
+                raise FabricError(f"{what}:\n" + "\n".join(logs))
+            time.sleep(0.01)
