@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A preload that gives the simulated fabric time and loss. ibsim answers in microseconds and reports a
+// MAD that it drops at once; a real fabric does neither. Loaded behind libumad2sim.so, this library sees
+// the datagrams that umad2sim writes to ibsim, keeps each until its time, or drops it for good, so that
+// the program's own timeouts fire. Delays overlap: a thread sends what is due, in order.
+//
+//   IBTEST_DELAY_US=200       microseconds from the program's write to ibsim
+//   IBTEST_DROP=0.05          the fraction of requests that is lost, chosen by IBTEST_SEED (default 1)
+//   IBTEST_DEAD_PATH=1,19     directed-route requests that start with these output ports are all lost
+//   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost, and the program's peak
+//                             memory in KiB, is appended to FILE
+//   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+/// What umad2sim and ibsim exchange: five 32-bit words, padding, a length of 64 bits, and the MAD.
+constexpr std::size_t kDatagram = 288;
+constexpr std::size_t kMad = 32;
+constexpr std::uint8_t kDirected = 0x81;
+constexpr std::uint16_t kNodeDescription = 0x10;
+
+using Datagram = std::array<std::uint8_t, kDatagram>;
+using Clock = std::uint64_t;  // nanoseconds of CLOCK_MONOTONIC
+
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+ssize_t real_write(int fd, const void* buffer, std::size_t count) {
+  static const auto function = next<ssize_t (*)(int, const void*, std::size_t)>("write");
+  return function(fd, buffer, count);
+}
+
+ssize_t real_read(int fd, void* buffer, std::size_t count) {
+  static const auto function = next<ssize_t (*)(int, void*, std::size_t)>("read");
+  return function(fd, buffer, count);
+}
+
+Clock now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<Clock>(t.tv_sec) * 1'000'000'000U + static_cast<Clock>(t.tv_nsec);
+}
+
+/// Whether fd is umad2sim's socket for MADs: connected to the abstract name `BASE:outN`.
+bool carries_mads(int fd) {
+  sockaddr_un peer{};
+  socklen_t size = sizeof(peer) - 1;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sun_family != AF_UNIX) return false;
+  return std::strstr(peer.sun_path + 1, ":out") != nullptr;
+}
+
+std::uint64_t scramble(std::uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+double number(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtod(text, nullptr) : otherwise;
+}
+
+std::vector<std::uint8_t> ports(const char* name) {
+  std::vector<std::uint8_t> list;
+  const char* text = std::getenv(name);
+  while (text != nullptr && *text != 0) {
+    char* end = nullptr;
+    list.push_back(static_cast<std::uint8_t>(std::strtoul(text, &end, 10)));
+    text = *end == ',' ? end + 1 : "";
+  }
+  return list;
+}
+
+/// The peak resident size in KiB. getrusage() would not do: it includes the program before exec.
+unsigned long peak_memory() {
+  std::FILE* status = std::fopen("/proc/self/status", "r");
+  unsigned long kib = 0;
+  std::array<char, 256> line{};
+  while (status != nullptr && std::fgets(line.data(), static_cast<int>(line.size()), status) != nullptr)
+    if (std::sscanf(line.data(), "VmHWM: %lu", &kib) == 1) break;
+  if (status != nullptr) std::fclose(status);
+  return kib;
+}
+
+class Wire {
+ public:
+  Wire()
+      : delay_{static_cast<Clock>(number("IBTEST_DELAY_US", 0) * 1000)},
+        drop_{number("IBTEST_DROP", 0)},
+        seed_{static_cast<std::uint64_t>(number("IBTEST_SEED", 1))},
+        dead_{ports("IBTEST_DEAD_PATH")},
+        fill_{number("IBTEST_FULL_DESCRIPTION", 0) != 0} {}
+
+  ssize_t send(int fd, const std::uint8_t* bytes) {
+    const std::lock_guard lock{mutex_};
+    ++sent_;
+    ++by_attribute_[{bytes[kMad + 1], attribute(bytes)}];
+    if (is_lost(bytes)) {
+      ++lost_;
+      return static_cast<ssize_t>(kDatagram);
+    }
+    if (delay_ == 0) return real_write(fd, bytes, kDatagram);
+    Held held{now() + delay_, fd, {}};
+    std::memcpy(held.datagram.data(), bytes, kDatagram);
+    queue_.push_back(held);
+    if (!started_) start();
+    if (queue_.size() == 1) pthread_cond_signal(&filled_);
+    return static_cast<ssize_t>(kDatagram);
+  }
+
+  void receive(std::uint8_t* bytes) const {
+    if (!fill_ || attribute(bytes) != kNodeDescription || (bytes[kMad + 3] & 0x80U) == 0) return;
+    for (std::uint8_t* text = bytes + kMad + 64; text != bytes + kMad + 128; ++text)
+      if (*text == 0) *text = '~';
+  }
+
+  void report() {
+    const char* name = std::getenv("IBTEST_COUNT_FILE");
+    if (name == nullptr || sent_ == 0) return;
+    std::FILE* file = std::fopen(name, "a");
+    if (file == nullptr) return;
+    std::fprintf(file, "{\"sent\": %llu, \"lost\": %llu, \"peak_kib\": %lu, \"attributes\": {", static_cast<unsigned long long>(sent_),
+                 static_cast<unsigned long long>(lost_), peak_memory());
+    const char* comma = "";
+    for (const auto& [key, count] : by_attribute_) {
+      std::fprintf(file, "%s\"0x%02x/0x%04x\": %llu", comma, key.first, key.second, static_cast<unsigned long long>(count));
+      comma = ", ";
+    }
+    std::fprintf(file, "}}\n");
+    std::fclose(file);
+  }
+
+ private:
+  struct Held {
+    Clock due;
+    int fd;
+    Datagram datagram;
+  };
+
+  static std::uint16_t attribute(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[kMad + 16] << 8 | bytes[kMad + 17]); }
+
+  bool is_lost(const std::uint8_t* bytes) const {
+    if ((bytes[kMad + 3] & 0x80U) != 0) return false;  // only requests get lost; that is enough to lose an answer
+    // IBA 14.2.1.2: the hop count is byte 7, the initial path starts at byte 128 and its first output port at 129.
+    if (!dead_.empty() && bytes[kMad + 1] == kDirected && bytes[kMad + 7] >= dead_.size() &&
+        std::memcmp(bytes + kMad + 129, dead_.data(), dead_.size()) == 0)
+      return true;
+    return drop_ > 0 && static_cast<double>(scramble(seed_ + sent_ * 0x1000193U) >> 11) * 0x1p-53 < drop_;
+  }
+
+  void start() {
+    started_ = true;
+    std::thread([this] { run(); }).detach();
+  }
+
+  [[noreturn]] void run() {
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // else the kernel rounds a sleep up by 50 µs
+    for (;;) {
+      Held held{};
+      {
+        std::unique_lock lock{mutex_};
+        while (queue_.empty()) pthread_cond_wait(&filled_, lock.mutex()->native_handle());
+        held = queue_.front();
+        queue_.pop_front();
+      }
+      const timespec due{static_cast<time_t>(held.due / 1'000'000'000U), static_cast<long>(held.due % 1'000'000'000U)};
+      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr) == EINTR) {
+      }
+      real_write(held.fd, held.datagram.data(), kDatagram);
+    }
+  }
+
+  const Clock delay_;
+  const double drop_;
+  const std::uint64_t seed_;
+  const std::vector<std::uint8_t> dead_;
+  const bool fill_;
+  std::mutex mutex_;
+  pthread_cond_t filled_ = PTHREAD_COND_INITIALIZER;
+  std::deque<Held> queue_;
+  bool started_ = false;
+  std::uint64_t sent_ = 0, lost_ = 0;
+  std::map<std::pair<std::uint8_t, std::uint16_t>, std::uint64_t> by_attribute_;
+};
+
+Wire& wire() {
+  static auto* const the_wire = new Wire;  // never destroyed: its thread outlives the program's statics
+  return *the_wire;
+}
+
+__attribute__((destructor)) void at_exit() { wire().report(); }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const void* buffer, std::size_t count) {
+  if (count == kDatagram && carries_mads(fd)) return wire().send(fd, static_cast<const std::uint8_t*>(buffer));
+  return real_write(fd, buffer, count);
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, std::size_t count) {
+  const ssize_t got = real_read(fd, buffer, count);
+  if (got == static_cast<ssize_t>(kDatagram) && count == kDatagram && carries_mads(fd)) wire().receive(static_cast<std::uint8_t*>(buffer));
+  return got;
+}
