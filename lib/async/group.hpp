@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Doing several things at once. A TaskGroup owns the tasks it runs: the first one that throws cancels the others and
+// its error comes out of join(); destroying the group cancels all. for_each() is the windowed loop over a lazy range.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <ranges>
+#include <utility>
+
+#include "async/task.hpp"
+
+namespace ib::async {
+
+class TaskGroup {
+ public:
+  explicit TaskGroup(Loop& loop) : loop_(loop) {}
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  /// Starts `task`. After a task of the group has failed, drops it: nothing new starts.
+  void spawn(Task<> task) {
+    if (error_) return;
+    children_.emplace_back(*this, std::move(task));
+    children_.back().begin(std::prev(children_.end()));
+  }
+  std::size_t running() const { return children_.size(); }
+
+  /// Waits until all tasks have ended. Throws the first error of one; the others are then gone already.
+  Task<> join() {
+    co_await wait_below(1);
+  }
+
+  /// co_await it to wait until fewer than `limit` tasks run. Throws the first error of a task.
+  struct Below {
+    TaskGroup& group;
+    std::size_t limit;
+    Below(TaskGroup& g, std::size_t l) : group(g), limit(l) {}
+    Below(const Below&) = delete;
+    Below& operator=(const Below&) = delete;
+    ~Below() {
+      if (group.waiting_ == this) group.waiting_ = nullptr;
+    }
+    bool await_ready() const noexcept { return group.error_ || group.running() < limit; }
+    template <class Parent>
+    void await_suspend(std::coroutine_handle<Parent> parent) {
+      waiter = &parent.promise();
+      group.waiting_ = this;
+    }
+    void await_resume() const {
+      if (group.error_) std::rethrow_exception(group.error_);
+    }
+    ReadyNode* waiter{};
+  };
+  /// One waiter at a time.
+  Below wait_below(std::size_t limit) { return {*this, limit}; }
+
+ private:
+  struct Child final : ReadyNode {
+    Child(TaskGroup& in, Task<> work) : group(in), task(std::move(work)) {}
+    void begin(std::list<Child>::iterator self) {
+      place = self;
+      task.start(group.loop_, *this);
+    }
+    void fire() override { group.ended(place); }
+    TaskGroup& group;
+    Task<> task;
+    std::list<Child>::iterator place;
+  };
+
+  // Runs from the loop, never inside a task of the group: destroying tasks is safe here.
+  void ended(std::list<Child>::iterator child) {
+    try {
+      child->task.take();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    if (error_) {
+      children_.clear();
+    } else {
+      children_.erase(child);
+    }
+    if (waiting_ != nullptr && (error_ || running() < waiting_->limit)) {
+      loop_.post(*std::exchange(waiting_, nullptr)->waiter);
+    }
+  }
+
+  Loop& loop_;
+  std::list<Child> children_;
+  std::exception_ptr error_;
+  Below* waiting_{};
+};
+
+namespace detail {
+template <class View, class Fn>
+Task<> for_each(View view, std::size_t limit, Fn fn) {
+  Loop& loop = co_await current_loop;
+  TaskGroup group(loop);
+  for (auto&& item : view) {
+    co_await group.wait_below(limit);
+    group.spawn(fn(item));
+  }
+  co_await group.wait_below(1);
+}
+}  // namespace detail
+
+/// Runs `fn(item)`, a Task<>, for every item of `range`, at most `limit` (≥ 1) at a time. The range is read only as
+/// fast as tasks end, and may grow meanwhile if its iterators allow it. The first error cancels the rest.
+/// An lvalue range must outlive the returned task.
+template <std::ranges::viewable_range Range, class Fn>
+Task<> for_each(Range&& range, std::size_t limit, Fn fn) {
+  return detail::for_each(std::views::all(std::forward<Range>(range)), limit, std::move(fn));
+}
+
+}  // namespace ib::async

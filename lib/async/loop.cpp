@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The loop's turn: all that is ready, then due timers, then one poll().
+#include "async/loop.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <stdexcept>
+
+#include "base/error.hpp"
+
+namespace ib::async {
+
+namespace {
+constexpr int simulated_slice_ms = 100;  // so that a signal or another descriptor is seen at least that often
+}
+
+PollSource::~PollSource() { unwatch(); }
+
+void PollSource::unwatch() {
+  if (loop_ == nullptr) return;
+  std::erase_if(loop_->watched_, [this](const Loop::Watched& w) { return w.source == this; });
+  loop_ = nullptr;
+}
+
+Loop::Loop() : clock_(&real_clock_) {}
+Loop::Loop(Clock& clock) : clock_(&clock) {}
+Loop::~Loop() {
+  for (Watched& w : watched_) w.source->loop_ = nullptr;
+}
+
+void Loop::watch(PollSource& source, int fd, short events, bool simulated) {
+  source.unwatch();
+  source.loop_ = this;
+  watched_.push_back({&source, fd, events, simulated});
+}
+
+void Loop::run_until(const bool& done) {
+  while (!done) {
+    if (ReadyNode* node = ready_.pop()) {
+      node->fire();
+      continue;
+    }
+    if (!timers_.empty()) {
+      const Time time = now();
+      while (Timer* timer = timers_.pop_due(time)) timer->expired();
+    }
+    if (ready_.empty()) wait();
+  }
+}
+
+void Loop::wait() {
+  if (!timers_.empty() && clock_->jump_to(timers_.next())) return;
+  if (timers_.empty() && watched_.empty()) throw std::logic_error("the task waits for something that can never come");
+  poll_once(timeout_until_next());
+}
+
+int Loop::timeout_until_next() const {
+  if (timers_.empty()) return -1;
+  const Duration left = timers_.next() - now();
+  if (left <= Duration::zero()) return 0;
+  // Rounded up: waking before the deadline would make the loop spin through its last millisecond.
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+}
+
+void Loop::poll_once(int timeout_ms) {
+  fds_.clear();
+  bool simulated = false;
+  for (const Watched& w : watched_) {
+    fds_.push_back({w.fd, w.events, 0});
+    simulated = simulated || w.simulated;
+  }
+  if (simulated && (timeout_ms < 0 || timeout_ms > simulated_slice_ms)) timeout_ms = simulated_slice_ms;
+  const int count = ::poll(fds_.data(), fds_.size(), timeout_ms);
+  // The simulated poll() fails without an errno when it wakes up for nothing.
+  if (count < 0 && errno != EINTR && !simulated) throw SysError(errno, "poll", "the loop's descriptors");
+  if (count <= 0) return;
+  for (std::size_t i = 0; i < fds_.size(); ++i) {
+    const pollfd fd = fds_[i];
+    if (fd.revents == 0) continue;
+    // A source may unwatch itself or others in ready(): look each one up again.
+    const auto w = std::ranges::find(watched_, fd.fd, &Watched::fd);
+    if (w != watched_.end()) w->source->ready(fd.revents);
+  }
+}
+
+}  // namespace ib::async

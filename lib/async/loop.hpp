@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The event loop: one thread, a queue of what is ready, a heap of timers and one poll(). It knows coroutines only as
+// things to fire, and nothing of MADs. Everything that uses one loop must live in the thread that runs it.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "async/clock.hpp"
+#include "async/ready.hpp"
+#include "async/timer.hpp"
+
+namespace ib::async {
+
+template <class T>
+class Task;
+
+/// A file descriptor that the loop watches. It registers with Loop::watch() and leaves when it dies.
+class PollSource {
+ public:
+  PollSource() = default;
+  PollSource(const PollSource&) = delete;
+  PollSource& operator=(const PollSource&) = delete;
+  virtual ~PollSource();
+
+  /// poll() reported `revents`; called by the loop. What it throws leaves Loop::run().
+  virtual void ready(short revents) = 0;
+  void unwatch();
+
+ private:
+  friend class Loop;
+  class Loop* loop_{};
+};
+
+class Loop {
+ public:
+  /// A loop in real time.
+  Loop();
+  /// A loop on `clock`, which must outlive it.
+  explicit Loop(Clock& clock);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();
+
+  /// Runs `task` to its end and returns its result or throws what it threw. Not from inside a task of this loop.
+  /// Throws std::logic_error when the task waits for something that can never come.
+  template <class T>
+  T run(Task<T> task);
+
+  Clock& clock() { return *clock_; }
+  Time now() const { return clock_->now(); }
+  /// Fires `node` after what is queued already; does nothing if it is queued.
+  void post(ReadyNode& node) { ready_.push(node); }
+  /// Calls `timer.expired()` once `deadline` has come.
+  void arm(Timer& timer, Time deadline) { timers_.arm(timer, deadline); }
+  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `simulated` descriptor belongs to a preload library
+  /// whose poll() sees no other descriptor and no signal: the loop then polls it alone, in short slices.
+  void watch(PollSource& source, int fd, short events, bool simulated = false);
+
+  struct SleepAwaiter;
+  /// co_await it to let `delay` pass.
+  SleepAwaiter sleep_for(Duration delay);
+
+ private:
+  friend class PollSource;
+  struct Watched {
+    PollSource* source;
+    int fd;
+    short events;
+    bool simulated;
+  };
+
+  void run_until(const bool& done);
+  void wait();
+  void poll_once(int timeout_ms);
+  int timeout_until_next() const;
+
+  Clock real_clock_;
+  Clock* clock_;
+  ReadyQueue ready_;
+  TimerHeap timers_;
+  std::vector<Watched> watched_;
+  std::vector<pollfd> fds_;  // of the current poll()
+};
+
+}  // namespace ib::async
+
+#include "async/task.hpp"  // Loop::run() and sleep_for() are templates over Task

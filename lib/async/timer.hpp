@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Timers: a binary heap of nodes that live in their owners and know their place in it, so that disarming (what nearly
+// every timeout ends in) costs O(log n) of the timers that are really pending, and nothing stale is left behind.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "async/clock.hpp"
+
+namespace ib::async {
+
+class TimerHeap;
+
+class Timer {
+ public:
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  virtual ~Timer() { disarm(); }
+
+  /// The deadline has come; called by the loop, with the timer disarmed. Must not throw.
+  virtual void expired() = 0;
+  bool armed() const { return heap_ != nullptr; }
+  Time deadline() const { return deadline_; }
+  void disarm();
+
+ private:
+  friend class TimerHeap;
+  TimerHeap* heap_{};
+  std::size_t index_{};
+  Time deadline_{};
+};
+
+class TimerHeap {
+ public:
+  TimerHeap() = default;
+  TimerHeap(const TimerHeap&) = delete;
+  TimerHeap& operator=(const TimerHeap&) = delete;
+  ~TimerHeap();
+
+  bool empty() const { return heap_.empty(); }
+  /// The next deadline; the heap must not be empty.
+  Time next() const { return heap_.front()->deadline_; }
+  /// Arms `timer`, or moves it when it is armed already.
+  void arm(Timer& timer, Time deadline);
+  void remove(Timer& timer);
+  /// The earliest timer whose deadline is not after `now`, taken out, or null. Timers of one deadline come in no
+  /// particular order.
+  Timer* pop_due(Time now);
+
+ private:
+  void place(std::size_t index, Timer* timer);
+  void sift_up(std::size_t index);
+  void sift_down(std::size_t index);
+
+  std::vector<Timer*> heap_;
+};
+
+inline void Timer::disarm() {
+  if (heap_ != nullptr) heap_->remove(*this);
+}
+
+}  // namespace ib::async
