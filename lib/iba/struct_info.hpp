@@ -28,20 +28,29 @@ struct EnumInfo {
   std::span<const EnumValue> values;
 };
 
+/// The SA component-mask bit of one member of a nested structure (of element 0, if the member is an array).
+struct MemberMask {
+  std::string_view member;  ///< C++ name
+  std::int8_t bit;
+};
+
 struct FieldInfo {
   std::string_view name;         ///< C++ member and JSON key: `node_guid`
   std::string_view iba_name;     ///< the name in the IBA and in packet dumps: `nodeGUID`
-  std::string_view legacy_name;  ///< libibmad's name, or empty: `Guid`
+  std::string_view legacy_name;  ///< smpquery's (libibmad's) name, or empty: `Guid`
   std::uint32_t bit_offset;      ///< of element 0, from the structure's first bit (bit 0 = MSB of byte 0)
   std::uint32_t bits;            ///< of one element
   std::uint32_t count;           ///< number of elements; 1 for a scalar
   FieldKind kind;
   Display display;
   bool reserved;
-  std::int8_t mask_bit;          ///< SA component-mask bit of element 0, −1 where there is none
+  std::int8_t mask_bit;          ///< SA component-mask bit of the whole field, −1 where there is none
   const EnumInfo* enumeration;   ///< null where the value is a plain number
   const StructInfo* structure;   ///< of a nested structure, else null
   std::string_view unit;
+  std::string_view saquery_name;             ///< saquery's name, or empty
+  std::string_view perfquery_name;           ///< perfquery's name, or empty
+  std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
 };
 
 struct StructInfo {
@@ -51,10 +60,12 @@ struct StructInfo {
   std::string_view section;    ///< of the IBA specification, or of the source for vendor structures
   std::uint32_t bytes;         ///< size on the wire
   std::int32_t attribute_id;   ///< −1 where the structure is not a MAD attribute
-  std::uint8_t mgmt_class;     ///< 0 where the structure belongs to no class
+  std::uint8_t mgmt_class;     ///< 0 where the structure belongs to no class or to several
   std::uint8_t class_version;
   std::uint32_t methods;       ///< bit per method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
   std::span<const FieldInfo> fields;
+  bool format;                 ///< a whole MAD of its class, whose field `data` holds the attribute
+  std::string_view variant;    ///< not empty for a second layout of an attribute that only context can tell
 };
 
 }  // namespace ib

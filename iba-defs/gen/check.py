@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""All that can be wrong with well-formed definitions. Resolves names to objects on the way."""
+from model import DISPLAYS, FIXED_BITS, KINDS, METHODS, Bad
+
+KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
+class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
+delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
+OWN_NAMES = {"info", "pack", "unpack", "wire_size", "methods", "mgmt_class_version", "Query"}  # members we add
+
+
+def is_identifier(name, lower):
+    return name.isidentifier() and (not lower or name == name.lower()) and not name.startswith("_")
+
+
+def show(bit):
+    return f"{bit // 8}[{bit % 8}]"
+
+
+def check_enum(e, errors):
+    if e.kind not in ("values", "flags", "constants"):
+        errors.append(e.where.error(f"enum {e.qname}: unknown kind '{e.kind}'"))
+    if not 1 <= e.bits <= 64:
+        errors.append(e.where.error(f"enum {e.qname}: {e.bits} bits"))
+        return
+    names, numbers = set(), set()
+    for v in e.values:
+        if v.name in KEYWORDS or not is_identifier(v.name, True):
+            errors.append(v.where.error(f"'{v.name}' is no C++ name"))
+        if v.name in names:
+            errors.append(v.where.error(f"value '{v.name}' is defined twice"))
+        if v.number in numbers:
+            errors.append(v.where.error(f"number {v.number} is used twice in {e.qname}"))
+        if not 0 <= v.number < 1 << e.bits:
+            errors.append(v.where.error(f"{v.name} = {v.number} does not fit in {e.bits} bits"))
+        if e.kind == "flags" and v.number.bit_count() != 1:
+            errors.append(v.where.error(f"{v.name} = {v.number} is not a single bit"))
+        names.add(v.name)
+        numbers.add(v.number)
+
+
+def check_kind(s, f, structs, enums, errors):
+    def bad(text):
+        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
+
+    if f.kind not in KINDS:
+        return bad(f"unknown kind '{f.kind}'")
+    if f.bits < 1 or f.count < 1:
+        return bad("bits= and count= must be positive")
+    if f.kind == "uint" and f.bits > 64:
+        bad("an integer has at most 64 bits")
+    if f.kind in FIXED_BITS and f.bits != FIXED_BITS[f.kind]:
+        bad(f"a {f.kind} has {FIXED_BITS[f.kind]} bits, not {f.bits}")
+    if f.kind != "uint" and (f.offset % 8 or f.bits % 8):
+        bad(f"kind {f.kind} must stand on whole bytes")
+    if f.kind == "uint" and f.display not in DISPLAYS:
+        bad(f"display= must be one of {' '.join(DISPLAYS)}")
+    if f.kind != "uint" and f.display:
+        bad(f"kind {f.kind} takes no display=")
+    if (f.kind == "struct") != bool(f.type):
+        bad("type= goes with kind struct, and only with it")
+    if f.kind == "struct" and f.type:
+        f.struct = structs.get(f.type)
+        if not f.struct:
+            bad(f"no structure {f.type}")
+        elif f.struct.bytes * 8 != f.bits:
+            bad(f"{f.type} has {f.struct.bytes * 8} bits, not {f.bits}")
+    if f.enum:
+        f.enumeration = enums.get(f.enum if "::" in f.enum else f"{s.ns}::{f.enum}")
+        if not f.enumeration:
+            bad(f"no enum {f.enum}")
+        elif f.kind != "uint":
+            bad("enum= goes with kind uint")
+        elif any(v.number >> f.bits for v in f.enumeration.values):
+            bad(f"a value of {f.enumeration.qname} does not fit in {f.bits} bits")
+    return None
+
+
+def check_names(s, errors):
+    names, ibas = {}, {}
+    for f in s.fields:
+        if f.name in KEYWORDS or f.name in OWN_NAMES or not is_identifier(f.name, True):
+            errors.append(f.where.error(f"'{f.name}' cannot name a member"))
+        for table, name in ((names, f.name), (ibas, f.iba)):
+            if name in table:
+                errors.append(f.where.error(f"{s.qname}: '{name}' is defined twice, first in line {table[name].where.line}"))
+            table[name] = f
+    if s.attribute >= 0 and any(n in ("attribute_id", "mgmt_class") for n in names):
+        errors.append(s.where.error(f"{s.qname}: a member is named like a constant of its attribute"))
+
+
+def check_layout(s, errors):
+    at = 0
+    for f in s.fields:
+        if f.offset < at:
+            errors.append(f.where.error(f"{s.qname}.{f.name} at {show(f.offset)} overlaps what ends at {show(at)}"))
+        elif f.offset > at:
+            errors.append(f.where.error(f"{s.qname}.{f.name} at {show(f.offset)} leaves a gap from {show(at)}"))
+        at = f.offset + f.total
+    if at != s.bytes * 8:
+        errors.append(s.where.error(f"{s.qname} says {s.bytes} bytes, its fields end at {show(at)}"))
+
+
+def check_masks(s, errors):
+    used = {}
+
+    def take(where, what, first, count):
+        for bit in range(first, first + count):
+            if not 0 <= bit <= 63:
+                errors.append(where.error(f"{what}: mask bit {bit} is outside 0..63"))
+            elif bit in used:
+                errors.append(where.error(f"{what}: mask bit {bit} already belongs to {used[bit]}"))
+            used[bit] = what
+
+    for f in s.fields:
+        if f.mask >= 0:
+            take(f.where, f"{s.qname}.{f.name}", f.mask, 1)
+        for where, member, bit in f.member_masks:
+            inner = next((i for i in f.struct.fields if i.name == member), None) if f.struct else None
+            if not inner:
+                errors.append(where.error(f"{s.qname}.{f.name} has no member '{member}'"))
+            else:
+                take(where, f"{s.qname}.{f.name}.{member}", bit, inner.count)
+    if used and not any(c == 3 for c, _ in s.classes):
+        errors.append(s.where.error(f"{s.qname}: component masks belong to class 0x03"))
+
+
+def check_attributes(structs, errors):
+    seen = {}
+    for s in structs:
+        for m in s.methods:
+            if m not in METHODS:
+                errors.append(s.where.error(f"{s.qname}: unknown method '{m}'"))
+        if s.attribute >= 0 and not s.classes:
+            errors.append(s.where.error(f"{s.qname}: attribute= needs class="))
+        if s.format and (s.attribute >= 0 or not any(f.name == "data" for f in s.fields)):
+            errors.append(s.where.error(f"{s.qname}: a format has a member 'data' and no attribute="))
+        if (s.attribute < 0 and not s.format) or s.variant:
+            continue
+        for cls, _version in s.classes:
+            key = (cls, s.oui, s.attribute)
+            if key in seen:
+                what = "a format" if s.format else f"attribute {s.attribute:#06x}"
+                errors.append(s.where.error(f"{s.qname}: class {cls:#04x} already has {what}: {seen[key].qname}, "
+                                            f"{seen[key].where.file}:{seen[key].where.line}"))
+            seen[key] = s
+
+
+def check(model):
+    """Raises Bad with every error found; afterwards field.struct and field.enumeration are objects."""
+    errors = []
+    structs, enums, dump_names = {}, {}, {}
+    for group, table in ((model.enums, enums), (model.structs, structs)):
+        for item in group:
+            if item.qname in enums or item.qname in structs:
+                errors.append(item.where.error(f"{item.qname} is defined twice"))
+            if not is_identifier(item.name, False) or item.name in KEYWORDS:
+                errors.append(item.where.error(f"'{item.name}' is no C++ name"))
+            table[item.qname] = item
+    for e in model.enums:
+        check_enum(e, errors)
+    for s in model.structs:
+        if s.iba in dump_names:
+            errors.append(s.where.error(f"{s.iba} is defined twice"))
+        dump_names[s.iba] = s
+        for f in s.fields:
+            check_kind(s, f, structs, enums, errors)
+        check_names(s, errors)
+        check_layout(s, errors)
+        check_masks(s, errors)
+    check_attributes(model.structs, errors)
+    order = {s.qname: i for i, s in enumerate(model.structs)}
+    for s in model.structs:
+        for f in s.fields:
+            if f.struct and f.struct.ns == s.ns and order[f.struct.qname] >= order[s.qname]:
+                errors.append(f.where.error(f"{f.struct.qname} must be defined before {s.qname}"))
+    if errors:
+        raise Bad(errors)

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Pure emitters of C++: each function turns a checked model into the text of one file."""
+import re
+
+from model import METHODS
+
+SPDX = "// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB\n"
+MADE = "// Generated from iba-defs/; change the definitions there.\n"
+LIMIT = 140
+
+
+def snake(name):
+    name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+
+
+def uint(bits):
+    return next(f"std::uint{n}_t" for n in (8, 16, 32, 64) if bits <= n)
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def relative(qname, ns):
+    return qname.removeprefix(ns + "::")
+
+
+def element_type(f, ns):
+    """The C++ type of one element of a field."""
+    if f.kind == "struct":
+        return relative(f.struct.qname, ns)
+    if f.kind in ("guid", "gid", "lid"):
+        return f.kind.capitalize()
+    if f.kind in ("text", "bytes"):
+        return f"std::array<std::uint8_t, {f.bits // 8}>"
+    if f.display == "gid_prefix":
+        return "GidPrefix"
+    if f.enumeration and f.enumeration.kind == "values":
+        return relative(f.enumeration.qname, ns)
+    return uint(f.bits)
+
+
+def member_type(f, ns):
+    one = element_type(f, ns)
+    return f"std::array<{one}, {f.count}>" if f.count > 1 else one
+
+
+def needs(structs, ns):
+    """Namespaces whose headers a namespace's header includes."""
+    found = set()
+    for s in structs:
+        for f in s.fields:
+            if f.struct:
+                found.add(f.struct.ns)
+            if f.enumeration and f.enumeration.kind == "values":
+                found.add(f.enumeration.ns)
+    return sorted(found - {ns})
+
+
+def emit_enum(e):
+    out = ""
+    if e.kind == "values":
+        out += f"/// IBA {e.section}. A field may hold other numbers; they survive unpack and pack.\n"
+        out += f"enum class {e.name} : {uint(e.bits)} {{\n"
+        for v in e.values:
+            out += f"  {v.name} = {v.number},\n"
+        out += f"}};\n/// Descriptor of the enumeration; the argument only selects it.\nconst EnumInfo& enum_info({e.name});\n"
+        out += f"/// The text of a value, empty where it has none.\nstd::string_view to_text({e.name} value);\n\n"
+        return out
+    what = "Single bits, to be combined" if e.kind == "flags" else "Numbers"
+    out += f"/// {what} (IBA {e.section}).\nnamespace {snake(e.name)} {{\n"
+    for v in e.values:
+        number = hex(v.number) if e.kind == "flags" else v.number
+        out += f"inline constexpr {uint(e.bits)} {v.name} = {number}{'U' if e.bits > 16 else ''};\n"
+    out += f"const EnumInfo& info();\n}}  // namespace {snake(e.name)}\n\n"
+    return out
+
+
+def home_class(s):
+    """The class of a structure that belongs to one (0x81 counts as 0x01), else 0:0."""
+    classes = [c for c in s.classes if c[0] != 0x81 or len(s.classes) == 1]
+    return classes[0] if len(classes) == 1 else (0, 0)
+
+
+def method_mask(s):
+    return sum(1 << METHODS[m] for m in s.methods)
+
+
+def constants(s):
+    out = f"  static constexpr std::size_t wire_size = {s.bytes};\n"
+    if s.attribute >= 0:
+        cls, version = home_class(s)
+        if cls:
+            out += f"  static constexpr std::uint8_t mgmt_class = {cls:#04x};\n"
+            out += f"  static constexpr std::uint8_t mgmt_class_version = {version};\n"
+        out += f"  static constexpr std::uint16_t attribute_id = {s.attribute:#06x};\n"
+        out += f"  static constexpr std::uint32_t methods = {method_mask(s):#x};\n"
+    return out
+
+
+def emit_struct(s):
+    out = f"/// {s.iba} ({s.section if not s.section[0].isdigit() else 'IBA ' + s.section}).\nstruct {s.name} {{\n"
+    out += constants(s)
+    if is_record(s):
+        out += "  struct Query;\n"
+    out += "\n"
+    for f in s.fields:
+        note = f"  ///< {f.unit}" if f.unit else ""
+        out += f"  {member_type(f, s.ns)} {f.name}{{}};{note}\n"
+    out += "\n  static const StructInfo& info();\n  void pack(MutableBytes out) const;\n"
+    out += f"  static {s.name} unpack(Bytes in);\n  bool operator==(const {s.name}&) const = default;\n}};\n\n"
+    return out
+
+
+def is_record(s):
+    return any(f.mask >= 0 or f.member_masks for f in s.fields) and any(c == 3 for c, _ in s.classes)
+
+
+def setter(name, type_, path, bit, count, per_element):
+    by_value = not type_.startswith("std::array") and type_ not in ("Gid",) and "::" not in type_.replace("std::", "")
+    arg = f"{type_} value" if by_value else f"const {type_}& value"
+    if count > 1:
+        shift = f"({bit}U + i)" if per_element else f"{bit}U"
+        return (f"  Query& {name}(std::size_t i, {arg}) {{\n    record.{path}.at(i) = value;\n"
+                f"    component_mask |= std::uint64_t{{1}} << {shift};\n    return *this;\n  }}\n")
+    return (f"  Query& {name}({arg}) {{\n    record.{path} = value;\n"
+            f"    component_mask |= std::uint64_t{{1}} << {bit}U;\n    return *this;\n  }}\n")
+
+
+def emit_query(s):
+    out = f"/// Builds a query: each setter sets the component and its bit of the component mask.\nstruct {s.name}::Query {{\n"
+    out += f"  {s.name} record{{}};\n  std::uint64_t component_mask = 0;\n\n"
+    taken = {f.name for f in s.fields}
+    for f in s.fields:
+        if f.reserved:
+            continue
+        if f.mask >= 0:
+            out += setter(f.name, element_type(f, s.ns), f.name, f.mask, f.count, False)
+        for _where, member, bit in f.member_masks:
+            inner = next(i for i in f.struct.fields if i.name == member)
+            if inner.reserved:
+                continue
+            type_ = element_type(inner, s.ns)
+            if inner.enumeration and inner.enumeration.kind == "values":
+                type_ = relative(inner.enumeration.qname, s.ns)
+            name = member if member not in taken else f"{f.name}_{member}"
+            out += setter(name, type_, f"{f.name}.{member}", bit, inner.count, True)
+    return out + "};\n\n"
+
+
+def header(model, ns):
+    structs = [s for s in model.structs if s.ns == ns]
+    out = SPDX + MADE + "#pragma once\n\n#include <array>\n#include <cstddef>\n#include <cstdint>\n#include <string_view>\n\n"
+    out += '#include "base/bytes.hpp"\n#include "iba/struct_info.hpp"\n#include "iba/types.hpp"\n'
+    for other in needs(structs, ns):
+        out += f'#include "iba-gen/{other}.hpp"\n'
+    out += f"\nnamespace ib::{ns} {{\n\n"
+    for e in model.enums:
+        if e.ns == ns:
+            out += emit_enum(e)
+    for s in structs:
+        out += emit_struct(s)
+    for s in structs:
+        if is_record(s):
+            out += emit_query(s)
+    return out + f"}}  // namespace ib::{ns}\n"
+
+
+def runs(s):
+    """Splits a structure's integers into runs that begin and end on a byte. Yields lists of (field, index, bit)."""
+    run = []
+    for f in s.fields:
+        if f.kind != "uint":
+            yield [(f, None, f.offset)]
+            continue
+        for i in range(f.count):
+            at = f.offset + i * f.bits
+            run.append((f, i if f.count > 1 else None, at))
+            if (at + f.bits) % 8 == 0:
+                yield run
+                run = []
+
+
+def lvalue(f, i):
+    return f.name if i is None else f"{f.name}[{i}]"
+
+
+def as_number(f, i):
+    name = lvalue(f, i)
+    if f.display == "gid_prefix":
+        return name + ".value"
+    if f.enumeration and f.enumeration.kind == "values":
+        return f"static_cast<{uint(f.bits)}>({name})"
+    return name
+
+
+def pack_run(run):
+    first, end = run[0][2], run[-1][2] + run[-1][0].bits
+    size = (end - first) // 8
+    if len(run) == 1:
+        value = as_number(run[0][0], run[0][1])
+    else:
+        terms = []
+        for f, i, at in run:
+            shift = end - at - f.bits
+            mask = f"({as_number(f, i)} & std::uint64_t{{{(1 << f.bits) - 1:#x}}})"
+            terms.append(mask + (f" << {shift}" if shift else ""))
+        value = " |\n                     ".join(terms)
+    return f"  wire::store<{size}>(p + {first // 8}, {value});\n"
+
+
+def unpack_run(s, run):
+    first, end = run[0][2], run[-1][2] + run[-1][0].bits
+    size = (end - first) // 8
+    out = ""
+    source = f"wire::load<{size}>(p + {first // 8})"
+    if len(run) > 1:
+        out += f"  const std::uint64_t w{first // 8} = {source};\n"
+    for f, i, at in run:
+        value = source
+        if len(run) > 1:
+            shift = end - at - f.bits
+            value = f"w{first // 8}" + (f" >> {shift}" if shift else "") + f" & {(1 << f.bits) - 1:#x}U"
+        out += f"  v.{lvalue(f, i)} = {converted(f, s.ns, value)};\n"
+    return out
+
+
+def converted(f, ns, value):
+    type_ = element_type(f, ns)
+    if f.display == "gid_prefix":
+        return f"GidPrefix{{{value}}}"
+    return f"static_cast<{type_}>({value})"
+
+
+def pack_other(f):
+    out = ""
+    for i in range(f.count):
+        name, at, size = lvalue(f, i if f.count > 1 else None), (f.offset + i * f.bits) // 8, f.bits // 8
+        if f.kind == "struct":
+            out += f"  {name}.pack(out.subspan({at}, {size}));\n" if size else ""
+        elif f.kind in ("guid", "lid"):
+            out += f"  wire::store<{size}>(p + {at}, {name}.value);\n"
+        else:
+            out += f"  std::memcpy(p + {at}, {name}{'.bytes' if f.kind == 'gid' else ''}.data(), {size});\n"
+    return out
+
+
+def unpack_other(s, f):
+    out = ""
+    for i in range(f.count):
+        name, at, size = lvalue(f, i if f.count > 1 else None), (f.offset + i * f.bits) // 8, f.bits // 8
+        if f.kind == "struct":
+            out += f"  v.{name} = {element_type(f, s.ns)}::unpack(in.subspan({at}, {size}));\n"
+        elif f.kind == "guid":
+            out += f"  v.{name} = Guid{{wire::load<{size}>(p + {at})}};\n"
+        elif f.kind == "lid":
+            out += f"  v.{name} = Lid{{static_cast<std::uint16_t>(wire::load<{size}>(p + {at}))}};\n"
+        else:
+            out += f"  std::memcpy(v.{name}{'.bytes' if f.kind == 'gid' else ''}.data(), p + {at}, {size});\n"
+    return out
+
+
+def codec_struct(s):
+    if not s.fields:
+        return (f"void {s.name}::pack(MutableBytes) const {{}}\n\n"
+                f"{s.name} {s.name}::unpack(Bytes) {{ return {{}}; }}\n\n")
+    pack, unpack = "", ""
+    for run in runs(s):
+        f = run[0][0]
+        pack += pack_run(run) if f.kind == "uint" else pack_other(f)
+        unpack += unpack_run(s, run) if f.kind == "uint" else unpack_other(s, f)
+    use = "  std::uint8_t* const p = out.data();\n" if "p + " in pack else ""
+    use_in = "  const std::uint8_t* const p = in.data();\n" if "p + " in unpack else ""
+    return (f"void {s.name}::pack(MutableBytes out) const {{\n"
+            f"  if (out.size() < wire_size) return wire::pack_short(*this, out);\n{use}{pack}}}\n\n"
+            f"{s.name} {s.name}::unpack(Bytes in) {{\n"
+            f"  if (in.size() < wire_size) return wire::unpack_short<{s.name}>(in);\n  {s.name} v;\n{use_in}{unpack}  return v;\n}}\n\n")
+
+
+def namespaces(model):
+    return sorted({x.ns for x in model.structs} | {x.ns for x in model.enums})
+
+
+def codec(model):
+    out = SPDX + MADE + "#include <cstring>\n\n"
+    for ns in namespaces(model):
+        out += f'#include "iba-gen/{ns}.hpp"\n'
+    out += '#include "iba/wire.hpp"\n\n'
+    for ns in namespaces(model):
+        out += f"namespace ib::{ns} {{\n\n"
+        for s in model.structs:
+            if s.ns == ns:
+                out += codec_struct(s)
+        out += f"}}  // namespace ib::{ns}\n\n"
+    return out

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Checks the XML definitions and writes the C++ and the reference page made from them.
+
+generate.py [--out DIR] [--only NAME]... XML...
+Without --out it only checks. Errors go to stderr as `file:line: error: text`; exit code 1.
+"""
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check  # noqa: E402
+import cpp  # noqa: E402
+import model as definitions  # noqa: E402
+import tables  # noqa: E402
+
+
+def outputs(model):
+    """Name → function that makes the text."""
+    out = {f"{ns}.hpp": (lambda ns=ns: cpp.header(model, ns)) for ns in cpp.namespaces(model)}
+    out["codec.cpp"] = lambda: cpp.codec(model)
+    out["tables.cpp"] = lambda: tables.tables(model)
+    return out
+
+
+def write_if_changed(path, text):
+    """Leaves an unchanged file alone, so that nothing that includes it is compiled again."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            if f.read() == text:
+                return
+    except OSError:
+        pass
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out")
+    parser.add_argument("--only", action="append", help="write only this output")
+    parser.add_argument("xml", nargs="+")
+    options = parser.parse_args()
+    try:
+        model = definitions.read(options.xml)
+        check.check(model)
+    except definitions.Bad as e:
+        print(e, file=sys.stderr)
+        return 1
+    if options.out:
+        made = outputs(model)
+        for name in options.only or made:
+            write_if_changed(os.path.join(options.out, name), made[name]())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The definitions as Python objects, read from the XML with expat so that every object knows its line."""
+import re
+import xml.parsers.expat
+from dataclasses import dataclass, field as dc_field
+
+
+class Bad(Exception):
+    """One or more `file:line: error: text` lines."""
+
+    def __init__(self, lines):
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+@dataclass
+class Where:
+    file: str
+    line: int
+
+    def error(self, text):
+        return f"{self.file}:{self.line}: error: {text}"
+
+
+@dataclass
+class Value:
+    where: Where
+    name: str
+    number: int
+    text: str
+
+
+@dataclass
+class Enum:
+    where: Where
+    ns: str
+    name: str
+    kind: str  # values | flags | constants
+    bits: int
+    section: str
+    values: list = dc_field(default_factory=list)
+
+    @property
+    def qname(self):
+        return f"{self.ns}::{self.name}"
+
+
+@dataclass
+class Field:
+    where: Where
+    name: str
+    iba: str
+    legacy: str
+    legacy_sa: str
+    legacy_perf: str
+    offset: int  # bits
+    bits: int
+    count: int
+    kind: str
+    type: str
+    display: str
+    enum: str
+    unit: str
+    mask: int
+    reserved: bool
+    member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
+    struct: object = None  # resolved
+    enumeration: object = None
+
+    @property
+    def total(self):
+        return self.bits * self.count
+
+
+@dataclass
+class Struct:
+    where: Where
+    ns: str
+    name: str
+    iba: str
+    title: str
+    section: str
+    bytes: int
+    classes: list  # (class, version)
+    oui: int
+    attribute: int
+    methods: list
+    variant: str
+    format: bool
+    fields: list = dc_field(default_factory=list)
+
+    @property
+    def qname(self):
+        return f"{self.ns}::{self.name}"
+
+
+@dataclass
+class Model:
+    chapters: list = dc_field(default_factory=list)  # (title, file)
+    enums: list = dc_field(default_factory=list)
+    structs: list = dc_field(default_factory=list)
+
+
+METHODS = {"Get": 1, "Set": 2, "Send": 3, "Trap": 5, "Report": 6, "TrapRepress": 7,
+           "GetTable": 18, "GetTraceTable": 19, "GetMulti": 20, "Delete": 21}
+KINDS = ("uint", "guid", "gid", "lid", "text", "bytes", "struct")
+FIXED_BITS = {"guid": 64, "gid": 128, "lid": 16}
+DISPLAYS = ("dec", "hex", "gid_prefix")
+
+ATTRIBUTES = {  # element: (required, optional)
+    "chapter": (("title",), ()),
+    "enum": (("ns", "name", "kind", "bits", "section"), ()),
+    "value": (("name", "number", "text"), ()),
+    "struct": (("ns", "name", "iba", "title", "section", "bytes"),
+               ("class", "oui", "attribute", "methods", "variant", "format")),
+    "field": (("name", "iba", "offset", "bits", "kind"),
+              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "reserved")),
+    "mask-bit": (("member", "bit"), ()),
+}
+PARENTS = {"chapter": None, "enum": "chapter", "value": "enum", "struct": "chapter", "field": "struct",
+           "mask-bit": "field"}
+
+
+class Reader:
+    """Reads one file into a model. Structural errors are collected, so that one run shows them all."""
+
+    def __init__(self, model, path, shown, errors):
+        self.model, self.shown, self.errors = model, shown, errors
+        self.stack = []
+        self.parser = xml.parsers.expat.ParserCreate()
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        try:
+            with open(path, "rb") as f:
+                self.parser.ParseFile(f)
+        except xml.parsers.expat.ExpatError as e:
+            errors.append(Where(shown, e.lineno).error(xml.parsers.expat.ErrorString(e.code)))
+
+    def number(self, where, what, text, default=None):
+        if text is None:
+            return default
+        try:
+            return int(text, 0)
+        except ValueError:
+            self.errors.append(where.error(f"{what} is not a number: '{text}'"))
+            return 0
+
+    def start(self, tag, attrs):
+        where = Where(self.shown, self.parser.CurrentLineNumber)
+        parent = self.stack[-1][0] if self.stack else None
+        if tag not in ATTRIBUTES:
+            self.errors.append(where.error(f"unknown element <{tag}>"))
+        elif PARENTS[tag] != parent:
+            self.errors.append(where.error(f"<{tag}> cannot stand in <{parent or 'the document'}>"))
+        else:
+            required, optional = ATTRIBUTES[tag]
+            missing = [a for a in required if a not in attrs]
+            for a in missing:
+                self.errors.append(where.error(f"<{tag}> needs {a}="))
+            for a in attrs:
+                if a not in required and a not in optional:
+                    self.errors.append(where.error(f"<{tag}> knows no {a}="))
+            made = None if missing else getattr(self, "start_" + tag.replace("-", "_"))(where, attrs)
+            self.stack.append((tag, made))
+            return
+        self.stack.append((tag, None))
+
+    def end(self, _tag):
+        self.stack.pop()
+
+    def parent(self):
+        return self.stack[-1][1]
+
+    def start_chapter(self, _where, a):
+        self.model.chapters.append((a["title"], self.shown))
+
+    def start_enum(self, where, a):
+        e = Enum(where, a["ns"], a["name"], a["kind"], self.number(where, "bits", a["bits"]), a["section"])
+        self.model.enums.append(e)
+        return e
+
+    def start_value(self, where, a):
+        if self.parent():
+            self.parent().values.append(Value(where, a["name"], self.number(where, "number", a["number"]), a["text"]))
+
+    def start_struct(self, where, a):
+        classes = []
+        for pair in a.get("class", "").split():
+            if pair.count(":") != 1:
+                self.errors.append(where.error(f"class= wants CLASS:VERSION, not '{pair}'"))
+                continue
+            cls, version = pair.split(":")
+            classes.append((self.number(where, "class", cls), self.number(where, "version", version)))
+        s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"],
+                   self.number(where, "bytes", a["bytes"]), classes, self.number(where, "oui", a.get("oui"), 0),
+                   self.number(where, "attribute", a.get("attribute"), -1), a.get("methods", "").split(),
+                   a.get("variant", ""), a.get("format") == "yes")
+        self.model.structs.append(s)
+        return s
+
+    def start_field(self, where, a):
+        m = re.fullmatch(r"(\d+)\[([0-7])\]", a["offset"])
+        if not m:
+            self.errors.append(where.error(f"offset= wants BYTE[BIT], not '{a['offset']}'"))
+        f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),
+                  int(m[1]) * 8 + int(m[2]) if m else -1, self.number(where, "bits", a["bits"]),
+                  self.number(where, "count", a.get("count"), 1), a["kind"], a.get("type", ""), a.get("display", ""),
+                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1),
+                  a.get("reserved") == "yes")
+        if self.parent():
+            self.parent().fields.append(f)
+        return f
+
+    def start_mask_bit(self, where, a):
+        if self.parent():
+            self.parent().member_masks.append((where, a["member"], self.number(where, "bit", a["bit"])))
+
+
+def read(paths, shown_names=None):
+    """Reads all files. Raises Bad with every structural error found."""
+    model, errors = Model(), []
+    for path, shown in zip(paths, shown_names or paths):
+        Reader(model, path, shown, errors)
+    if errors:
+        raise Bad(errors)
+    return model

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the generated tables hand to the registry. Everybody else uses iba/registry.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "iba/struct_info.hpp"
+
+namespace ib::detail {
+
+/// One attribute (or, with attribute_id −1, one MAD format) of one management class.
+struct IndexRow {
+  std::uint8_t mgmt_class;
+  std::uint8_t class_version;
+  std::uint32_t oui;  ///< 0 for any
+  std::int32_t attribute_id;
+  const StructInfo* info;
+};
+
+std::span<const StructInfo* const> all_structs();
+std::span<const IndexRow> index_rows();
+
+}  // namespace ib::detail
