@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Linear searches: about 150 structures, and nobody looks one up per packet on a hot path.
+#include "iba/registry.hpp"
+
+#include <algorithm>
+
+#include "iba/registry_index.hpp"
+
+namespace ib {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 && c <= 0x4f); }
+
+/// The row of the class, the attribute and the OUI. `attribute` −1 asks for the format.
+const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
+  for (const auto& row : detail::index_rows()) {
+    if (row.mgmt_class == mgmt_class && row.class_version == class_version && row.attribute_id == attribute && row.oui == oui &&
+        row.info->variant.empty())
+      return row.info;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const StructInfo* const> all_structs() { return detail::all_structs(); }
+
+const StructInfo* find_struct(std::string_view name) {
+  const StructInfo* by_title = nullptr;
+  int titles = 0;
+  for (const StructInfo* s : all_structs()) {
+    if (same(s->iba_name, name) || same(s->name, name)) return s;
+    if (same(s->title, name)) {
+      by_title = s;
+      ++titles;
+    }
+  }
+  return titles == 1 ? by_title : nullptr;
+}
+
+const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint8_t base_version, std::uint32_t oui) {
+  if (base_version != 1) return nullptr;
+  if (const auto* found = find_row(mgmt_class, class_version, -1, oui)) return found;
+  if (const auto* found = find_row(mgmt_class, class_version, -1, 0)) return found;
+  if (!is_vendor(mgmt_class)) return nullptr;
+  return find_row(mgmt_class < 0x30 ? 0x09 : 0x30, 1, -1, 0);
+}
+
+const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui) {
+  if (const auto* found = find_row(mgmt_class, class_version, attribute_id, oui)) return found;
+  if (oui != 0) return nullptr;
+  return find_row(mgmt_class, class_version, attribute_id, 0);
+}
+
+const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
+  const auto exact = std::ranges::find_if(info.fields, [&](const FieldInfo& f) { return f.name == name || f.iba_name == name; });
+  if (exact != info.fields.end()) return &*exact;
+  const auto loose = std::ranges::find_if(info.fields, [&](const FieldInfo& f) {
+    return same(f.name, name) || same(f.iba_name, name) || (!f.legacy_name.empty() && same(f.legacy_name, name));
+  });
+  return loose != info.fields.end() ? &*loose : nullptr;
+}
+
+}  // namespace ib

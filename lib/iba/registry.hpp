@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Finds descriptors by name, or by what stands in a MAD's header.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "iba/struct_info.hpp"
+
+namespace ib {
+
+/// Every structure that iba-defs/ defines, chapter by chapter.
+std::span<const StructInfo* const> all_structs();
+
+/// Finds a structure by its dump name (`SMPPortInfo`), its C++ name (`smp::PortInfo`) or, if that is not
+/// ambiguous, its title (`PortInfo`), without regard to case. Null where there is none.
+const StructInfo* find_struct(std::string_view name);
+
+/// The structure of a whole MAD of a class. Vendor classes of range 2 with an OUI we do not know get the
+/// generic vendor format, and so do vendor classes of range 1. Null where there is none.
+const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint8_t base_version = 1, std::uint32_t oui = 0);
+
+/// The structure of an attribute. Null where there is none.
+const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);
+
+/// A field by its C++ name, IBA name or legacy name, without regard to case; null where there is none.
+const FieldInfo* find_field(const StructInfo& info, std::string_view name);
+
+}  // namespace ib
