@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "base/log.hpp"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace ib::log {
+
+namespace {
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      break;
+  }
+  return spdlog::level::err;
+}
+
+/// The level's letter: spdlog's own %L prints D, W and E.
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(spdlog::color_mode::never);
+    auto made = std::make_shared<spdlog::logger>("ibtool", std::move(sink));
+    made->set_pattern("%L: %v");
+    made->set_level(spdlog::level::warn);
+    made->flush_on(spdlog::level::trace);
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void set_level(Level level) { logger().set_level(to_spdlog(level)); }
+
+bool enabled(Level level) { return logger().should_log(to_spdlog(level)); }
+
+void write(Level level, std::string_view text) {
+  if (!enabled(level)) return;
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  for (std::size_t start = 0; start <= text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    const auto line = text.substr(start, end - start);
+    logger().log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+    start = end + 1;
+  }
+}
+
+}  // namespace ib::log

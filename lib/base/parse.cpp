@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "base/parse.hpp"
+
+#include <charconv>
+
+namespace ib {
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n\v\f";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Cuts the run of digits off the front of `text`, without its leading zeros.
+std::string_view take_number(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return number;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base) {
+  text = trim(text);
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value, static_cast<int>(base));
+  if (text.empty() || result.ec != std::errc{} || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t limit) {
+  text = trim(text);
+  unsigned base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    const char letter = static_cast<char>(text[1] | 0x20);
+    base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
+    text.remove_prefix(letter == 'x' || letter == 'b' || letter == 'o' ? 2 : 1);
+    if (text.empty() || trim(text).size() != text.size()) return std::nullopt;
+  }
+  const auto value = parse_digits(text, base);
+  return value && *value <= limit ? value : std::nullopt;
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  std::string_view x = a;
+  std::string_view y = b;
+  while (!x.empty() && !y.empty()) {
+    if (is_digit(x[0]) && is_digit(y[0])) {
+      const auto m = take_number(x);
+      const auto n = take_number(y);
+      if (m.size() != n.size()) return m.size() < n.size();
+      if (m != n) return m < n;
+      continue;
+    }
+    if (x[0] != y[0]) return static_cast<unsigned char>(x[0]) < static_cast<unsigned char>(y[0]);
+    x.remove_prefix(1);
+    y.remove_prefix(1);
+  }
+  if (x.empty() != y.empty()) return x.empty();
+  return a < b;  // equal but for leading zeros: any fixed order will do
+}
+
+}  // namespace ib

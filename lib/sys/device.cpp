@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Choosing a device or an end port by what a person calls it.
+#include "sys/device.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "sys/address.hpp"
+
+namespace ib::sys {
+
+namespace {
+
+/// How good a port is to work through; see default_end_port().
+int rank(const EndPort& port) {
+  if (port.link_layer != LinkLayer::infiniband) return 0;
+  const int state = port.state == 4 ? 6 : port.state >= 2 ? 4 : 2;
+  return state + (port.gsi_port == &port || port.gsi_port == nullptr ? 1 : 0);
+}
+
+[[noreturn]] void throw_no_devices() { throw Error("No RDMA devices found."); }
+
+[[noreturn]] void throw_no_port(std::string_view device, std::uint64_t number) {
+  throw UsageError(fmt::format("RDMA device '{}' port {} not found.", device, number));
+}
+
+[[noreturn]] void throw_bad_port(std::string_view spec) { throw UsageError(fmt::format("Invalid end port specification '{}'", spec)); }
+
+}  // namespace
+
+std::string EndPort::name() const { return fmt::format("{}/{}", device->name, number); }
+
+Guid EndPort::port_guid() const { return default_gid().guid(); }
+
+const Gid& EndPort::default_gid() const {
+  static const Gid none{};
+  return gids.empty() ? none : gids.front();
+}
+
+bool EndPort::usable_for_smps() const { return link_layer == LinkLayer::infiniband && !smi_umad.empty(); }
+
+const EndPort* Device::port(unsigned number) const {
+  for (const auto& p : ports) {
+    if (p->number == number) return p.get();
+  }
+  return nullptr;
+}
+
+template <class Accept>
+const EndPort* DeviceList::best(Accept accept) const {
+  const EndPort* found = nullptr;
+  for (const auto& device : devices_) {
+    for (const auto& port : device->ports) {
+      if (accept(*port) && (found == nullptr || rank(*port) > rank(*found))) found = port.get();
+    }
+  }
+  return found;
+}
+
+const EndPort& DeviceList::default_end_port(const Device* within) const {
+  const auto* found = best([&](const EndPort& port) { return within == nullptr || port.device == within; });
+  if (found != nullptr) return *found;
+  if (within == nullptr) throw_no_devices();
+  throw UsageError(fmt::format("RDMA device '{}' has no ports.", within->name));
+}
+
+const EndPort* DeviceList::find_port_guid(Guid guid) const {
+  if (guid == Guid{}) return nullptr;
+  return best([&](const EndPort& port) { return port.port_guid() == guid; });
+}
+
+const EndPort* DeviceList::find_gid(const Gid& gid) const {
+  const auto* owner = best([&](const EndPort& port) {
+    for (const auto& own : port.gids) {
+      if (own == gid && own.guid() != Guid{}) return true;
+    }
+    return false;
+  });
+  // The link-local prefix is always valid, listed or not (IBA 4.1.1).
+  if (owner == nullptr && gid.prefix() == link_local_prefix) return find_port_guid(gid.guid());
+  return owner;
+}
+
+const EndPort* DeviceList::find_prefix(GidPrefix prefix, const Device* within) const {
+  return best([&](const EndPort& port) {
+    if (within != nullptr && port.device != within) return false;
+    for (const auto& own : port.gids) {
+      if (own.prefix() == prefix && own.guid() != Guid{}) return true;
+    }
+    return false;
+  });
+}
+
+const Device& DeviceList::find_device(std::string_view spec) const {
+  if (devices_.empty()) throw_no_devices();
+  for (const auto& device : devices_) {
+    if (device->name == spec) return *device;
+  }
+  const auto guid = parse_guid(spec);
+  if (!guid) throw UsageError(fmt::format("RDMA device '{}' not found.", spec));
+  for (const auto& device : devices_) {
+    if (device->node_guid == *guid && *guid != Guid{}) return *device;
+  }
+  throw UsageError(fmt::format("RDMA device GUID('{}') not found.", guid_text(*guid)));
+}
+
+const EndPort& DeviceList::find_name(std::string_view spec) const {
+  const auto slash = spec.find('/');
+  const auto name = spec.substr(0, slash);
+  const Device* device = nullptr;
+  for (const auto& candidate : devices_) {
+    if (candidate->name == name) device = candidate.get();
+  }
+  if (device == nullptr) throw UsageError(fmt::format("RDMA device '{}' not found.", spec));
+  if (slash == std::string_view::npos) return default_end_port(device);
+  const auto number = parse_digits(spec.substr(slash + 1), 10);
+  if (!number) throw_bad_port(spec);
+  const auto* port = *number <= UINT32_MAX ? device->port(static_cast<unsigned>(*number)) : nullptr;
+  if (port == nullptr) throw_no_port(name, *number);
+  return *port;
+}
+
+const EndPort& DeviceList::find_end_port(std::string_view spec, const Device* within) const {
+  if (devices_.empty()) throw_no_devices();
+  const EndPort* found = nullptr;
+  if (const auto number = within != nullptr ? parse_digits(spec, 10) : std::nullopt) {
+    found = *number <= UINT32_MAX ? within->port(static_cast<unsigned>(*number)) : nullptr;
+    if (found == nullptr) throw_no_port(within->name, *number);
+  } else if (const auto gid = parse_gid(spec)) {
+    found = find_gid(*gid);
+    const bool by_guid = gid->prefix() == link_local_prefix;
+    if (found == nullptr) {
+      throw UsageError(by_guid ? fmt::format("RDMA end port GUID('{}') not found.", guid_text(gid->guid()))
+                               : fmt::format("RDMA end port GID('{}') not found.", gid_text(*gid)));
+    }
+  } else if (const auto guid = parse_guid(spec)) {
+    found = find_port_guid(*guid);
+    if (found == nullptr) throw UsageError(fmt::format("RDMA end port GUID('{}') not found.", guid_text(*guid)));
+  } else if (within != nullptr && spec.find('/') == std::string_view::npos && spec != within->name) {
+    throw_bad_port(fmt::format("{}/{}", within->name, spec));
+  } else {
+    found = &find_name(spec);
+  }
+  if (within != nullptr && found->device != within) {
+    throw UsageError(fmt::format("End port {} is not a port of RDMA device '{}'.", found->name(), within->name));
+  }
+  return *found;
+}
+
+const EndPort& DeviceList::select(std::optional<std::string_view> device, std::optional<std::string_view> port) const {
+  if (device) {
+    const Device& chosen = find_device(*device);
+    return port ? find_end_port(*port, &chosen) : default_end_port(&chosen);
+  }
+  if (!port) return default_end_port();
+  const bool number_or_word = port->find_first_of(":/.") == std::string_view::npos && !parse_guid(*port);
+  if (!number_or_word) return find_end_port(*port);
+  for (const auto& candidate : devices_) {
+    if (candidate->name == *port) return default_end_port(candidate.get());
+  }
+  const Device& usual = *default_end_port().device;
+  const auto number = parse_digits(*port, 10);
+  if (!number) throw_bad_port(fmt::format("{}/{}", usual.name, *port));
+  const auto* found = best([&](const EndPort& candidate) { return candidate.number == *number; });
+  if (found == nullptr) throw_no_port(usual.name, *number);
+  return *found;
+}
+
+}  // namespace ib::sys

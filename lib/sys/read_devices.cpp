@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Builds the device list from sysfs. Every attribute is optional and its content is only believed where it parses.
+#include <algorithm>
+
+#include "base/parse.hpp"
+#include "sys/address.hpp"
+#include "sys/device.hpp"
+#include "sys/pairing.hpp"
+#include "sys/sysfs.hpp"
+
+namespace ib::sys {
+
+namespace {
+
+constexpr std::uint64_t max_port_number = 0xffff;  // beyond what IBA allows (254), against absurd directory names
+constexpr std::uint64_t max_table_index = 0xffff;  // GID and P_Key indexes have 16 bits at most
+
+/// A number with words behind it, as sysfs writes enums: "4: ACTIVE".
+struct NumberAndText {
+  unsigned number{};
+  std::string text;
+};
+
+NumberAndText read_enum(const std::string& path) {
+  std::string text = attribute_or_empty(path);
+  const auto colon = text.find(':');
+  const auto number = parse_digits(std::string_view(text).substr(0, colon), 10);
+  if (!number || *number > 255) return {0, std::move(text)};
+  if (colon == std::string::npos) return {static_cast<unsigned>(*number), {}};
+  return {static_cast<unsigned>(*number), std::string(trim(std::string_view(text).substr(colon + 1)))};
+}
+
+template <class T>
+T read_number(const std::string& path, std::uint64_t limit) {
+  return static_cast<T>(parse_unsigned(attribute_or_empty(path), limit).value_or(0));
+}
+
+Guid read_guid(const std::string& path) { return parse_guid(attribute_or_empty(path)).value_or(Guid{}); }
+
+/// The number that a file or directory is named by, as the kernel writes numbers: without sign or leading zero.
+std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t limit) {
+  const auto number = parse_digits(name, 10);
+  return number && *number <= limit && std::to_string(*number) == name ? number : std::nullopt;
+}
+
+/// A table that sysfs shows as one file per index.
+template <class T, class Parse>
+std::vector<T> read_table(const std::string& dir, Parse parse) {
+  std::vector<T> table;
+  for (const auto& name : list_directory(dir)) {
+    const auto index = index_of(name, max_table_index);
+    if (!index) continue;
+    if (table.size() <= *index) table.resize(*index + 1);
+    table[*index] = parse(attribute_or_empty(dir + name));
+  }
+  return table;
+}
+
+Pkey parse_pkey(const std::string& text) { return Pkey{static_cast<std::uint16_t>(parse_unsigned(text, 0xffff).value_or(0))}; }
+
+LinkLayer link_layer(const std::string& text, unsigned node_type) {
+  if (text == "Ethernet") return LinkLayer::ethernet;
+  if (text == "InfiniBand" || text == "IB") return LinkLayer::infiniband;
+  // Without the file (kernels before 2.6.37, simulators) what calls itself CA, switch or router speaks InfiniBand.
+  return text.empty() && node_type >= 1 && node_type <= 3 ? LinkLayer::infiniband : LinkLayer::unknown;
+}
+
+std::unique_ptr<EndPort> read_port(const Device& device, const std::string& dir, unsigned number) {
+  auto port = std::make_unique<EndPort>();
+  port->device = &device;
+  port->number = number;
+  port->link_layer_text = attribute_or_empty(dir + "link_layer");
+  port->link_layer = link_layer(port->link_layer_text, device.node_type);
+  auto state = read_enum(dir + "state");
+  port->state = state.number;
+  port->state_text = std::move(state.text);
+  auto phys_state = read_enum(dir + "phys_state");
+  port->phys_state = phys_state.number;
+  port->phys_state_text = std::move(phys_state.text);
+  port->rate_text = attribute_or_empty(dir + "rate");
+  port->lid.value = read_number<std::uint16_t>(dir + "lid", 0xffff);
+  port->sm_lid.value = read_number<std::uint16_t>(dir + "sm_lid", 0xffff);
+  port->lmc = read_number<unsigned>(dir + "lid_mask_count", 7);
+  port->sm_sl = read_number<unsigned>(dir + "sm_sl", 15);
+  port->capability_mask = read_number<std::uint32_t>(dir + "cap_mask", UINT32_MAX);
+  port->gids = read_table<Gid>(dir + "gids/", [](const std::string& text) { return parse_gid(text).value_or(Gid{}); });
+  port->pkeys = read_table<Pkey>(dir + "pkeys/", parse_pkey);
+  return port;
+}
+
+std::unique_ptr<Device> read_device(const std::string& class_dir, const std::string& name) {
+  const std::string dir = class_dir + name + "/";
+  auto device = std::make_unique<Device>();
+  device->name = name;
+  device->node_type = read_enum(dir + "node_type").number;
+  device->ca_type = attribute_or_empty(dir + "hca_type");
+  device->firmware = attribute_or_empty(dir + "fw_ver");
+  device->hardware = attribute_or_empty(dir + "hw_rev");
+  device->board_id = attribute_or_empty(dir + "board_id");
+  device->node_description = attribute_or_empty(dir + "node_desc");
+  device->node_guid = read_guid(dir + "node_guid");
+  device->system_image_guid = read_guid(dir + "sys_image_guid");
+  for (const auto& entry : list_directory(dir + "ports")) {
+    const auto number = index_of(entry, max_port_number);
+    if (!number) continue;
+    device->ports.push_back(read_port(*device, dir + "ports/" + entry + "/", static_cast<unsigned>(*number)));
+  }
+  return device;
+}
+
+/// The device and the port that a character device such as umad0 serves.
+void assign_services(const std::string& root, const std::vector<std::unique_ptr<Device>>& devices) {
+  const auto named = [&](const std::string& name) -> Device* {
+    const auto it = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d->name == name; });
+    return it == devices.end() ? nullptr : it->get();
+  };
+  const std::string mad_dir = root + "/class/infiniband_mad/";
+  for (const auto& entry : list_directory(mad_dir)) {
+    const bool issm = entry.starts_with("issm");
+    if (!issm && !entry.starts_with("umad")) continue;
+    const Device* device = named(attribute_or_empty(mad_dir + entry + "/ibdev"));
+    const auto number = parse_digits(attribute_or_empty(mad_dir + entry + "/port"), 10);
+    if (device == nullptr || !number) continue;
+    for (const auto& port : device->ports) {
+      if (port->number == *number) (issm ? port->issm : port->umad) = entry;
+    }
+  }
+  const std::string verbs_dir = root + "/class/infiniband_verbs/";
+  for (const auto& entry : list_directory(verbs_dir)) {
+    if (!entry.starts_with("uverbs")) continue;
+    if (Device* device = named(attribute_or_empty(verbs_dir + entry + "/ibdev"))) device->uverbs = entry;
+  }
+}
+
+}  // namespace
+
+DeviceList DeviceList::read() {
+  DeviceList list;
+  const std::string root = sysfs_root();
+  const std::string class_dir = root + "/class/infiniband/";
+  for (const auto& name : list_directory(root + "/class/infiniband")) list.devices_.push_back(read_device(class_dir, name));
+  assign_services(root, list.devices_);
+  pair_halves(list.devices_);
+  return list;
+}
+
+}  // namespace ib::sys

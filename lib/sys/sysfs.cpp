@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sys/sysfs.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/parse.hpp"
+#include "base/unique_fd.hpp"
+
+namespace ib::sys {
+
+std::string sysfs_root() {
+  const char* set = secure_getenv("SYSFS_PATH");
+  std::string root = set != nullptr && *set != '\0' ? set : "/sys";
+  while (root.size() > 1 && root.back() == '/') root.pop_back();
+  return root;
+}
+
+std::optional<std::string> read_attribute(const std::string& path) {
+  // O_NONBLOCK: should a FIFO stand there, opening it must not hang.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return std::nullopt;
+  std::array<char, 4096> page{};
+  std::size_t size = 0;
+  while (size < page.size()) {
+    const auto n = ::read(fd.get(), page.data() + size, page.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::nullopt;
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  std::string_view text(page.data(), size);
+  text = trim(text.substr(0, text.find('\0')));
+  return std::string(text);
+}
+
+std::string attribute_or_empty(const std::string& path) { return read_attribute(path).value_or(std::string()); }
+
+std::vector<std::string> list_directory(const std::string& path) {
+  std::vector<std::string> names;
+  dirent** entries = nullptr;
+  const int n = ::scandir(path.c_str(), &entries, nullptr, nullptr);
+  for (int i = 0; i < n; ++i) {
+    if (entries[i]->d_name[0] != '.') names.emplace_back(entries[i]->d_name);
+    std::free(entries[i]);
+  }
+  if (n >= 0) std::free(entries);
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+}  // namespace ib::sys

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A sysfs tree in a temporary directory, with SYSFS_PATH pointing at it for as long as it lives.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ibtest {
+
+class FakeSysfs {
+ public:
+  FakeSysfs();
+  ~FakeSysfs();
+  FakeSysfs(const FakeSysfs&) = delete;
+  FakeSysfs& operator=(const FakeSysfs&) = delete;
+
+  /// Writes the file `path` (below the root, as "class/infiniband/x/node_type").
+  void write(std::string_view path, std::string_view content);
+  const std::filesystem::path& root() const { return root_; }
+
+  /// What a port is made of; the rest is that of an ordinary port.
+  struct Port {
+    unsigned number = 1;
+    std::string state = "4: ACTIVE";
+    std::string gid = "fe80:0000:0000:0000:0002:c903:0000:1491";
+    std::string link_layer = "InfiniBand";
+    std::uint32_t capability_mask = 0x02514868U & ~(1U << 10);
+    std::string umad{};  ///< "umad0", or empty for a port without
+  };
+  /// A CA with the attributes that the kernel shows.
+  void device(const std::string& name, const std::string& node_guid = "0002:c903:0000:1490", const std::string& node_type = "1: CA");
+  void port(const std::string& device, const Port& port);
+
+ private:
+  std::filesystem::path root_;
+  std::string saved_;
+  bool was_set_ = false;
+};
+
+}  // namespace ibtest

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Device lists out of fake sysfs trees, ordinary and hostile.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/error.hpp"
+#include "support/catch.hpp"
+#include "support/fake_sysfs.hpp"
+#include "sys/device.hpp"
+
+using ib::sys::DeviceList;
+using ib::sys::LinkLayer;
+using ibtest::FakeSysfs;
+
+TEST_CASE("an ordinary device is read whole", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("mlx4_0");
+  sysfs.port("mlx4_0", {.umad = "umad0"});
+  sysfs.write("class/infiniband_mad/issm0/ibdev", "mlx4_0\n");
+  sysfs.write("class/infiniband_mad/issm0/port", "1\n");
+  sysfs.write("class/infiniband_mad/abi_version", "5\n");
+  sysfs.write("class/infiniband_verbs/uverbs7/ibdev", "mlx4_0\n");
+  const auto list = DeviceList::read();
+  REQUIRE(list.devices().size() == 1);
+  const auto& device = *list.devices()[0];
+  CHECK(device.name == "mlx4_0");
+  CHECK(device.ca_type == "MT4099");
+  CHECK(device.firmware == "2.42.5000");
+  CHECK(device.hardware == "0");
+  CHECK(device.board_id == "MT_1100120019");
+  CHECK(device.node_description == "node01 mlx4_0");
+  CHECK(device.node_type == 1);
+  CHECK(device.node_guid.value == 0x0002c90300001490U);
+  CHECK(device.system_image_guid.value == 0x0002c90300001493U);
+  CHECK(device.uverbs == "uverbs7");
+  REQUIRE(device.ports.size() == 1);
+  const auto& port = *device.ports[0];
+  CHECK(port.name() == "mlx4_0/1");
+  CHECK(port.state == 4);
+  CHECK(port.state_text == "ACTIVE");
+  CHECK(port.phys_state == 5);
+  CHECK(port.phys_state_text == "LinkUp");
+  CHECK(port.rate_text == "40 Gb/sec (4X QDR)");
+  CHECK(port.lid.value == 18);
+  CHECK(port.sm_lid.value == 1);
+  CHECK(port.lmc == 2);
+  CHECK(port.sm_sl == 3);
+  CHECK(port.capability_mask == (0x02514868U & ~0x400U));
+  CHECK(port.link_layer == LinkLayer::infiniband);
+  CHECK(port.port_guid().value == 0x0002c90300001491U);
+  REQUIRE(port.pkeys.size() == 3);
+  CHECK(port.pkeys[1].value == 0x8001);
+  CHECK(port.umad == "umad0");
+  CHECK(port.issm == "issm0");
+  CHECK(port.smi_umad == "umad0");
+  CHECK(port.gsi_umad == "umad0");
+  CHECK(port.usable_for_smps());
+}
+
+TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
+  FakeSysfs sysfs;
+  const auto list = DeviceList::read();
+  CHECK(list.devices().empty());
+  CHECK_THROWS_WITH(list.default_end_port(), "No RDMA devices found.");
+  CHECK_THROWS_WITH(list.find_device("mlx4_0"), "No RDMA devices found.");
+  CHECK_THROWS_WITH(list.find_end_port("mlx4_0/1"), "No RDMA devices found.");
+  CHECK_THROWS_WITH(list.select({}, "1"), "No RDMA devices found.");
+}
+
+TEST_CASE("there is no limit on devices or ports, and names count as people do", "[sys]") {
+  FakeSysfs sysfs;
+  for (int i = 0; i < 150; ++i) {
+    const auto name = fmt::format("a_device_with_a_very_long_name_{}", i);
+    sysfs.device(name, fmt::format("0002:c903:0001:{:04x}", i));
+    sysfs.port(name, {.gid = fmt::format("fe80::2:c903:2:{:x}", i), .umad = fmt::format("umad{}", i)});
+  }
+  sysfs.device("zz", "0002:c903:0003:0000", "2: SWITCH");
+  for (unsigned i = 0; i < 300; ++i) sysfs.port("zz", {.number = i, .state = "1: DOWN", .gid = "::"});
+  const auto list = DeviceList::read();
+  REQUIRE(list.devices().size() == 151);
+  CHECK(list.devices()[2]->name.ends_with("_2"));
+  CHECK(list.devices()[10]->name.ends_with("_10"));
+  CHECK(list.devices()[149]->ports[0]->umad == "umad149");
+  CHECK(list.find_end_port("fe80::2:c903:2:63").device->name.ends_with("_99"));
+  REQUIRE(list.devices()[150]->ports.size() == 300);
+  CHECK(list.devices()[150]->ports[299]->number == 299);
+}
+
+TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("a_roce");
+  sysfs.port("a_roce", {.gid = "fe80::2:c9ff:fe00:1", .link_layer = "Ethernet", .umad = "umad0"});
+  sysfs.device("b_ib", "0002:c903:0000:2000");
+  SECTION("mixed with RoCE, even when the InfiniBand ports are down") {
+    sysfs.port("b_ib", {.number = 1, .state = "1: DOWN", .gid = "fe80::2001", .umad = "umad1"});
+    sysfs.port("b_ib", {.number = 2, .state = "1: DOWN", .gid = "fe80::2002", .umad = "umad2"});
+    const auto list = DeviceList::read();
+    CHECK(list.default_end_port().name() == "b_ib/1");
+    CHECK_FALSE(list.find_end_port("a_roce").usable_for_smps());
+    CHECK(list.select({}, "2").name() == "b_ib/2");
+    CHECK(list.select("a_roce", {}).name() == "a_roce/1");
+  }
+  SECTION("not one that is down, and an active one before an initialized one") {
+    sysfs.port("b_ib", {.number = 1, .state = "1: DOWN", .gid = "fe80::2001", .umad = "umad1"});
+    sysfs.port("b_ib", {.number = 2, .state = "2: INIT", .gid = "fe80::2002", .umad = "umad2"});
+    sysfs.device("c_ib", "0002:c903:0000:3000");
+    CHECK(DeviceList::read().default_end_port().name() == "b_ib/2");
+    sysfs.port("c_ib", {.number = 1, .state = "4: ACTIVE", .gid = "fe80::3001", .umad = "umad3"});
+    CHECK(DeviceList::read().default_end_port().name() == "c_ib/1");
+    CHECK(DeviceList::read().select({}, "1").name() == "c_ib/1");
+  }
+  SECTION("and a RoCE port when there is nothing else") { CHECK(DeviceList::read().default_end_port().name() == "a_roce/1"); }
+}
+
+TEST_CASE("a device and an end port have many names", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("ibsim0");
+  sysfs.port("ibsim0", {.link_layer = "", .umad = "umad0"});
+  sysfs.write("class/infiniband/ibsim0/ports/1/gids/3", "2001:db8::2:c903:0:1491\n");
+  const auto list = DeviceList::read();
+  const auto* device = list.devices()[0].get();
+  const auto* port = device->ports[0].get();
+  for (const auto* spec : {"ibsim0", "0002:c903:0000:1490", "2:c903:0:1490", "0002c90300001490", "0x2c90300001490"}) {
+    CAPTURE(spec);
+    CHECK(&list.find_device(spec) == device);
+  }
+  for (const auto* spec :
+       {"ibsim0", "ibsim0/1", "0002:c903:0000:1491", "0x0002c90300001491", "fe80::2:c903:0:1491", "2001:db8::2:c903:0:1491"}) {
+    CAPTURE(spec);
+    CHECK(&list.find_end_port(spec) == port);
+    CHECK(&list.select({}, spec) == port);
+    CHECK(&list.select("ibsim0", spec) == port);
+    CHECK(&list.select("0002:c903:0000:1490", spec) == port);
+  }
+  CHECK(&list.find_end_port("1", device) == port);
+  REQUIRE(port->gids.size() == 4);
+  CHECK(port->gids[1] == ib::Gid{});
+}
+
+TEST_CASE("what is not there is said as python-rdma says it", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("ibsim0");
+  sysfs.port("ibsim0", {.link_layer = "", .umad = "umad0"});
+  sysfs.device("other", "0002:c903:0000:2000");
+  sysfs.port("other", {.state = "1: DOWN", .gid = "fe80::5"});
+  const auto list = DeviceList::read();
+  CHECK_THROWS_WITH(list.find_device("nosuch"), "RDMA device 'nosuch' not found.");
+  CHECK_THROWS_WITH(list.find_end_port("nosuch"), "RDMA device 'nosuch' not found.");
+  CHECK_THROWS_WITH(list.find_end_port("ibsim0/2"), "RDMA device 'ibsim0' port 2 not found.");
+  CHECK_THROWS_WITH(list.find_end_port("ibsim0/x"), "Invalid end port specification 'ibsim0/x'");
+  CHECK_THROWS_WITH(list.find_end_port("ibsim0/1/2"), "Invalid end port specification 'ibsim0/1/2'");
+  CHECK_THROWS_WITH(list.find_end_port("0002:c903:0000:1490/1"), "RDMA device '0002:c903:0000:1490/1' not found.");
+  CHECK_THROWS_WITH(list.find_end_port("fe80::1"), "RDMA end port GUID('0000:0000:0000:0001') not found.");
+  CHECK_THROWS_WITH(list.find_end_port("2::1"), "RDMA end port GID('2::1') not found.");
+  CHECK_THROWS_WITH(list.find_end_port("fe80::"), "RDMA end port GUID('0000:0000:0000:0000') not found.");
+  CHECK_THROWS_WITH(list.select({}, "9"), "RDMA device 'ibsim0' port 9 not found.");
+  CHECK_THROWS_WITH(list.select({}, "nosuch"), "Invalid end port specification 'ibsim0/nosuch'");
+  CHECK_THROWS_WITH(list.select("ibsim0", "2"), "RDMA device 'ibsim0' port 2 not found.");
+  CHECK_THROWS_WITH(list.select("ibsim0", "other/1"), "End port other/1 is not a port of RDMA device 'ibsim0'.");
+  CHECK_THROWS_AS(list.select("nosuch", "2"), ib::UsageError);
+}
+
+TEST_CASE("a planarized HCA sends SMPs on one half and GMPs on the other", "[sys]") {
+  FakeSysfs sysfs;
+  // The names sort against the roles, so that order can not be what pairs them.
+  sysfs.device("mlx5_0", "0002:c903:0000:1490");
+  sysfs.port("mlx5_0", {.gid = "fe80::a1", .umad = "umad0"});
+  sysfs.device("mlx5_1", "0002:c903:0000:1490");
+  sysfs.port("mlx5_1", {.number = 1, .gid = "fe80::a1", .capability_mask = 0x400, .umad = "umad1"});
+  sysfs.port("mlx5_1", {.number = 2, .gid = "fe80::a2", .capability_mask = 0x400, .umad = "umad2"});
+  sysfs.device("mlx5_2", "0002:c903:0000:1490");
+  sysfs.port("mlx5_2", {.gid = "fe80::a2", .umad = "umad3"});
+  sysfs.device("mlx5_3", "0002:c903:0000:9999");
+  sysfs.port("mlx5_3", {.number = 1, .gid = "fe80::b1", .umad = "umad4"});
+  sysfs.port("mlx5_3", {.number = 2, .gid = "fe80::b2", .capability_mask = 0x400, .umad = "umad5"});
+  const auto list = DeviceList::read();
+  const auto umads = [&](std::string_view name) {
+    const auto& port = list.find_end_port(name);
+    return port.smi_umad + " " + port.gsi_umad;
+  };
+  CHECK(umads("mlx5_0/1") == "umad0 umad1");
+  CHECK(umads("mlx5_1/1") == "umad0 umad1");
+  CHECK(umads("mlx5_1/2") == "umad3 umad2");
+  CHECK(umads("mlx5_2/1") == "umad3 umad2");
+  CHECK(umads("mlx5_3/1") == "umad4 umad4");
+  CHECK(umads("mlx5_3/2") == " umad5");
+  CHECK_FALSE(list.find_end_port("mlx5_3/2").usable_for_smps());
+  CHECK(list.find_end_port("mlx5_1/2").smi_port->name() == "mlx5_2/1");
+  CHECK(list.default_end_port().name() == "mlx5_1/1");
+  CHECK(list.find_end_port("fe80::a2").name() == "mlx5_1/2");
+}
+
+TEST_CASE("hostile sysfs content does no harm", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("good");
+  sysfs.port("good", {.umad = "umad0"});
+  SECTION("garbage in every attribute") {
+    const std::string garbage =
+        GENERATE(std::string(), std::string("\n"), std::string("\0\0\0", 3), std::string("-1"), std::string("4:"), std::string(":"),
+                 std::string("99999999999999999999999"), std::string(100000, 'x'), std::string(100000, '9'),
+                 std::string("\xff\xfe\x80: \x1b[2J"), std::string("0x"), std::string("1:2:3:4:5:6:7:8:9"));
+    const std::string dir = "class/infiniband/good/";
+    for (const auto* name : {"node_type", "hca_type", "fw_ver", "hw_rev", "board_id", "node_desc", "node_guid", "sys_image_guid"})
+      sysfs.write(dir + name, garbage);
+    for (const auto* name :
+         {"state", "phys_state", "rate", "lid", "sm_lid", "lid_mask_count", "sm_sl", "cap_mask", "link_layer", "gids/0", "pkeys/0"}) {
+      sysfs.write(dir + "ports/1/" + name, garbage);
+    }
+    sysfs.write("class/infiniband_mad/umad0/port", garbage);
+    const auto list = DeviceList::read();
+    REQUIRE(list.devices().size() == 1);
+    const auto& port = *list.devices()[0]->ports.at(0);
+    CHECK(port.state <= 255);
+    CHECK(port.rate_text.size() <= 4096);
+    CHECK(port.lmc <= 7);
+    CHECK(port.sm_sl <= 15);
+    CHECK(port.umad.empty());
+    CHECK(&list.default_end_port() == &port);
+  }
+  SECTION("odd names of ports, indexes and services") {
+    for (const auto* name : {"x", "-1", "01", "99999999999", "1x", " 1"})
+      sysfs.write(fmt::format("class/infiniband/good/ports/{}/state", name), "4: ACTIVE\n");
+    for (const auto* name : {"x", "-1", "65536", "99999999999999999999", "4294967296"}) {
+      sysfs.write(fmt::format("class/infiniband/good/ports/1/gids/{}", name), "fe80::1\n");
+    }
+    sysfs.write("class/infiniband_mad/umadx/ibdev", "nosuch\n");
+    sysfs.write("class/infiniband_mad/umad1", "a file, not a directory");
+    const auto list = DeviceList::read();
+    CHECK(list.devices()[0]->ports.size() == 1);
+    CHECK(list.devices()[0]->ports[0]->gids.size() == 1);
+  }
+  SECTION("things that are not what they should be") {
+    sysfs.write("class/infiniband/plain_file", "hello");
+    sysfs.write("class/infiniband/empty/unrelated", "");
+    sysfs.write("class/infiniband/dirs/node_type/inside", "");
+    sysfs.write("class/infiniband/dirs/ports/1/state/inside", "");
+    REQUIRE(::mkfifo((sysfs.root() / "class/infiniband/empty/node_guid").c_str(), 0600) == 0);
+    std::filesystem::create_symlink("loop", sysfs.root() / "class/infiniband/loop");
+    const auto list = DeviceList::read();
+    CHECK(list.devices().size() == 5);
+    CHECK(list.default_end_port().name() == "good/1");
+    CHECK_THROWS_WITH(list.find_end_port("empty"), "RDMA device 'empty' has no ports.");
+    CHECK_THROWS_AS(list.select("plain_file", {}), ib::UsageError);
+  }
+}
