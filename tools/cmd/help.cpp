@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// help: the list of commands, or one command's usage and options.
+#include "tools/help.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/commands.hpp"
+#include "tools/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+class Help final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions&) override { set.usage("[COMMAND]", 0, 1); }
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (session.operands().empty()) {
+      emit.text().write(command_list());
+      co_return;
+    }
+    const std::string& name = session.operands().front();
+    const CommandInfo* info = find_command(name);
+    if (info == nullptr) throw UsageError(fmt::format("No help text for '{}'", name));
+    emit.text().write(help_of(*info));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_help() { return std::make_unique<Help>(); }
+
+}  // namespace ib::tools

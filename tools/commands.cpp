@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The table of commands, sorted by name. An explicit table, since the linker drops objects that register themselves
+// out of a static library.
+#include "tools/commands.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ib::tools {
+namespace {
+
+constexpr CommandInfo table[] = {
+    {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
+};
+
+}  // namespace
+
+std::span<const CommandInfo> commands() { return table; }
+
+const CommandInfo* find_command(std::string_view name) {
+  for (const CommandInfo& command : table) {
+    if (command.name == name || std::find(command.aliases.begin(), command.aliases.end(), name) != command.aliases.end()) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace ib::tools

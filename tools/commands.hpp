@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The factories of all commands, one line each, next to where they are defined.
+#pragma once
+
+#include <memory>
+
+#include "tools/command.hpp"
+
+namespace ib::tools {
+
+std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_ibstat();
+std::unique_ptr<Command> make_ibstatus();
+std::unique_ptr<Command> make_ibv_devices();
+
+}  // namespace ib::tools

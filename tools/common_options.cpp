@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One table of the common options, in the order in which help shows them.
+#include "tools/common_options.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "tools/ibdiag_conf.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// Reads an M_Key from the terminal (or standard input) without showing it.
+std::uint64_t prompt_m_key() {
+  termios shown{};
+  const bool terminal = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &shown) == 0;
+  if (terminal) {
+    std::fputs("M_Key: ", stderr);
+    termios hidden = shown;
+    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+  }
+  std::string line;
+  char c = 0;
+  while (line.size() < 64 && read(STDIN_FILENO, &c, 1) == 1 && c != '\n') line += c;
+  if (terminal) {
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    std::fputs("\n", stderr);
+  }
+  try {
+    return parse_unsigned(line, "M_Key");
+  } catch (const OptionError&) {
+    throw OptionError("Bad M_Key");  // the value is not repeated: it is a secret
+  }
+}
+
+void set_m_key(CommonOptions& common, std::string_view text) {
+  try {
+    common.m_key = parse_unsigned(text, "M_Key");
+  } catch (const OptionError&) {
+    common.m_key = prompt_m_key();
+  }
+}
+
+std::chrono::milliseconds parse_timeout(std::string_view text) {
+  return std::chrono::milliseconds(parse_integer(text, "--timeout", 1, std::numeric_limits<int>::max()));
+}
+
+void set_json(CommonOptions& common, std::string_view form) {
+  if (form == "lines") {
+    common.json = Json::lines;
+  } else if (form == "document") {
+    common.json = Json::document;
+  } else {
+    throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
+  }
+}
+
+void add_device(OptionSet& set, CommonOptions& common) {
+  set.text("-C --Ca --ca", common.device, "CA", "RDMA device to use. Specify a device name or node GUID");
+  set.text("-P --Port --port", common.port, "PORT", "RDMA end port to use. Specify a GID, port GUID, DEVICE/PORT or port number.");
+}
+
+void add_output(OptionSet& set, CommonOptions& common) {
+  set.count("-d --debug", common.debug, "Increase the debug level, each -d increases by 1.");
+  set.count("-v --verbosity --verbose", common.verbosity, "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
+  set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
+  set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
+                     [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
+  set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
+}
+
+void add_keys(OptionSet& set, CommonOptions& common) {
+  set.value("-y --m_key --m-key", "KEY", "M_Key to use in SMPs; anything that is not a number asks for it.",
+            [&common](std::string_view text) { set_m_key(common, text); });
+  set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
+  set.flag("-K --show_keys --show-keys", common.show_keys, "Show security keys in the output.");
+  set.number("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
+}
+
+void add_timing(OptionSet& set, CommonOptions& common) {
+  set.value("-t --timeout", "MS", "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
+            [&common](std::string_view text) { common.timeout = parse_timeout(text); });
+  set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.");
+  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.");
+}
+
+void add_address(OptionSet& set, CommonOptions& common) {
+  set.action("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
+             [&common] { common.address = AddressForm::direct; });
+  set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = AddressForm::lid; });
+  set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = AddressForm::guid; });
+}
+
+}  // namespace
+
+void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
+  set.begin_common();
+  if ((groups & group_device) != 0) add_device(set, common);
+  if ((groups & group_output) != 0) add_output(set, common);
+  if ((groups & group_keys) != 0) add_keys(set, common);
+  if ((groups & group_names) != 0) {
+    set.flag("--int-names", common.int_names, "Use internal names for all the fields instead of libib compatible names.");
+    set.text("--node-name-map", common.node_name_map, "FILE", "Node name map: lines of GUID and \"name\".");
+  }
+  if ((groups & group_sa) != 0) {
+    set.flag("--sa", common.use_sa, "Instead of issuing SMPs, use corresponding record queries to the SA.");
+    set.value("--sa-path", "SA_PATH", "Specify the path to the SA, implies --sa.", [&common](std::string_view text) {
+      common.sa_path = std::string(text);
+      common.use_sa = true;
+    });
+  }
+  if ((groups & group_timing) != 0) add_timing(set, common);
+  if ((groups & group_address) != 0) add_address(set, common);
+}
+
+void add_general(OptionSet& set, CommonOptions& common, General& general) {
+  set.begin_common();
+  set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
+            [&common](std::string_view file) { apply_config(std::string(file), common); });
+  set.make_early();
+  set.flag("-h --help", general.help, "show this help message and exit");
+  set.make_early();
+  set.flag("-V --version", general.version, "Show the version and exit.");
+  set.make_early();
+}
+
+void apply_config(const std::string& file, CommonOptions& common) {
+  const IbdiagConf conf = IbdiagConf::read(file);
+  if (conf.device) common.device = conf.device;
+  if (conf.port && *conf.port != 0) common.port = std::to_string(*conf.port);
+  if (conf.timeout) common.timeout = conf.timeout;
+  if (conf.m_key) common.m_key = *conf.m_key;
+  if (conf.sa_key) common.sm_key = *conf.sa_key;
+  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
+}
+
+}  // namespace ib::tools

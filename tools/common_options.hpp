@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The options that mean the same on every command, in groups that a command takes as it needs them. Defaults come
+// from ibdiag.conf; what the command line says wins.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/emit.hpp"
+#include "tools/options.hpp"
+
+namespace ib::tools {
+
+/// How -D, -L and -G say that a target is to be read.
+enum class AddressForm { any, direct, lid, guid };
+
+struct CommonOptions {
+  // device
+  std::optional<std::string> device, port;
+  // addressing
+  AddressForm address = AddressForm::any;
+  // timing
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<unsigned> retries;
+  std::optional<unsigned> outstanding_smps;
+  // keys
+  std::uint64_t m_key{}, sm_key = 1;
+  std::uint16_t pkey_index{};
+  bool show_keys{};
+  // SA
+  bool use_sa{};
+  std::optional<std::string> sa_path;
+  // output
+  int debug{}, verbosity{};
+  bool show_errors{}, int_names{}, stats{};
+  Json json = Json::off;
+  std::optional<std::string> node_name_map;
+  // ibdiag.conf alone
+  bool mlnx_extended_port_info = true;
+  std::string node_description_format;  ///< nd_format, as it stands in the file
+
+  /// Level of the diagnostics on errors: -v and -d both raise it.
+  int error_level() const { return debug > verbosity ? debug : verbosity; }
+};
+
+/// Groups of common options; a command names those it takes.
+enum Groups : unsigned {
+  group_device = 1U << 0,   ///< -C -P
+  group_address = 1U << 1,  ///< -D -L -G
+  group_timing = 1U << 2,   ///< -t --retries -o
+  group_keys = 1U << 3,     ///< -y -Y -K --smkey
+  group_sa = 1U << 4,       ///< --sa --sa-path
+  group_names = 1U << 5,    ///< --node-name-map --int-names
+  group_output = 1U << 6,   ///< -d -v -e --json --stats
+  group_fabric = group_device | group_timing | group_keys | group_sa | group_names | group_output,  ///< talks to the fabric
+  group_target = group_fabric | group_address,                                                      ///< … to a TARGET
+};
+
+/// Adds the options of `groups`, bound to `common`, which must outlive the set. The command's own come first:
+/// what they have taken is left out.
+void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
+
+/// What is asked for instead of a run.
+struct General {
+  bool help{}, version{};
+};
+/// Adds the options that every command has: -h, -V and -z.
+void add_general(OptionSet& set, CommonOptions& common, General& general);
+
+/// Takes over what the configuration file says.
+void apply_config(const std::string& file, CommonOptions& common);
+
+}  // namespace ib::tools

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Text goes through one growing buffer; standard C's FILE below it only passes the pieces on.
+#include "tools/emit.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <iterator>
+
+namespace ib::tools {
+namespace {
+
+constexpr std::size_t drain_at = 1U << 16;
+
+}  // namespace
+
+void TextOut::write(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= drain_at) flush();
+}
+
+void TextOut::vprint(fmt::string_view format, fmt::format_args args) {
+  fmt::vformat_to(std::back_inserter(buffer_), format, args);
+  if (buffer_.size() >= drain_at) flush();
+}
+
+void TextOut::flush() {
+  if (!buffer_.empty()) std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
+  buffer_.clear();
+}
+
+void Emit::heading(std::string_view line) {
+  if (json()) return;
+  text_.write(line);
+  text_.write("\n");
+}
+
+void Emit::raise(Exit status) {
+  if (status_ == Exit::ok || (status_ == Exit::incomplete && status == Exit::findings)) status_ = status;
+}
+
+void Emit::flush() {
+  text_.flush();
+  if (std::fflush(file_) != 0 && errno != EPIPE) throw SysError(errno, "write", "standard output");
+}
+
+}  // namespace ib::tools

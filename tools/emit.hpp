@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How results leave a command. A command fetches, fills a Report and hands it to Emit, which renders it as text
+// or as JSON on stdout; most commands emit once, repeating ones many times. Text is written through TextOut in
+// large pieces, so that a forwarding table of 48k entries costs no 48k system calls.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "out/sink.hpp"
+
+namespace ib::tools {
+
+/// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
+/// fabric goes through out/escape.hpp first.
+class TextOut {
+ public:
+  explicit TextOut(std::FILE* file) : file_(file) {}
+  ~TextOut() { flush(); }
+  TextOut(const TextOut&) = delete;
+  TextOut& operator=(const TextOut&) = delete;
+
+  void write(std::string_view text);
+  template <typename... T>
+  void print(fmt::format_string<T...> format, T&&... args) {
+    vprint(format, fmt::make_format_args(args...));
+  }
+  void flush();
+  /// The buffer, to append to directly; call write({}) now and then so that it drains.
+  std::string& buffer() { return buffer_; }
+
+ private:
+  void vprint(fmt::string_view format, fmt::format_args args);
+
+  std::FILE* file_;
+  std::string buffer_;
+};
+
+/// What a command found. A plain struct of its own with a JSON and a text form.
+class Report {
+ public:
+  virtual ~Report() = default;
+
+  /// The members of the report's JSON object, in a stable order.
+  virtual void visit(out::Sink& sink) const = 0;
+  /// For `--json=lines`: calls `line` once for each object of a long report. By default the whole is one line.
+  virtual void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
+  /// The report in the words of the command's dialect.
+  virtual void text(TextOut& out) const = 0;
+  /// What the report means for the exit status: ok, findings or incomplete.
+  virtual Exit status() const { return Exit::ok; }
+};
+
+enum class Json { off, document, lines };
+
+/// The one way to stdout.
+class Emit {
+ public:
+  Emit(Json json, std::string_view command, std::FILE* file) : json_(json), command_(command), file_(file), text_(file) {}
+
+  void operator()(const Report& report);
+  /// A line that announces a result before it is fetched, as python-rdma prints them; nothing in JSON.
+  void heading(std::string_view line);
+  /// For text that belongs to no report; nothing in JSON.
+  TextOut& text() { return text_; }
+  bool json() const { return json_ != Json::off; }
+  /// Worsens the exit status (findings win over incomplete).
+  void raise(Exit status);
+  Exit status() const { return status_; }
+  /// Pushes all output out. Throws SysError where stdout does not take it (a full disk), but not for a reader
+  /// that left (`| head`).
+  void flush();
+
+ private:
+  void document(const std::function<void(out::Sink&)>& members);
+
+  Json json_;
+  std::string command_;
+  std::FILE* file_;
+  TextOut text_;
+  Exit status_ = Exit::ok;
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Command lines with the habits of getopt_long: bundled letters, `--name=value` and `--name value`, unambiguous
+// abbreviations, options after operands, `--`, the last of a repeated option wins, and a word like `-1` is an
+// operand where no option has that letter. A command fills a table of options bound to its own variables; what it
+// does not define itself comes from the common groups, minus the letters and names it has taken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace ib::tools {
+
+/// A mistake in the options.
+class OptionError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+struct Option {
+  char letter = 0;                   ///< 0: long names only
+  std::vector<std::string> names;    ///< long names; the first is the one that help shows
+  bool has_value = false;
+  bool value_optional = false;       ///< only as --name=VALUE
+  std::string metavar;               ///< what help calls the value
+  std::string help;
+  bool common = false;               ///< from a common group
+  bool early = false;                ///< acts before all others: --help, --config
+  std::function<void(std::string_view)> set;  ///< called once for each occurrence, in order
+};
+
+/// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
+std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
+/// The same for values that need all 64 bits (keys and masks).
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what,
+                             std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
+
+/// The options and operands that one command takes.
+class OptionSet {
+ public:
+  // `names` lists an option's spellings: "-D --Direct --direct". The first long one is shown in help.
+  void flag(std::string_view names, bool& target, std::string_view help);
+  void count(std::string_view names, int& target, std::string_view help);
+  void text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help);
+  void text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
+  template <std::integral T>
+  void number(std::string_view names, T& target, std::string_view metavar, std::string_view help);
+  template <std::integral T>
+  void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help);
+  /// One of `choices`, in any case and abbreviated if unambiguous.
+  void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
+  /// Calls `set` with the value; it throws OptionError to refuse one.
+  void value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  /// The same for a long option whose value may be left out; then `set` gets an empty text.
+  void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  /// Calls `set` when the option is met.
+  void action(std::string_view names, std::string_view help, std::function<void()> set);
+
+  /// The operands in the usage line ("[-glL] [TARGET]"), and how many there may be.
+  void usage(std::string_view operands, std::size_t least, std::size_t most);
+  /// Paragraphs between the usage line and the options.
+  void notes(std::string text) { notes_ = std::move(text); }
+  /// The option added last acts before all others, wherever it stands.
+  void make_early() { options_.back().early = true; }
+  /// From here on options are common ones: those whose letter and names are all taken are left out.
+  void begin_common() { common_ = true; }
+
+  /// Scans all of `args`, then sets what they name in their order, and returns the operands. Throws OptionError.
+  std::vector<std::string> parse(std::span<const std::string> args);
+
+  const std::vector<Option>& options() const { return options_; }
+  const std::string& operands() const { return operands_; }
+  const std::string& notes() const { return notes_; }
+  std::size_t least_operands() const { return least_; }
+  std::size_t most_operands() const { return most_; }
+
+ private:
+  Option& add(std::string_view names, std::string_view metavar, std::string_view help);
+  bool taken(char letter) const;
+  bool taken(std::string_view name) const;
+  const Option& find_long(std::string_view name) const;
+  std::size_t scan_letters(std::span<const std::string> args, std::size_t at);
+  std::size_t scan_long(std::span<const std::string> args, std::size_t at);
+  bool looks_negative(std::string_view word) const;
+
+  struct Given {
+    const Option* option;
+    std::string value;
+  };
+
+  std::vector<Option> options_;
+  std::vector<Given> given_;
+  std::string operands_, notes_;
+  std::size_t least_ = 0, most_ = std::numeric_limits<std::size_t>::max();
+  bool common_ = false;
+};
+
+template <std::integral T>
+void OptionSet::number(std::string_view names, T& target, std::string_view metavar, std::string_view help) {
+  std::string what(names);
+  value(names, metavar, help, [&target, what](std::string_view text) {
+    if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
+      target = parse_unsigned(text, what);
+    } else {
+      target = static_cast<T>(parse_integer(text, what, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    }
+  });
+}
+
+template <std::integral T>
+void OptionSet::number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help) {
+  std::string what(names);
+  value(names, metavar, help, [&target, what](std::string_view text) {
+    if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
+      target = parse_unsigned(text, what);
+    } else {
+      target = static_cast<T>(parse_integer(text, what, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    }
+  });
+}
+
+}  // namespace ib::tools

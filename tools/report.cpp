@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A report on its way out: as its own text, or as one JSON document (or several, one a line) that says which command
+// it comes from.
+#include "out/json.hpp"
+#include "tools/emit.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr std::uint64_t json_format = 1;  // raised when a key changes its meaning or goes
+
+}  // namespace
+
+void Report::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
+  line([this](out::Sink& sink) { visit(sink); });
+}
+
+void Emit::operator()(const Report& report) {
+  switch (json_) {
+    case Json::off: report.text(text_); break;
+    case Json::document: document([&](out::Sink& sink) { report.visit(sink); }); break;
+    case Json::lines: report.visit_lines([&](const std::function<void(out::Sink&)>& members) { document(members); }); break;
+  }
+  raise(report.status());
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// From the command line to the exit status: choose the dialect by the name the program was called by, construct the
+// one command that was asked for, let it set up its options, run it, and turn what went wrong into words and a number.
+#include "tools/run.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "async/loop.hpp"
+#include "tools/command.hpp"
+#include "tools/help.hpp"
+#include "tools/ibdiag_conf.hpp"
+#include "tools/session.hpp"
+#include "tools/version.hpp"
+
+namespace ib::tools {
+namespace {
+
+void complain(std::string_view text) { std::fprintf(stderr, "E: %.*s\n", static_cast<int>(text.size()), text.data()); }
+
+/// Runs the command and returns its exit status.
+int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands) {
+  const int level = common.error_level();
+  Emit emit(common.json, info.name, stdout);
+  try {
+    async::Loop loop;
+    Session session(std::move(common), std::move(operands), loop);
+    loop.run(command.run(session, emit));
+    emit.flush();
+    return static_cast<int>(emit.status());
+  } catch (const Error& error) {
+    emit.text().flush();
+    std::fflush(stdout);  // what was found before the error stands before it on a terminal
+    std::fputs(error_text(error, level).c_str(), stderr);
+    return static_cast<int>(error.exit_status());
+  }
+}
+
+int run_command(const CommandInfo& info, std::span<const std::string> args) {
+  const std::unique_ptr<Command> command = info.make();
+  CommonOptions common;
+  General general;
+  OptionSet set;
+  apply_config(default_ibdiag_conf, common);
+  command->options(set, common);
+  add_general(set, common, general);
+  std::vector<std::string> operands;
+  try {
+    operands = set.parse(args);
+    if (!general.help && !general.version && operands.size() > set.most_operands())
+      throw OptionError(fmt::format("Got {} arguments but expected {}", operands.size(), set.most_operands()));
+  } catch (const OptionError& error) {
+    complain(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
+    return static_cast<int>(Exit::usage);
+  }
+  if (general.help) {
+    std::fputs(command_help(info, set).c_str(), stdout);
+    return 0;
+  }
+  if (general.version) {
+    std::printf("ibtool %s\n", version);
+    return 0;
+  }
+  return execute(*command, info, std::move(common), std::move(operands));
+}
+
+/// `ibtool …`: finds the command, or answers what is asked of the program itself.
+int run_ibtool(std::span<const std::string> args) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    std::fputs(command_list().c_str(), stdout);
+    return 0;
+  }
+  if (args[0] == "--version" || args[0] == "-V") {
+    std::printf("ibtool %s\n", version);
+    return 0;
+  }
+  const CommandInfo* info = find_command(args[0]);
+  if (info == nullptr) {
+    complain(fmt::format("Bad command {} (see ibtool help)", args[0]));
+    return static_cast<int>(Exit::usage);
+  }
+  return run_command(*info, args.subspan(1));
+}
+
+}  // namespace
+
+int run(std::span<char* const> argv) {
+  const std::string_view called = argv.empty() ? "ibtool" : argv[0];
+  const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
+  try {
+    const CommandInfo* legacy = find_command(called.substr(called.rfind('/') + 1));
+    if (legacy != nullptr && legacy->legacy != nullptr) return legacy->legacy(words);
+    return run_ibtool(std::vector<std::string>(words.begin(), words.end()));
+  } catch (const Error& error) {
+    std::fputs(error_text(error, 0).c_str(), stderr);
+    return static_cast<int>(error.exit_status());
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return static_cast<int>(Exit::failed);
+  }
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One invocation of the program, apart from main() so that tests can make it in their own process.
+#pragma once
+
+#include <span>
+
+namespace ib::tools {
+
+/// Runs the program as called by `argv` (argv[0] chooses the dialect) and returns its exit status. Writes to stdout
+/// and stderr.
+int run(std::span<char* const> argv);
+
+}  // namespace ib::tools

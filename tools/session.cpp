@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a session opens lazily; operands and the fabric have files of their own.
+#include "tools/session.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace ib::tools {
+
+Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop)
+    : options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
+
+Session::~Session() = default;
+
+const sys::DeviceList& Session::devices() {
+  if (!devices_) devices_ = sys::DeviceList::read();
+  return *devices_;
+}
+
+const sys::EndPort& Session::end_port() {
+  if (end_port_ != nullptr) return *end_port_;
+  const sys::Device* device = options_.device ? &devices().find_device(*options_.device) : nullptr;
+  if (options_.port) {
+    end_port_ = &devices().find_end_port(*options_.port, device);
+    end_port_fixed_ = true;
+  } else {
+    end_port_ = &devices().default_end_port(device);
+  }
+  return *end_port_;
+}
+
+const path::Path* Session::target(std::size_t at) const {
+  return at < targets_.size() && targets_[at] ? &*targets_[at] : nullptr;
+}
+
+std::optional<std::int64_t> Session::integer(std::size_t at) const {
+  return at < integers_.size() ? integers_[at] : std::nullopt;
+}
+
+void Session::debug(int level, std::string_view text) const {
+  if (options_.debug >= level) std::fprintf(stderr, "D: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+void Session::report(const Error& error) const {
+  std::fputs(error_text(error, options_.error_level()).c_str(), stderr);
+}
+
+std::string error_text(const Error& error, int level) {
+  std::string text;
+  bool first = true;
+  for (const std::string& line : error.lines(level)) {
+    if (!line.starts_with(' ')) text += first ? "E: " : line.starts_with('+') ? "E: " : "E: +";
+    first = false;
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace ib::tools

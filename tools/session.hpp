@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One run of one command: its options and operands, and what it needs of the host and the fabric, opened when first
+// asked for. The end port comes from -C and -P, or from a target that names one; all targets must agree.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/task.hpp"
+#include "path/path.hpp"
+#include "sys/device.hpp"
+#include "tools/command.hpp"
+
+namespace ib::mad {
+class Transactor;
+}
+
+namespace ib::tools {
+
+/// What an operand is read as.
+enum class Operand { word, target, integer };
+
+class Session {
+ public:
+  Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop);
+  ~Session();
+
+  const CommonOptions& options() const { return options_; }
+  const std::vector<std::string>& operands() const { return operands_; }
+  async::Loop& loop() { return loop_; }
+
+  /// Reads the operands as `kinds` say, the first `least` of which are required; targets choose the end port. Call it
+  /// once, before anything is opened. Throws UsageError "Too many arguments, expected no more than 1.",
+  /// "Too few arguments" or "Invalid command line argument #1 'zzz' - …".
+  void read_operands(std::initializer_list<Operand> kinds, std::size_t least);
+  /// Operand `at` if it was given, after read_operands().
+  const path::Path* target(std::size_t at) const;
+  std::optional<std::int64_t> integer(std::size_t at) const;
+
+  const sys::DeviceList& devices();
+  const sys::EndPort& end_port();
+  /// All that asks the fabric. Opens it on end_port().
+  mad::Transactor& transactor();
+
+  /// A path that SMPs to `target` can use, with the keys and times of the options; the local node where it is null.
+  /// A GID or GUID is resolved by the SA. Traced with -d.
+  async::Task<path::Path> smp_path(const path::Path* target);
+  /// The same for GMPs.
+  async::Task<path::Path> gmp_path(const path::Path* target);
+  /// Puts the keys, retries and times of the options into a path.
+  void apply_options(path::Path& path) const;
+
+  /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
+  void debug(int level, std::string_view text) const;
+  /// An error that does not end the command ("E: …" and "E: +…" on stderr).
+  void report(const Error& error) const;
+
+ private:
+  path::Path parse_target(std::string_view text);
+  async::Task<path::Path> completed(path::Path path, bool smp);
+  void debug_path(std::string_view name, const path::Path& path) const;
+
+  CommonOptions options_;
+  std::vector<std::string> operands_;
+  async::Loop& loop_;
+  std::vector<std::optional<path::Path>> targets_;
+  std::vector<std::optional<std::int64_t>> integers_;
+  std::optional<sys::DeviceList> devices_;
+  const sys::EndPort* end_port_{};
+  bool end_port_fixed_{};  ///< named by -P or by a target
+  std::shared_ptr<mad::Transactor> transactor_;
+};
+
+/// The `E:` lines of an error at the given level of detail.
+std::string error_text(const Error& error, int level);
+
+}  // namespace ib::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Operands are read in their order, and each target may fix the end port for those after it: a scoped GID or a
+// GID of this host's subnet prefix names the port that reaches it.
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "iba/text.hpp"
+#include "path/parse.hpp"
+#include "tools/session.hpp"
+
+namespace ib::tools {
+
+path::Path Session::parse_target(std::string_view text) {
+  path::ParseOptions how;
+  how.devices = &devices();
+  how.default_end_port = &end_port();
+  how.require_end_port = end_port_fixed_ ? end_port_ : nullptr;
+  how.require_device = !end_port_fixed_ && options_.device ? end_port_->device : nullptr;
+  switch (options_.address) {
+    case AddressForm::any: how.form = path::Form::any; break;
+    case AddressForm::direct: how.form = path::Form::direct; break;
+    case AddressForm::lid: how.form = path::Form::lid; break;
+    case AddressForm::guid: how.form = path::Form::guid; break;
+  }
+  path::Path path = path::parse_target(text, how);
+  if (path.ib().end_port != nullptr) {
+    end_port_ = path.ib().end_port;
+    end_port_fixed_ = true;
+  }
+  return path;
+}
+
+void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t least) {
+  end_port();
+  if (operands_.size() > kinds.size()) throw UsageError(fmt::format("Too many arguments, expected no more than {}.", kinds.size()));
+  std::size_t at = 0;
+  for (const Operand kind : kinds) {
+    if (at >= operands_.size()) break;
+    const std::string& text = operands_[at];
+    targets_.emplace_back();
+    integers_.emplace_back();
+    try {
+      if (kind == Operand::target) targets_.back() = parse_target(text);
+      if (kind == Operand::integer) integers_.back() = parse_integer(text, {}, INT64_MIN, INT64_MAX);
+    } catch (const UsageError& e) {
+      throw UsageError(fmt::format("Invalid command line argument #{} '{}' - {}", at + 1, text, e.message()));
+    }
+    ++at;
+  }
+  if (operands_.size() < least) throw UsageError("Too few arguments");
+  debug(1, fmt::format("Using end port {} {}", end_port().name(), to_text(end_port().default_gid())));
+}
+
+}  // namespace ib::tools
