@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "out/escape.hpp"
+
+#include <algorithm>
+
+#include "out/utf8.hpp"
+
+namespace ib::out {
+
+namespace {
+
+constexpr bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '\\'; }
+
+void append_hex(std::string& out, std::string_view prefix, char32_t value, int digits) {
+  out += prefix;
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 0xf];
+}
+
+void append_escape(std::string& out, char32_t code) {
+  switch (code) {
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    default:
+      break;
+  }
+  if (code < 0x100) return append_hex(out, "\\x", code, 2);
+  if (code < 0x10000) return append_hex(out, "\\u", code, 4);
+  append_hex(out, "\\U", code, 8);
+}
+
+/// Escapes `text`, and `quote` in it too where that is not NUL.
+void append_escaped(std::string& out, std::string_view text, char quote) {
+  while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(
+        std::find_if(text.begin(), text.end(), [&](char c) { return !is_plain(c) || (quote != '\0' && c == quote); }) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return;
+    if (quote != '\0' && text[0] == quote) {
+      out += '\\';
+      out += quote;
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto c = decode_utf8(text);
+    if (c.valid) {
+      append_escape(out, c.code);
+    } else {
+      for (std::size_t i = 0; i < c.size; ++i) append_hex(out, "\\x", static_cast<unsigned char>(text[i]), 2);
+    }
+    text.remove_prefix(c.size);
+  }
+}
+
+/// JSON's escapes for one character (RFC 8259 7).
+void append_json_escape(std::string& out, char32_t code) {
+  switch (code) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      append_hex(out, "\\u", code, 4);
+  }
+}
+
+}  // namespace
+
+std::string_view fixed_text(Bytes field) {
+  const std::string_view all(reinterpret_cast<const char*>(field.data()), field.size());
+  return all.substr(0, all.find('\0'));
+}
+
+std::string escaped(std::string_view text) {
+  const bool both = text.find('\'') != std::string_view::npos && text.find('"') != std::string_view::npos;
+  std::string out;
+  out.reserve(text.size());
+  append_escaped(out, text, both ? '\'' : '\0');
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  const bool doubles = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
+  const char quote = doubles ? '"' : '\'';
+  std::string out(1, quote);
+  out.reserve(text.size() + 2);
+  append_escaped(out, text, quote);
+  out += quote;
+  return out;
+}
+
+std::string printable(std::string_view text, char substitute) {
+  std::string out(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, substitute);
+  return out;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::find_if(text.begin(), text.end(), [](char c) { return !is_plain(c) || c == '"'; }) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const auto c = decode_utf8(text);
+    if (!c.valid) {
+      out += "\xef\xbf\xbd";  // U+FFFD REPLACEMENT CHARACTER
+    } else if (c.code == '"' || c.code == '\\' || is_hostile(c.code)) {
+      append_json_escape(out, c.code);
+    } else {
+      out += text.substr(0, c.size);
+    }
+    text.remove_prefix(c.size);
+  }
+  out += '"';
+}
+
+}  // namespace ib::out

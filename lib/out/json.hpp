@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A Sink that writes JSON (RFC 8259) as the events come: nothing is kept but the depth, so a report of a whole
+// fabric takes no memory. The output is valid JSON whatever bytes the strings hold.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "out/sink.hpp"
+
+namespace ib::out {
+
+enum class JsonStyle {
+  pretty,  ///< indented by two blanks, a newline behind the document
+  lines,   ///< every top-level value on a line of its own, without blanks
+};
+
+/// Numbers are written in full (64 bits do not fit the doubles of some readers); GUIDs and GIDs are strings as in text output;
+/// a real that is not finite is null. A document that is not finished when the sink goes is left unfinished.
+class JsonSink : public Sink {
+ public:
+  /// Appends to `out`, which must outlive the sink.
+  explicit JsonSink(std::string& out, JsonStyle style = JsonStyle::pretty);
+  /// Writes to `file`, in pieces, and at the end of every top-level value. Throws SysError when that fails (EPIPE, ENOSPC).
+  explicit JsonSink(std::FILE* file, JsonStyle style = JsonStyle::pretty);
+  ~JsonSink() override;
+  JsonSink(const JsonSink&) = delete;
+  JsonSink& operator=(const JsonSink&) = delete;
+
+  void begin_object(std::string_view key = {}) override;
+  void end_object() override;
+  void begin_array(std::string_view key = {}) override;
+  void end_array() override;
+  void null(std::string_view key) override;
+  void boolean(std::string_view key, bool value) override;
+  void integer(std::string_view key, std::int64_t value) override;
+  void unsigned_integer(std::string_view key, std::uint64_t value) override;
+  void real(std::string_view key, double value) override;
+  void text(std::string_view key, std::string_view value) override;
+  void guid(std::string_view key, Guid value) override;
+  void gid(std::string_view key, const Gid& value) override;
+
+ private:
+  struct Level {
+    bool object;
+    bool empty;
+  };
+
+  void begin(std::string_view key, bool object);
+  void end(bool object);
+  void scalar(std::string_view key, std::string_view literal);
+  void place(std::string_view key);
+  void new_line();
+  void finish_value();
+  void flush();
+
+  std::string own_;
+  std::string& out_;
+  std::FILE* file_ = nullptr;
+  JsonStyle style_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace ib::out

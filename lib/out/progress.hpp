@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A line on the terminal that says how far a long operation has come, and vanishes when it is over.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace ib::out {
+
+/// Shows progress on stderr, and only if that is a terminal: logs and pipes see nothing of it.
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Whether update() would show anything now: it shows at most ten lines a second. Ask before formatting.
+  bool due() const;
+  /// Replaces the line by `text`, cut at 79 columns; it must be plain ASCII.
+  void update(std::string_view text);
+  /// Takes the line away, as one does before anything else is written to the terminal.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+}  // namespace ib::out
