@@ -11,6 +11,9 @@ namespace {
 
 constexpr CommandInfo table[] = {
     {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
+    {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, nullptr},
+    {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
+    {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
 };
 
 }  // namespace

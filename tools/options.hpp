@@ -18,6 +18,9 @@
 
 namespace ib::tools {
 
+/// For OptionSet::usage(): the command counts its operands itself.
+inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
 /// A mistake in the options.
 class OptionError : public UsageError {
  public:
@@ -98,7 +101,7 @@ class OptionSet {
   std::vector<Option> options_;
   std::vector<Given> given_;
   std::string operands_, notes_;
-  std::size_t least_ = 0, most_ = std::numeric_limits<std::size_t>::max();
+  std::size_t least_ = 0, most_ = any_number;
   bool common_ = false;
 };
 

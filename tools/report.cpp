@@ -24,4 +24,13 @@ void Emit::operator()(const Report& report) {
   raise(report.status());
 }
 
+void Emit::document(const std::function<void(out::Sink&)>& members) {
+  out::JsonSink sink(file_, json_ == Json::lines ? out::JsonStyle::lines : out::JsonStyle::pretty);
+  sink.begin_object();
+  sink.value("command", command_);
+  sink.value("format", json_format);
+  members(sink);
+  sink.end_object();
+}
+
 }  // namespace ib::tools
