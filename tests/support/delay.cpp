@@ -6,7 +6,7 @@
 //
 //   IBTEST_DELAY_US=200       microseconds from the program's write to ibsim
 //   IBTEST_DROP=0.05          the fraction of requests that is lost, chosen by IBTEST_SEED (default 1)
-//   IBTEST_DEAD_PATH=1,19     directed-route requests that start with these output ports are all lost
+//   IBTEST_DEAD_PATH=1,19:1,4 directed-route requests that start with these output ports are all lost
 //   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost, and the program's peak
 //                             memory in KiB, is appended to FILE
 //   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
@@ -83,15 +83,21 @@ double number(const char* name, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
-std::vector<std::uint8_t> ports(const char* name) {
-  std::vector<std::uint8_t> list;
+using Route = std::vector<std::uint8_t>;
+
+/// The routes of `1,19:1,4`.
+std::vector<Route> routes(const char* name) {
+  std::vector<Route> list;
   const char* text = std::getenv(name);
-  while (text != nullptr && *text != 0) {
+  if (text == nullptr || *text == 0) return list;
+  list.emplace_back();
+  for (;;) {
     char* end = nullptr;
-    list.push_back(static_cast<std::uint8_t>(std::strtoul(text, &end, 10)));
-    text = *end == ',' ? end + 1 : "";
+    list.back().push_back(static_cast<std::uint8_t>(std::strtoul(text, &end, 10)));
+    if (*end == 0) return list;
+    if (*end == ':') list.emplace_back();
+    text = end + 1;
   }
-  return list;
 }
 
 /// The peak resident size in KiB. getrusage() would not do: it includes the program before exec.
@@ -111,7 +117,7 @@ class Wire {
       : delay_{static_cast<Clock>(number("IBTEST_DELAY_US", 0) * 1000)},
         drop_{number("IBTEST_DROP", 0)},
         seed_{static_cast<std::uint64_t>(number("IBTEST_SEED", 1))},
-        dead_{ports("IBTEST_DEAD_PATH")},
+        dead_{routes("IBTEST_DEAD_PATH")},
         fill_{number("IBTEST_FULL_DESCRIPTION", 0) != 0} {}
 
   ssize_t send(int fd, const std::uint8_t* bytes) {
@@ -165,9 +171,9 @@ class Wire {
   bool is_lost(const std::uint8_t* bytes) const {
     if ((bytes[kMad + 3] & 0x80U) != 0) return false;  // only requests get lost; that is enough to lose an answer
     // IBA 14.2.1.2: the hop count is byte 7, the initial path starts at byte 128 and its first output port at 129.
-    if (!dead_.empty() && bytes[kMad + 1] == kDirected && bytes[kMad + 7] >= dead_.size() &&
-        std::memcmp(bytes + kMad + 129, dead_.data(), dead_.size()) == 0)
-      return true;
+    if (bytes[kMad + 1] == kDirected)
+      for (const Route& route : dead_)
+        if (bytes[kMad + 7] >= route.size() && std::memcmp(bytes + kMad + 129, route.data(), route.size()) == 0) return true;
     return drop_ > 0 && static_cast<double>(scramble(seed_ + sent_ * 0x1000193U) >> 11) * 0x1p-53 < drop_;
   }
 
@@ -196,7 +202,7 @@ class Wire {
   const Clock delay_;
   const double drop_;
   const std::uint64_t seed_;
-  const std::vector<std::uint8_t> dead_;
+  const std::vector<Route> dead_;
   const bool fill_;
   std::mutex mutex_;
   pthread_cond_t filled_ = PTHREAD_COND_INITIALIZER;

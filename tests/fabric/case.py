@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What the tests on simulated fabrics share: running ours and Debian's programs, reading a topology listing, writing
+small network files. A test file is a unittest program; Meson runs each as one test, in parallel with others."""
+import os
+import re
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass, field
+
+import simfabric
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLUSTER = os.path.join(HERE, "cluster16.net")
+CLUSTER_LIDS = os.path.join(HERE, "cluster16.guid2lid")
+IBTOOL = os.environ.get("IBTOOL", os.path.join(HERE, "..", "..", "build", "tools", "ibtool"))
+DELAY = os.environ.get("IBTEST_DELAY_LIB", "")
+# umad2sim defines open() and its like as a program would; that is no error of the program under ASan.
+SUPPRESSIONS = os.path.join(HERE, "..", "support", "asan.supp")
+
+
+@dataclass
+class Topology:
+    """nodes: GUID → (kind, ports, description); links: {(GUID, port), (GUID, port)} → speed; lids: end port → (LID, LMC)."""
+    nodes: dict = field(default_factory=dict)
+    links: dict = field(default_factory=dict)
+    lids: dict = field(default_factory=dict)
+
+    def guid(self, description):
+        """The GUID of the node whose description begins so."""
+        return next(guid for guid, (_, _, text) in self.nodes.items() if text.startswith(description))
+
+
+NODE = re.compile(r'^(Switch|Ca|Rt)\s+(\d+)\s+"[A-Z]-([0-9a-f:]+)"\s*(?:#\s*"(.*)")?(.*)$')
+LINK = re.compile(r'^\[(\d+)\](?:\([0-9a-f:]+\))?\s+"[A-Z]-([0-9a-f:]+)"\[(\d+)\](?:\([0-9a-f:]+\))?\s*(?:#\s*(.*))?$')
+
+
+def guid_of(text):
+    return int(text.replace(":", ""), 16)
+
+
+def read_topology(text):
+    """Reads the output of ibnetdiscover, ours or Debian's, or an ibsim network file in that form."""
+    topology, node = Topology(), None
+    for line in text.splitlines():
+        match = NODE.match(line)
+        if match:
+            kind, ports, guid, description, rest = match.groups()
+            node = guid_of(guid)
+            topology.nodes[node] = (kind, int(ports), description or "")
+            lid = re.search(r"lid (\d+) lmc (\d+)", rest)
+            if kind == "Switch" and lid:
+                topology.lids[node, 0] = int(lid[1]), int(lid[2])
+            continue
+        match = LINK.match(line)
+        if match and node is not None:
+            port, peer, peer_port, comment = match.groups()
+            speed = re.search(r" (\d+x\w+)$", comment or "")
+            topology.links[frozenset({(node, int(port)), (guid_of(peer), int(peer_port))})] = speed[1] if speed else ""
+            lid = re.match(r"lid (\d+) lmc (\d+) ", comment or "")
+            if lid:
+                topology.lids[node, int(port)] = int(lid[1]), int(lid[2])
+    return topology
+
+
+class FabricCase(unittest.TestCase):
+    """A test class with one fabric for all its tests. Attributes say which; `change` the fabric only to undo it."""
+    netfile, lids, lmc, options, sm = CLUSTER, CLUSTER_LIDS, 0, (), True
+    maxDiff = None
+    fabric = None
+
+    @classmethod
+    def make_net(cls):
+        """The network file's text where the class makes its own, else None."""
+        return None
+
+    @classmethod
+    def setUpClass(cls):
+        text = cls.make_net()
+        netfile, lids = cls.netfile, cls.lids
+        if text is not None:
+            with tempfile.NamedTemporaryFile("w", suffix=".net", delete=False, encoding="latin-1") as net:
+                net.write(text)
+            cls.addClassCleanup(os.unlink, net.name)
+            netfile, lids = net.name, None
+        cls.fabric = simfabric.Fabric(netfile, lids=lids, lmc=cls.lmc, options=cls.options, sm=cls.sm)
+        cls.enterClassContext_(cls.fabric)
+
+    @classmethod
+    def enterClassContext_(cls, context):  # unittest has it from Python 3.11
+        cls.addClassCleanup(context.__exit__, None, None, None)
+        context.__enter__()
+
+    # -- running -----------------------------------------------------------------------------------------------------
+    def run_ours(self, argv, **env):
+        env.setdefault("ASAN_OPTIONS", f"verify_asan_link_order=0:detect_leaks=0:suppressions={SUPPRESSIONS}")
+        env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+        done = self.fabric.run(argv, **env)
+        self.assertNotIn("AddressSanitizer", done.stderr)
+        self.assertNotIn("runtime error", done.stderr)
+        self.assertGreaterEqual(done.returncode, 0, f"{argv} died of signal {-done.returncode}\n{done.stderr}")
+        return done
+
+    def ibtool(self, *words, status=0, **env):
+        """Runs `ibtool WORDS`, checks its exit status, returns what it did."""
+        done = self.run_ours([IBTOOL, *words], **env)
+        self.assertEqual(done.returncode, status, f"ibtool {' '.join(words)}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+        return done
+
+    def legacy(self, name, *words, **env):
+        """Runs our binary under a legacy name; any status."""
+        directory = self.fabric.path("legacy")
+        os.makedirs(directory, exist_ok=True)
+        link = os.path.join(directory, name)
+        if not os.path.islink(link):
+            os.symlink(os.path.abspath(IBTOOL), link)
+        return self.run_ours([link, *words], **env)
+
+    def debian(self, name, *words, **env):
+        """Runs Debian's program; any status."""
+        program = simfabric.find_program(name)
+        self.assertTrue(program, f"{name} of infiniband-diags is not installed")
+        return self.fabric.run([program, *words], **env)
+
+    def ours(self, *words, status=0, **env):
+        """Our view of the fabric."""
+        return read_topology(self.ibtool("ibnetdiscover", *words, status=status, **env).stdout)
+
+    def theirs(self, **env):
+        """Debian's view of the fabric."""
+        return read_topology(self.debian("ibnetdiscover", **env).stdout)
+
+    def assert_same_fabric(self, one, other, descriptions=True):
+        strip = (lambda nodes: nodes) if descriptions else (lambda nodes: {guid: node[:2] for guid, node in nodes.items()})
+        self.assertEqual(strip(one.nodes), strip(other.nodes))
+        self.assertEqual(one.links, other.links)
+        self.assertEqual(one.lids, other.lids)
+
+    def change(self, command, undo=None):
+        """Gives ibsim's console a command, and another one when the test ends."""
+        if undo:
+            self.addCleanup(self.fabric.console, undo)
+        answer = self.fabric.console(command)
+        self.assertNotIn("# ", answer, command)
+
+
+def node(kind, nodeid, links, description=None, guid=None, ports=None):
+    """A node of an ibsim network file. links: {port: (node id, port)}."""
+    lines = []
+    if guid is not None:
+        lines.append(f"{'switchguid' if kind == 'Switch' else 'caguid'}=0x{guid:x}")
+    comment = f'\t# "{description}"' if description is not None else ""
+    lines.append(f'{kind}\t{ports or max(links, default=1)} "{nodeid}"{comment}')
+    lines += [f'[{port}]\t"{peer}"[{peer_port}]' for port, (peer, peer_port) in sorted(links.items())]
+    return "\n".join(lines) + "\n\n"
+
+
+def main():
+    """Runs the tests of the calling program; says so and skips where no fabric can be simulated."""
+    lacking = simfabric.missing()
+    if lacking:
+        print("skipped, not installed: " + ", ".join(lacking))
+        sys.exit(77)
+    unittest.main(verbosity=2)
