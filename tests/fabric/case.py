@@ -32,7 +32,7 @@ class Topology:
 
 
 NODE = re.compile(r'^(Switch|Ca|Rt)\s+(\d+)\s+"[A-Z]-([0-9a-f:]+)"\s*(?:#\s*"(.*)")?(.*)$')
-LINK = re.compile(r'^\[(\d+)\](?:\([0-9a-f:]+\))?\s+"[A-Z]-([0-9a-f:]+)"\[(\d+)\](?:\([0-9a-f:]+\))?\s*(?:#\s*(.*))?$')
+LINK = re.compile(r'^\[(\d+)\](?:\([0-9a-f:]+\))?\s+"[A-Z]-([0-9a-f:]+)"\[(\d+)\]\s*(?:\([0-9a-f:]+\))?\s*(?:#\s*(.*))?$')
 
 
 def guid_of(text):
@@ -61,6 +61,15 @@ def read_topology(text):
             if lid:
                 topology.lids[node, int(port)] = int(lid[1]), int(lid[2])
     return topology
+
+
+def strings(value):
+    """Every string in a JSON document."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
 
 
 class FabricCase(unittest.TestCase):

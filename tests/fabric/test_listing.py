@@ -69,13 +69,7 @@ class Listing(case.FabricCase):
                 self.assertTrue(json.loads(self.ibtool(*words, "--json").stdout))
 
     def test_json_has_every_node(self):
-        def strings(value):
-            if isinstance(value, dict):
-                return [text for item in value.values() for text in strings(item)]
-            if isinstance(value, list):
-                return [text for item in value for text in strings(item)]
-            return [value] if isinstance(value, str) else []
-        found = set(strings(json.loads(self.ibtool("ibnetdiscover", "--json").stdout)))
+        found = set(case.strings(json.loads(self.ibtool("ibnetdiscover", "--json").stdout)))
         for _, _, description in self.file().nodes.values():
             self.assertIn(description, found)
 

@@ -52,7 +52,7 @@ class HostileDescriptions(case.FabricCase):
                 text = self.ibtool(*words, "--json").stdout
                 json.loads(text)
                 self.assertNotIn("\x1b", text)
-        self.assertIn(HOSTILE["quote"], json.dumps(json.loads(self.ibtool("ibhosts", "--json").stdout)).replace("\\\\", "\\"))
+        self.assertIn(HOSTILE["quote"], case.strings(json.loads(self.ibtool("ibhosts", "--json").stdout)))
 
     def test_64_bytes_without_a_terminator(self):
         full = {"preload": [case.DELAY], "IBTEST_FULL_DESCRIPTION": 1}
