@@ -6,7 +6,7 @@
 
 layers: a file includes its own or a lower layer only, and no command includes another command.
 style:  every source file names its licence in the first lines, has no tabs, trailing blanks or lines over 140 columns,
-        ends with a newline, and is at most 500 lines long; clang-format agrees where it is installed.
+        ends with a newline, and is at most 500 lines long (XML may be longer and wider); clang-format agrees where it is installed.
 Each complaint is one line `file:line: text`.
 """
 import os
@@ -15,14 +15,14 @@ import shutil
 import subprocess
 import sys
 
-# The layers of lib/ and their height; what is on one height is mutually invisible.
-LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "out": 1, "async": 1, "sys": 2, "path": 3, "mad": 4, "sa": 5, "snapshot": 5,
+# The layers of lib/ and their height; what is on one height is mutually invisible. out knows the types of iba.
+LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "out": 1.5, "sys": 2, "path": 3, "mad": 4, "sa": 5, "snapshot": 5,
           "subnet": 6, "tools": 7}
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
-EXEMPT = re.compile(r"^(LICENSE|subprojects/.*|.*\.(net|guid2lid|jsonl|json|csv|txt|out|map|conf|md)|tests/.*/data/.*|tests/golden/.*|\.git.*"
-                    r"|tests/.*/inputs/.*|meson_options\.txt)$")
+EXEMPT = re.compile(r"^(LICENSE|subprojects/.*|.*\.(net|guid2lid|jsonl|json|csv|txt|out|map|conf|md)|tests/.*/data/.*|tests/golden/.*"
+                    r"|tests/.*/inputs/.*|\.git.*|meson_options\.txt)$")
 CXX = (".hpp", ".cpp")
 
 
@@ -75,7 +75,7 @@ def judge(path, mine, included):
     if {mine, other} <= {"iba", "iba-gen"}:
         return None
     if other != mine and LEVELS[other] >= LEVELS[mine]:
-        return f"{mine} must not include {other} (layer {LEVELS[mine]} and {LEVELS[other]})"
+        return f"{mine} must not include {other} "
     return None
 
 
@@ -103,7 +103,8 @@ def complaints(path, text):
     lines = text.split("\n")
     if LICENCE not in "\n".join(lines[:4]):
         yield f"{path}:1: no licence line"
-    if len(lines) > LONGEST_FILE + 1:
+    xml = path.endswith(".xml")
+    if len(lines) > LONGEST_FILE + 1 and not xml:
         yield f"{path}:{LONGEST_FILE + 1}: {len(lines) - 1} lines, more than {LONGEST_FILE}"
     if not text.endswith("\n") or text.endswith("\n\n"):
         yield f"{path}:{len(lines)}: ends without a newline, or with empty lines"
@@ -112,7 +113,7 @@ def complaints(path, text):
             yield f"{path}:{number}: a tab"
         if line != line.rstrip():
             yield f"{path}:{number}: blanks at the end"
-        if len(line) > LONGEST_LINE:
+        if len(line) > LONGEST_LINE and not xml:
             yield f"{path}:{number}: {len(line)} columns, more than {LONGEST_LINE}"
 
 
