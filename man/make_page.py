@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Makes a manual page from its hand-written source and the program's own option tables.
+
+make_page.py TABLES.json SOURCE.1.in OUTPUT.1 VERSION
+
+Lines of the source that begin with '@' are replaced:
+  @header TITLE     the .TH line
+  @commands         every command and its summary, by group
+  @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
+  @common           the common options, each once, with the text of the first command that has it
+  @legacy           the names by which the program speaks infiniband-diags' dialect
+Everything else is roff and stays as it is.
+"""
+import json
+import sys
+
+
+def roff(text):
+    """Text for roff: backslashes and hyphens kept as they are, no line that looks like a request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+
+
+def spelled(option):
+    """`-C CA, --Ca=CA` in bold and italics."""
+    value, forms = option.get("value"), []
+    for name in option["names"]:
+        form = "\\fB" + roff(name) + "\\fR"
+        if value and option.get("optional"):
+            form += "[=\\fI" + roff(value) + "\\fR]"
+        elif value:
+            form += ("=" if name.startswith("--") else " ") + "\\fI" + roff(value) + "\\fR"
+        forms.append(form)
+    return ", ".join(forms)
+
+
+def table(options):
+    out = []
+    for option in options:
+        out += [".TP", spelled(option), roff(" ".join(option["help"].split()))]
+    return out
+
+
+def short_name(option):
+    return "\\fB" + roff(option["names"][0]) + "\\fR"
+
+
+def listed(words):
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def options_of(tables, name):
+    command = next((c for c in tables["commands"] if c["name"] == name), None)
+    if command is None:
+        raise SystemExit(f"make_page: no command is called {name}")
+    own = [o for o in command["options"] if not o["common"]]
+    common = [o for o in command["options"] if o["common"]]
+    out = table(own)
+    if common:
+        out += [".PP", ("It also takes" if own else "It takes") + " the common options",
+                listed([short_name(o) for o in common]) + ";", "see", ".BR ibtool (1)."]
+    return out
+
+
+def common_options(tables):
+    seen, merged = set(), []
+    for command in tables["commands"]:
+        for option in command["options"]:
+            key = tuple(n for n in option["names"] if n.startswith("--"))
+            if option["common"] and key not in seen:
+                seen.add(key)
+                merged.append(option)
+    merged.sort(key=lambda o: [n for n in o["names"] if n.startswith("--")][0].lower())
+    return table(merged)
+
+
+def commands(tables):
+    out = []
+    for group in tables["groups"]:
+        members = [c for c in tables["commands"] if c["group"] == group["name"]]
+        if members:
+            out.append(".SS " + group["title"])
+        for command in members:
+            out += [".TP", "\\fB" + roff(command["name"]) + "\\fR", roff(command["summary"])]
+    return out
+
+
+def legacy(tables):
+    return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]])]
+
+
+def page(tables, source, version):
+    out = []
+    for line in source:
+        word, _, rest = line.partition(" ")
+        if word == "@header":
+            out.append(f'.TH {rest} 1 "" "ibtool {version}" "InfiniBand diagnostics"')
+        elif word == "@commands":
+            out += commands(tables)
+        elif word == "@options":
+            out += options_of(tables, rest.strip())
+        elif word == "@common":
+            out += common_options(tables)
+        elif word == "@legacy":
+            out += legacy(tables)
+        elif word.startswith("@"):
+            raise SystemExit(f"make_page: unknown directive {word}")
+        else:
+            out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def main():
+    tables_file, source_file, output_file, version = sys.argv[1:5]
+    with open(tables_file, encoding="utf-8") as file:
+        tables = json.load(file)
+    with open(source_file, encoding="utf-8") as file:
+        source = file.read().splitlines()
+    with open(output_file, "w", encoding="utf-8") as file:
+        file.write(page(tables, source, version))
+
+
+if __name__ == "__main__":
+    main()
