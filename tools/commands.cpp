@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 
+#include "diags/tools.hpp"
+
 namespace ib::tools {
 namespace {
 
 constexpr CommandInfo table[] = {
     {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
-    {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, nullptr},
+    {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, diags::ibstat},
     {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
 };
