@@ -5,7 +5,7 @@
 source=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev nlohmann-json3-dev
+build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
   libibumad-dev libibverbs-dev libsqlite3-dev'
 test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
 
@@ -35,27 +35,17 @@ install() {
     die "Could not install:$lacking"
 }
 
-# build_in DIRECTORY OPTIONS TARGET…: configures (once) and builds the targets, all of them if none is named.
-build_in() (
-  directory=$1 options=$2
-  shift 2
-  say "Building in $directory"
-  if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then export CXX='ccache g++'; fi
-  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source"
-  if [ ! -e "$directory/build.ninja" ]; then
-    mkdir -p "$directory"
-    meson setup "$directory" "$source" $options >"$directory/setup.log" 2>&1 ||
-      { cat "$directory/setup.log" >&2; die "meson setup failed"; }
-  fi
-  ninja -C "$directory" "$@" >&2 || die "The build failed."
-)
-
-# prepare TARGET…: everything installed, and the targets built in $build.
+# prepare: everything installed and $build/tools/ibtool built and current.
 prepare() {
   install $build_packages $test_packages
   build=$source/build
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
-  build_in "$build" "${MESON_OPTIONS:-}" "$@"
+  say "Building in $build"
+  if [ ! -e "$build/build.ninja" ]; then
+    mkdir -p "$build"
+    meson setup "$build" "$source" >"$build/setup.log" 2>&1 || { cat "$build/setup.log" >&2; die "meson setup failed"; }
+  fi
+  ninja -C "$build" "$@" >&2 || die "The build failed."
 }

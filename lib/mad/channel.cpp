@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Turning what a channel saw in a received MAD's headers into the path that the MAD took.
+#include "mad/channel.hpp"
+
+namespace ib::mad {
+
+path::Path Source::path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const {
+  path::IbPath path;
+  const bool smp = is_smp(mgmt_class);
+  path.end_port = &end_port;
+  path.slid = slid;
+  path.dlid = Lid{static_cast<std::uint16_t>(end_port.lid.value | dlid_bits)};
+  path.sl = sl;
+  path.sqpn = Qpn{sqpn};
+  path.dqpn = Qpn{smp ? 0U : 1U};
+  path.qkey = qkey;
+  // SMPs have the default P_Key whatever a driver reports (IBA 10.9.8, figure 156).
+  if (!smp && pkey_index < end_port.pkeys.size()) path.pkey = end_port.pkeys[pkey_index];
+  path.has_grh = has_grh;
+  if (has_grh) {
+    path.sgid = sgid;
+    if (sgid_index < end_port.gids.size()) path.dgid = end_port.gids[sgid_index];
+    path.hop_limit = hop_limit;
+    path.traffic_class = traffic_class;
+    path.flow_label = flow_label;
+  }
+  return path;
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The texts of failed requests, as python-rdma words them.
+#include "mad/error.hpp"
+
+#include <fmt/format.h>
+
+#include "mad/describe.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+std::vector<std::uint8_t> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::string class_error_text(Bytes request, Bytes reply) {
+  const HeaderView header(reply);
+  const unsigned code = header.status() >> 8 & 0x7fU;
+  const std::string what = header.mgmt_class() == mgmt_class::sa ? sa_status_text(code) : fmt::format("{}", code);
+  return fmt::format("RPC {} got class specific error {}", describe(request), what);
+}
+
+}  // namespace
+
+MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
+    : Error(std::move(message)), request_(copied(request)), reply_(copied(reply)), path_(std::move(path)) {}
+
+std::uint16_t MadError::status() const {
+  return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status();
+}
+
+std::vector<std::string> MadError::lines(int verbosity) const {
+  std::vector<std::string> lines = Error::lines(verbosity);
+  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_));
+  if (verbosity >= 2) {
+    // One entry for each packet, so that a printer prefixes its first line only.
+    const auto add = [&lines](std::string_view what, Bytes mad) {
+      std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad));
+      while (text.ends_with('\n')) text.pop_back();
+      lines.push_back(std::move(text));
+    };
+    if (!request_.empty()) add("Request", request_);
+    if (!reply_.empty()) add("Reply", reply_);
+  }
+  return lines;
+}
+
+MadTimeout::MadTimeout(Bytes request, const path::Path& path)
+    : MadError(fmt::format("RPC {} timed out to '{}'", describe(request), path::to_text(path)), request, {}, path) {}
+
+MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
+    : MadError(fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), HeaderView(reply).status(),
+                           status_text(HeaderView(reply).status())),
+               request, reply, path) {}
+
+MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path)
+    : MadStatusError(class_error_text(request, reply), request, reply, path) {}
+
+std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path) {
+  const std::uint16_t status = HeaderView(reply).status();
+  if ((status & 0x1fU) != 0) return std::make_shared<MadStatusError>(request, reply, path);
+  if ((status >> 8 & 0x7fU) == 0) return nullptr;
+  if (HeaderView(reply).mgmt_class() == mgmt_class::sa) return std::make_shared<SaError>(request, reply, path);
+  return std::make_shared<MadClassError>(request, reply, path);
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How a request to a node can end badly. Every MadError carries the request, the path and, if one came, the reply, so
+// that the deepest layer's facts reach the user (-v, -vv) and a server can answer by throwing one.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "mad/packet.hpp"
+#include "path/path.hpp"
+
+namespace ib::mad {
+
+class MadError : public Error {
+ public:
+  MadError(std::string message, Bytes request, Bytes reply, path::Path path);
+
+  Bytes request() const { return request_; }
+  Bytes reply() const { return reply_; }  ///< empty where none came
+  const path::Path& path() const { return path_; }
+  /// Of the reply, without the D bit; 0 where none came.
+  std::uint16_t status() const;
+  std::vector<std::string> lines(int verbosity) const override;
+  /// Throws a copy of this error as what it is.
+  [[noreturn]] virtual void raise() const { throw *this; }
+
+ private:
+  std::vector<std::uint8_t> request_, reply_;
+  path::Path path_;
+};
+
+/// No try was answered.
+class MadTimeout : public MadError {
+ public:
+  MadTimeout(Bytes request, const path::Path& path);
+  [[noreturn]] void raise() const override { throw *this; }
+};
+
+/// The node answered with a status of IBA 13.4.7.
+class MadStatusError : public MadError {
+ public:
+  MadStatusError(Bytes request, Bytes reply, const path::Path& path);
+  [[noreturn]] void raise() const override { throw *this; }
+
+ protected:
+  using MadError::MadError;
+};
+
+/// The node answered with a status that its class defines.
+class MadClassError : public MadStatusError {
+ public:
+  MadClassError(Bytes request, Bytes reply, const path::Path& path);
+  std::uint8_t code() const { return static_cast<std::uint8_t>(status() >> 8 & 0x7f); }
+  [[noreturn]] void raise() const override { throw *this; }
+};
+
+/// A class-specific status of subnet administration (IBA 15.2.4).
+class SaError : public MadClassError {
+ public:
+  using MadClassError::MadClassError;
+  [[noreturn]] void raise() const override { throw *this; }
+};
+
+/// The error that the status of `reply` stands for; null for success.
+std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path);
+
+/// A value, or the MadError that came instead: for sweeps, where a dead node is a fact and not the end.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}                                // NOLINT: converts on purpose
+  Result(std::shared_ptr<const MadError> error) : value_(std::move(error)) {}  // NOLINT
+  explicit operator bool() const { return value_.index() == 0; }
+  T& operator*() { return std::get<0>(value_); }
+  const T& operator*() const { return std::get<0>(value_); }
+  T* operator->() { return &std::get<0>(value_); }
+  const T* operator->() const { return &std::get<0>(value_); }
+  const MadError& error() const { return *std::get<1>(value_); }
+  std::shared_ptr<const MadError> shared_error() const { return std::get<1>(value_); }
+  /// The value; throws the error where there is none.
+  T&& take() && {
+    if (!*this) error().raise();
+    return std::get<0>(std::move(value_));
+  }
+
+ private:
+  std::variant<T, std::shared_ptr<const MadError>> value_;
+};
+
+}  // namespace ib::mad

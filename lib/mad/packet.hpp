@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A MAD as bytes: where its header fields stand (IBA 13.4.2) and where each class keeps its attribute. The RPC engine
+// works on these few fields only; everything else is read through the generated structures.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "iba-gen/mad.hpp"
+
+namespace ib::mad {
+
+inline constexpr std::size_t packet_size = 256;  ///< of a MAD on the wire (IBA 13.4.1)
+inline constexpr std::size_t header_size = 24;   ///< of the header that all classes share
+
+/// One MAD to send.
+using Packet = std::array<std::uint8_t, packet_size>;
+
+/// Where a class keeps the attribute in its MADs.
+struct DataArea {
+  std::size_t offset;
+  std::size_t size;
+};
+DataArea data_area(std::uint8_t mgmt_class);
+
+/// True for the two classes of subnet management, which use QP0.
+constexpr bool is_smp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::smp || mgmt_class == mgmt_class::smp_directed; }
+/// True for vendor classes of range 2, whose MADs carry an OUI (IBA 16.5).
+constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
+/// The method that answers `request`: Set is answered by GetResp, all others by themselves with the R bit (IBA 13.4.5).
+constexpr std::uint8_t response_method(std::uint8_t request) {
+  return request == method::set ? method::get_resp : static_cast<std::uint8_t>(request | method::response);
+}
+
+/// The common header of a MAD of at least header_size bytes; a view.
+class HeaderView {
+ public:
+  explicit HeaderView(Bytes mad) : p_(mad.data()) {}
+  std::uint8_t base_version() const { return p_[0]; }
+  std::uint8_t mgmt_class() const { return p_[1]; }
+  std::uint8_t class_version() const { return p_[2]; }
+  std::uint8_t method() const { return p_[3]; }
+  bool is_response() const { return (method() & method::response) != 0; }
+  /// With the D bit of a directed-route SMP (IBA 14.2.1.2).
+  std::uint16_t raw_status() const { return load_be<std::uint16_t>(p_ + 4); }
+  /// Without the D bit.
+  std::uint16_t status() const {
+    return static_cast<std::uint16_t>(mgmt_class() == mgmt_class::smp_directed ? raw_status() & 0x7fffU : raw_status());
+  }
+  std::uint64_t transaction_id() const { return load_be<std::uint64_t>(p_ + 8); }
+  std::uint16_t attribute_id() const { return load_be<std::uint16_t>(p_ + 16); }
+  std::uint32_t attribute_modifier() const { return load_be<std::uint32_t>(p_ + 20); }
+
+ private:
+  const std::uint8_t* p_;
+};
+
+/// The OUI of a MAD of a vendor class of range 2, else 0.
+std::uint32_t oui_of(Bytes mad);
+
+}  // namespace ib::mad

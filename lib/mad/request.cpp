@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Building the MAD of a request.
+#include "mad/request.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ib::mad {
+
+namespace {
+
+constexpr std::size_t m_key_offset = 24;           // IBA 14.2.1.1
+constexpr std::size_t initial_path_offset = 128;   // IBA 14.2.1.2
+constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
+constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
+constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
+
+void set_route(Packet& mad, const path::IbDrPath& path) {
+  mad[7] = path.hops;  // the hop pointer, mad[6], starts at 0
+  store_be(&mad[32], path.dr_slid.value);
+  store_be(&mad[34], path.dr_dlid.value);
+  std::copy(path.route.begin(), path.route.end(), mad.begin() + initial_path_offset);
+}
+
+}  // namespace
+
+Packet to_packet(const Request& request) {
+  Packet mad{};
+  mad[0] = 1;  // base version
+  mad[1] = request.mgmt_class;
+  mad[2] = request.class_version;
+  mad[3] = request.method;
+  store_be(&mad[16], request.attribute_id);
+  store_be(&mad[20], request.attribute_modifier);
+  if (is_smp(request.mgmt_class)) {
+    store_be(&mad[m_key_offset], request.path.ib().m_key);
+    if (const path::IbDrPath* directed = request.path.directed()) set_route(mad, *directed);
+  } else if (request.mgmt_class == mgmt_class::sa) {
+    store_be(&mad[sm_key_offset], request.path.ib().sm_key);
+    store_be(&mad[component_mask_offset], request.component_mask);
+  } else if (has_oui(request.mgmt_class)) {
+    for (std::size_t i = 0; i < 3; ++i) mad[oui_offset + i] = static_cast<std::uint8_t>(request.oui >> (16 - 8 * i));
+  }
+  const DataArea area = data_area(request.mgmt_class);
+  if (request.payload.size() > area.size) throw std::invalid_argument("the payload is too long for its class");
+  std::ranges::copy(request.payload, mad.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  return mad;
+}
+
+}  // namespace ib::mad

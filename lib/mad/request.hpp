@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What one asks of a node and what comes back. A Request is a small view: it refers to the path and the payload of
+// its maker, who keeps both until the call has ended.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mad/channel.hpp"
+#include "mad/packet.hpp"
+#include "path/path.hpp"
+
+namespace ib::mad {
+
+/// Why a MAD was sent, for statistics; a name with static storage.
+using Reason = std::string_view;
+inline constexpr Reason asked = "asked";
+
+struct Request {
+  const path::Path& path;
+  std::uint8_t mgmt_class{};
+  std::uint8_t class_version = 1;
+  std::uint8_t method = mad::method::get;
+  std::uint16_t attribute_id{};
+  std::uint32_t attribute_modifier{};
+  Bytes payload;                     ///< of the attribute; zeros follow it
+  std::uint64_t component_mask{};    ///< SA only
+  std::uint32_t oui{};               ///< vendor classes of range 2 only
+  Reason reason = asked;
+};
+
+/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path.
+/// Throws std::invalid_argument when the payload is longer than the class has room for.
+Packet to_packet(const Request& request);
+
+/// A valid, successful answer.
+struct Reply {
+  std::vector<std::uint8_t> bytes;  ///< the whole MAD: at least packet_size, more after RMPP
+  Source source;
+
+  HeaderView header() const { return HeaderView(bytes); }
+  /// The attribute, or for RMPP all records.
+  Bytes payload() const {
+    const DataArea area = data_area(bytes[1]);
+    return Bytes(bytes).subspan(area.offset);
+  }
+};
+
+}  // namespace ib::mad

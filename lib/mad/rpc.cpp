@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The life of a call.
+#include "mad/rpc.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "mad/rpc_call.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Computed timeouts are kept within these bounds: a node is not lost because a path record promised microseconds, and
+/// a wrong exponent does not hang a tool for hours.
+constexpr Duration timeout_floor = 100ms, timeout_ceiling = 20s;
+
+Duration try_timeout(const path::IbPath& path) {
+  if (path.timeout) return std::max<Duration>(*path.timeout, 1ms);
+  return std::clamp(path::mad_timeout(path), timeout_floor, timeout_ceiling);
+}
+
+/// Tells SMAs apart: by LID and route. Equal for equal addresses; that two nodes might share a value costs only room.
+std::uint64_t node_key_of(const path::Path& path) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  const auto mix = [&hash](unsigned byte) { hash = (hash ^ byte) * 0x100000001b3U; };
+  mix(path.ib().dlid.value & 0xffU);
+  mix(path.ib().dlid.value >> 8U);
+  if (const path::IbDrPath* directed = path.directed()) {
+    mix(directed->dr_dlid.value & 0xffU);
+    mix(directed->dr_dlid.value >> 8U);
+    for (unsigned i = 1; i <= std::min(directed->hops, path::max_hops); ++i) mix(directed->route[i]);
+  }
+  return hash;
+}
+
+}  // namespace
+
+Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits)
+    : Transactor(channel->end_port()),
+      loop_(loop),
+      channel_(std::move(channel)),
+      limits_(limits),
+      smps_(std::min(limits.smps, channel_->max_in_flight())),
+      gmps_(std::min(limits.gmps, channel_->max_in_flight())) {
+  std::random_device random;
+  first_tid_ = tid_ = std::uint64_t{random()} << 32 | random();
+  channel_->attach(*this, loop);
+}
+
+Rpc::~Rpc() {
+  channel_->detach();
+  while (Call* call = calls_.pop_front()) {
+    call->leave_queue();
+    call->drop_tries();
+    call->disarm();
+    call->done = true;
+  }
+}
+
+Task<Result<Reply>> Rpc::try_call(const Request& request) {
+  if (broken_) std::rethrow_exception(broken_);
+  Call call(*this, request);
+  co_return co_await call;
+}
+
+Rpc::Call::Call(Rpc& engine, const Request& request)
+    : rpc(engine),
+      path(request.path),
+      mad(to_packet(request)),
+      reason(request.reason),
+      smp(is_smp(request.mgmt_class)),
+      timeout(try_timeout(request.path.ib())),
+      tries_left(request.path.ib().retries + 1) {
+  if (smp) node_key = node_key_of(request.path);
+  rpc.calls_.push_back(*this);
+}
+
+Rpc::Call::~Call() {
+  if (done) return;
+  leave_queue();
+  drop_tries();
+}
+
+void Rpc::Call::leave_queue() {
+  if (!ListHook<Queued>::linked()) return;
+  ListHook<Queued>::unlink();
+  rpc.left_queue(*this);
+}
+
+Result<Reply> Rpc::Call::await_resume() {
+  if (exception) std::rethrow_exception(exception);
+  if (failure) return std::shared_ptr<const MadError>(std::move(failure));
+  return std::move(reply);
+}
+
+void Rpc::Call::enqueue(bool front) {
+  const Lane lane = rpc.lane(smp);
+  if (front) {
+    lane.queue.push_front(*this);
+  } else {
+    lane.queue.push_back(*this);
+  }
+  rpc.pump(smp);
+}
+
+void Rpc::Call::back_off(Duration delay) { rpc.loop_.arm(*this, rpc.loop_.now() + delay); }
+
+void Rpc::Call::expired() { enqueue(true); }
+
+void Rpc::Call::drop_tries() {
+  current = nullptr;
+  while (Sent* sent = sents.pop_front()) {
+    sent->call = nullptr;
+    if (sent->lost) rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it
+  }
+}
+
+void Rpc::Call::finish() {
+  done = true;
+  disarm();
+  leave_queue();
+  drop_tries();
+  if (rpc.tracer_ != nullptr) rpc.tracer_->completed(mad, path, failure ? failure->reply() : Bytes(reply.bytes));
+  rpc.loop_.post(*waiter);
+}
+
+}  // namespace ib::mad

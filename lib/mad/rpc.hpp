@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The RPC engine: requests and replies over one channel. It decides when what is sent (windows, retries, back-off),
+// finds the call that a reply belongs to and believes no reply that contradicts its request.
+//
+// A Call lives in the frame of the coroutine that waits for it; destroying that cancels. A send cannot be recalled:
+// a Sent, which the engine owns, stands for it and holds its place in the windows until its fate is known.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "mad/channel.hpp"
+#include "mad/list.hpp"
+#include "mad/tid_table.hpp"
+#include "mad/trace.hpp"
+#include "mad/transactor.hpp"
+#include "mad/window.hpp"
+
+namespace ib::mad {
+
+/// Ceilings of what may be on its way at once.
+struct Limits {
+  unsigned smps = 32;          ///< from this port (VL15 has no flow control)
+  unsigned smps_per_node = 4;  ///< to one SMA
+  unsigned gmps = 128;         ///< from this port
+  /// What a user asked for with -o N.
+  static Limits outstanding(unsigned n) { return {n, n < 4 ? n : 4, n}; }
+};
+
+class Rpc final : public Transactor, private ChannelEvents {
+ public:
+  Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});
+  ~Rpc() override;
+
+  Task<Result<Reply>> try_call(const Request& request) override;
+  const Stats* stats() const override { return &stats_; }
+  /// Null for none. Must outlive the Rpc or its replacement.
+  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+  const Window& smp_window() const { return smps_; }
+  const Window& gmp_window() const { return gmps_; }
+
+ private:
+  struct Queued;
+  struct Live;
+  struct Sent;
+  class Call;
+  using Queue = List<Call, Queued>;
+  /// The requests to one SMA that are on their way or wait because enough are.
+  struct Node {
+    unsigned in_flight{};
+    Queue waiting;
+  };
+  using Nodes = std::unordered_map<std::uint64_t, Node>;
+  /// Sends from the loop what became free where sending at once would be wrong: in a destructor.
+  struct Pump final : async::ReadyNode {
+    explicit Pump(Rpc& engine) : rpc(engine) {}
+    void fire() override { rpc.pump(true); }
+    Rpc& rpc;
+  };
+  struct Lane {
+    Window& window;
+    Queue& queue;
+  };
+
+  // Sending (rpc_send.cpp)
+  Lane lane(bool smp) { return smp ? Lane{smps_, smp_queue_} : Lane{gmps_, gmp_queue_}; }
+  void pump(bool smp);
+  void left_queue(const Call& call);
+  bool may_send(Call& call);
+  void send(Call& call);
+  void send_refused(Call& call, int code);
+  std::uint64_t next_tid();
+  Sent& new_sent(Call& call, std::uint64_t tid);
+  void leave_window(Sent& sent);
+  void leave_node(Sent& sent);
+  void erase(Sent& sent);
+  void sent_expired(Sent& sent);
+  void try_lost(Sent& sent, int error);
+  void retry_or_fail(Call& call);
+  Duration stale_after() const;
+
+  // Receiving (rpc_receive.cpp)
+  void received(Bytes mad, const Source& source) override;
+  void send_failed(Bytes header, int error) override;
+  void broken(std::exception_ptr error) override;
+  Sent* find_sent(Bytes mad);
+  void answered(Sent& sent);
+  void stray(Bytes mad, const Source& source);
+
+  async::Loop& loop_;
+  std::unique_ptr<Channel> channel_;
+  Limits limits_;
+  Window smps_, gmps_;
+  Queue smp_queue_, gmp_queue_;
+  Nodes nodes_;
+  Pump pump_{*this};
+  TidTable<Sent> open_;
+  std::vector<std::unique_ptr<Sent>> sents_;  // all, in use or not
+  std::vector<Sent*> free_sents_;
+  List<Call, Live> calls_;
+  std::uint64_t first_tid_, tid_;
+  Duration rtt_{};  // smoothed; zero before the first answer
+  std::exception_ptr broken_;
+  Stats stats_;
+  Tracer* tracer_{};
+};
+
+}  // namespace ib::mad

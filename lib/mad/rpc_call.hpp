@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The two records of the RPC engine; see rpc.hpp. For its own files only.
+#pragma once
+
+#include "mad/rpc.hpp"
+
+namespace ib::mad {
+
+/// One try on its way, or lost but perhaps still to be answered. Its timer has two stages: at first it tells that the
+/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost.
+struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
+  explicit Sent(Rpc& engine) : rpc(engine) {}
+  void expired() override { rpc.sent_expired(*this); }
+
+  Rpc& rpc;
+  Call* call{};  // null when that was cancelled or has ended
+  std::uint64_t tid{};
+  Nodes::value_type* node{};  // null for GMPs and once it has left it
+  std::uint8_t mgmt_class{};
+  bool smp{};
+  bool in_window{};
+  bool lost{};
+  async::Time sent_at, deadline;
+};
+
+/// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
+class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live> {
+ public:
+  Call(Rpc& engine, const Request& request);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() override;
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> handle) {
+    waiter = &handle.promise();
+    enqueue(false);
+  }
+  Result<Reply> await_resume();
+
+  /// Puts the call in line, at the front for a retry: its turn has come once already.
+  void enqueue(bool front);
+  void leave_queue();
+  /// Waits before the next try.
+  void back_off(Duration delay);
+  void expired() override;
+  /// Ends the call; the reason stands in reply, failure or exception.
+  void finish();
+  /// Gives up its tries: those on their way stay as nobody's.
+  void drop_tries();
+
+  Rpc& rpc;
+  const path::Path& path;
+  Packet mad;
+  Reason reason;
+  bool smp;
+  std::uint64_t node_key{};
+  Duration timeout;
+  unsigned tries_left;
+  unsigned tries = 0;
+  bool busy = false;  // why it waits for its next try
+  bool done = false;
+  Sent* current{};  // the last try, while it may be answered in time
+  List<Sent, Sent> sents;
+  Reply reply;
+  std::shared_ptr<MadError> failure;
+  std::exception_ptr exception;
+  async::ReadyNode* waiter{};
+};
+
+}  // namespace ib::mad

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The receiving side of the RPC engine: which call a MAD belongs to, and whether to believe it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "mad/describe.hpp"
+#include "mad/rpc_call.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+constexpr std::size_t rmpp_flags_offset = 26;  // IBA 13.6.2.1
+constexpr std::uint8_t rmpp_active = 1;
+
+bool may_be_rmpp(const HeaderView& request, Bytes reply) {
+  const bool table = request.method() == method::get_table || request.method() == method::get_trace_table ||
+                     request.method() == method::get_multi;
+  const bool rmpp_class = request.mgmt_class() == mgmt_class::sa || has_oui(request.mgmt_class());
+  return table && rmpp_class && reply.size() > rmpp_flags_offset && (reply[rmpp_flags_offset] & rmpp_active) != 0;
+}
+
+/// What is wrong with `reply` as an answer to `request`; empty when nothing is. The class has been compared already.
+/// The attribute modifier is not compared: SMAs differ in what they return of it.
+std::string contradiction(Bytes request, Bytes reply) {
+  const HeaderView asked(request), answer(reply);
+  const std::size_t least = may_be_rmpp(asked, reply) ? data_area(asked.mgmt_class()).offset : packet_size;
+  if (reply.size() < least || (reply.size() > packet_size && least == packet_size)) {
+    return fmt::format("Invalid reply size. Got {}, expected {}", reply.size(), least);
+  }
+  const auto differs = [](std::string_view what, unsigned got, unsigned expected) {
+    return fmt::format("Invalid reply: {} is 0x{:x}, expected 0x{:x}", what, got, expected);
+  };
+  if (answer.base_version() != asked.base_version()) return differs("base version", answer.base_version(), asked.base_version());
+  if (answer.class_version() != asked.class_version() && (answer.status() & 0x1f) == 0) {
+    return differs("class version", answer.class_version(), asked.class_version());
+  }
+  if (answer.method() != response_method(asked.method())) return differs("method", answer.method(), response_method(asked.method()));
+  if (answer.attribute_id() != asked.attribute_id()) return differs("attribute", answer.attribute_id(), asked.attribute_id());
+  if (asked.mgmt_class() == mgmt_class::smp_directed && (answer.raw_status() & 0x8000U) == 0) {
+    return "Invalid reply: the direction bit is not set";
+  }
+  return {};
+}
+
+}  // namespace
+
+/// The try that `mad` answers or reports on: same class and transaction ID (IBA C13-19.1.1).
+Rpc::Sent* Rpc::find_sent(Bytes mad) {
+  const HeaderView header(mad);
+  Sent* sent = open_.find(static_cast<std::uint32_t>(header.transaction_id()));
+  const std::uint64_t mask = channel_->tid_mask();
+  if (sent == nullptr || ((sent->tid ^ header.transaction_id()) & mask) != 0 || sent->mgmt_class != header.mgmt_class()) return nullptr;
+  return sent;
+}
+
+void Rpc::stray(Bytes mad, const Source& source) {
+  bool late = false;
+  if (mad.size() >= header_size && HeaderView(mad).is_response()) {
+    const std::uint64_t mask = channel_->tid_mask() & 0xffffffffU;
+    const std::uint64_t age = (HeaderView(mad).transaction_id() - first_tid_) & mask;
+    late = age != 0 && age <= tid_ - first_tid_;
+  }
+  ++(late ? stats_.late : stats_.unexpected);
+  if (tracer_ != nullptr) tracer_->unexpected(mad, source.path(end_port(), mad.size() > 1 ? mad[1] : std::uint8_t{0}), late);
+}
+
+void Rpc::received(Bytes mad, const Source& source) {
+  Sent* sent = nullptr;
+  if (mad.size() >= header_size && HeaderView(mad).is_response()) sent = find_sent(mad);
+  if (sent == nullptr) {
+    stray(mad, source);
+    return;
+  }
+  const bool smp = sent->smp;
+  Call* call = sent->call;
+  answered(*sent);
+  if (call == nullptr) {
+    stray(mad, source);
+  } else if (std::string wrong = contradiction(call->mad, mad); !wrong.empty()) {
+    ++stats_.invalid;
+    call->failure = std::make_shared<MadError>(std::move(wrong), call->mad, mad, call->path);
+    call->failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call->mad), path::to_text(call->path)));
+    call->finish();
+  } else if ((HeaderView(mad).status() & 0x1fU) == status::busy && call->tries_left > 0) {
+    // A newer try may be on its way: then this one is as good as lost.
+    if (call->current == nullptr && !call->armed() && !call->ListHook<Queued>::linked()) {
+      call->busy = true;
+      retry_or_fail(*call);
+    }
+  } else {
+    ++stats_.replies;
+    // A late answer to an earlier try carries that try's ID; errors show the request as it was answered.
+    store_be(&call->mad[8], HeaderView(mad).transaction_id() & channel_->tid_mask());
+    call->failure = status_error(call->mad, mad, call->path);
+    if (!call->failure) {
+      call->reply.bytes.assign(mad.begin(), mad.end());
+      call->reply.source = source;
+    }
+    call->finish();
+  }
+  pump(smp);
+}
+
+/// Takes an answered try off the books.
+void Rpc::answered(Sent& sent) {
+  if (!sent.lost) {
+    const Duration took = loop_.now() - sent.sent_at;
+    rtt_ = rtt_ == Duration::zero() ? took : rtt_ + (took - rtt_) / 8;
+    lane(sent.smp).window.answered();
+  }
+  erase(sent);
+}
+
+void Rpc::send_failed(Bytes header, int error) {
+  Sent* sent = header.size() >= header_size ? find_sent(header) : nullptr;
+  if (sent == nullptr || sent->lost) return;
+  const bool smp = sent->smp;
+  Call* call = sent->call;
+  try_lost(*sent, error);
+  // The kernel has forgotten the request: no late answer can come.
+  if (call != nullptr && !call->done && channel_->reports_timeouts()) erase(*sent);
+  pump(smp);
+}
+
+void Rpc::broken(std::exception_ptr error) {
+  broken_ = error;
+  while (Call* call = calls_.pop_front()) {
+    if (call->done) continue;
+    call->exception = error;
+    call->finish();
+  }
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The sending side of the RPC engine: whose turn it is, what a send occupies, and what follows when it is lost.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "mad/describe.hpp"
+#include "mad/rpc_call.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Pauses before the second, third, … try. The try itself has waited long; this only parts bursts.
+Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
+/// A busy node asked for time.
+Duration busy_delay(unsigned tries) { return std::min<Duration>(50ms * (1 << std::min(tries - 1, 10U)), 2s); }
+
+/// Where the kernel reports timeouts its report ends a try; our own timer only guards against a missing report.
+Duration report_grace(Duration timeout) { return 500ms + timeout / 4; }
+
+std::string unsendable_text(Bytes mad, const path::Path& path, int code) {
+  return fmt::format("RPC {} could not be sent to '{}' - {}", describe(mad), path::to_text(path), std::strerror(code));
+}
+
+/// Errors of this host rather than of one address: no later send can do better.
+bool is_fatal(int code) {
+  return code == EIO || code == ENODEV || code == ENXIO || code == EBADF || code == EACCES || code == EPERM;
+}
+
+}  // namespace
+
+void Rpc::pump(bool smp) {
+  const Lane lane = this->lane(smp);
+  while (lane.window.open()) {
+    Call* call = lane.queue.pop_front();
+    if (call == nullptr) return;
+    if (may_send(*call)) send(*call);
+  }
+}
+
+/// False: its node has enough to do; the call then waits with the node.
+bool Rpc::may_send(Call& call) {
+  if (!call.smp) return true;
+  Node& node = nodes_[call.node_key];
+  if (node.in_flight < limits_.smps_per_node) return true;
+  node.waiting.push_back(call);
+  return false;
+}
+
+/// A call that was in line for its node has gone: whoever waits for the node may take its turn.
+void Rpc::left_queue(const Call& call) {
+  const auto place = nodes_.find(call.node_key);
+  if (!call.smp || place == nodes_.end()) return;
+  Node& node = place->second;
+  if (node.in_flight >= limits_.smps_per_node) return;
+  if (Call* next = node.waiting.pop_front()) {
+    smp_queue_.push_front(*next);
+    loop_.post(pump_);
+  } else if (node.in_flight == 0) {
+    nodes_.erase(place);
+  }
+}
+
+std::uint64_t Rpc::next_tid() {
+  const std::uint64_t mask = channel_->tid_mask();
+  do {
+    ++tid_;
+  } while ((tid_ & 0xffffffffU) == 0 || open_.find(static_cast<std::uint32_t>(tid_)) != nullptr);
+  return tid_ & mask;
+}
+
+Rpc::Sent& Rpc::new_sent(Call& call, std::uint64_t tid) {
+  if (free_sents_.empty()) free_sents_.push_back(sents_.emplace_back(std::make_unique<Sent>(*this)).get());
+  Sent& sent = *free_sents_.back();
+  free_sents_.pop_back();
+  sent.call = &call;
+  sent.tid = tid;
+  sent.mgmt_class = call.mad[1];
+  sent.smp = call.smp;
+  sent.lost = false;
+  sent.in_window = true;
+  lane(sent.smp).window.enter();
+  sent.node = nullptr;
+  if (sent.smp) {
+    sent.node = &*nodes_.find(call.node_key);
+    ++sent.node->second.in_flight;
+  }
+  open_.insert(static_cast<std::uint32_t>(tid), sent);
+  call.sents.push_back(sent);
+  call.current = &sent;
+  return sent;
+}
+
+void Rpc::send(Call& call) {
+  const std::uint64_t tid = next_tid();
+  store_be(&call.mad[8], tid);
+  Sent& sent = new_sent(call, tid);
+  if (call.tries > 0 && tracer_ != nullptr) tracer_->retried(call.mad, call.path);
+  try {
+    channel_->send(call.mad, call.path, call.timeout);
+  } catch (const SysError& error) {
+    erase(sent);
+    if (is_fatal(error.code())) {
+      call.exception = std::current_exception();
+      call.finish();
+    } else {
+      send_refused(call, error.code());
+    }
+    return;
+  } catch (...) {
+    erase(sent);
+    call.exception = std::current_exception();
+    call.finish();
+    return;
+  }
+  if (call.tries == 0) {
+    stats_.count_first_try(call.reason);
+  } else {
+    ++(call.busy ? stats_.retries_busy : stats_.retries_lost);
+  }
+  ++call.tries;
+  --call.tries_left;
+  sent.sent_at = loop_.now();
+  sent.deadline = sent.sent_at + call.timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
+  loop_.arm(sent, std::min(sent.sent_at + stale_after(), sent.deadline));
+}
+
+/// Some drivers refuse an SMP to the local node with EINVAL instead of answering it with a status; then the answer is
+/// made here.
+void Rpc::send_refused(Call& call, int code) {
+  if (code == EINVAL && call.smp) {
+    Packet answer = call.mad;
+    answer[3] = response_method(answer[3]);
+    store_be(&answer[4], static_cast<std::uint16_t>(status::invalid_attribute_or_modifier | (call.path.directed() ? 0x8000U : 0U)));
+    call.failure = status_error(call.mad, answer, call.path);
+  } else {
+    call.failure = std::make_shared<MadError>(unsendable_text(call.mad, call.path, code), call.mad, Bytes{}, call.path);
+  }
+  call.finish();
+}
+
+/// A request that is unanswered for many round trips has left the buffers that the window protects: it was lost, or
+/// its node is slow. Its place goes to another, or a few dead ports would hold up a whole sweep.
+Duration Rpc::stale_after() const { return rtt_ == 0ns ? Duration(100ms) : std::max<Duration>(8 * rtt_, 20ms); }
+
+void Rpc::sent_expired(Sent& sent) {
+  const bool smp = sent.smp;
+  if (sent.in_window && loop_.now() < sent.deadline) {
+    leave_window(sent);
+    loop_.arm(sent, sent.deadline);
+  } else {
+    try_lost(sent, ETIMEDOUT);
+  }
+  pump(smp);
+}
+
+void Rpc::leave_window(Sent& sent) {
+  if (!sent.in_window) return;
+  sent.in_window = false;
+  lane(sent.smp).window.leave();
+}
+
+/// Lets the next call that waits for the node get in line again.
+void Rpc::leave_node(Sent& sent) {
+  if (sent.node == nullptr) return;
+  auto& [key, node] = *std::exchange(sent.node, nullptr);
+  --node.in_flight;
+  if (Call* next = node.waiting.pop_front()) {
+    smp_queue_.push_front(*next);
+  } else if (node.in_flight == 0) {
+    nodes_.erase(key);
+  }
+}
+
+void Rpc::erase(Sent& sent) {
+  leave_window(sent);
+  leave_node(sent);
+  if (sent.call != nullptr && sent.call->current == &sent) sent.call->current = nullptr;
+  sent.call = nullptr;
+  static_cast<ListHook<Sent>&>(sent).unlink();
+  sent.disarm();
+  open_.erase(static_cast<std::uint32_t>(sent.tid));
+  free_sents_.push_back(&sent);
+}
+
+/// The try will not be answered in time. It is kept for a late answer as long as its call lives.
+void Rpc::try_lost(Sent& sent, int error) {
+  ++stats_.timeouts;
+  lane(sent.smp).window.lost(sent.sent_at, loop_.now());
+  leave_window(sent);
+  leave_node(sent);
+  sent.disarm();
+  sent.lost = true;
+  Call* call = sent.call;
+  if (call == nullptr) {
+    erase(sent);
+    return;
+  }
+  if (call->current != &sent) return;
+  call->current = nullptr;
+  call->busy = false;
+  if (call->tries_left == 0 && error != ETIMEDOUT) {
+    call->failure = std::make_shared<MadError>(unsendable_text(call->mad, call->path, error), call->mad, Bytes{}, call->path);
+    call->finish();
+  } else {
+    retry_or_fail(*call);
+  }
+}
+
+void Rpc::retry_or_fail(Call& call) {
+  if (call.tries_left > 0) {
+    call.back_off(call.busy ? busy_delay(call.tries) : lost_delay(call.tries));
+    return;
+  }
+  call.failure = std::make_shared<MadTimeout>(call.mad, call.path);
+  call.finish();
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The one interface through which everything asks the fabric. A Transactor turns requests into replies: the Rpc over a
+// channel, or one that stands on another (SA instead of SMPs, a recorder, a recording). The typed calls keep the
+// words of the IBA: subn_get<smp::PortInfo>(path, port). Paths and payloads given by reference must live until the
+// call has ended: await at once, or keep them in the frame of the task that does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "async/task.hpp"
+#include "mad/error.hpp"
+#include "mad/request.hpp"
+#include "mad/stats.hpp"
+
+namespace ib::mad {
+
+using async::Task;
+
+class Transactor {
+ public:
+  explicit Transactor(const sys::EndPort& end_port);
+  Transactor(const Transactor&) = delete;
+  Transactor& operator=(const Transactor&) = delete;
+  virtual ~Transactor() = default;
+
+  /// Asks, waits, asks again as the path says. The result is a valid reply with status 0, or the MadError that came
+  /// instead. Throws SysError where this host cannot send at all.
+  virtual Task<Result<Reply>> try_call(const Request& request) = 0;
+  /// The counters of what lies below, null where nothing is sent.
+  virtual const Stats* stats() const { return nullptr; }
+
+  /// try_call() that throws the MadError.
+  Task<Reply> call(const Request& request);
+
+  const sys::EndPort& end_port() const { return end_port_; }
+  /// The path to the subnet administrator of the end port (IBA 15.4.2). To be changed (SM_Key, retries) before use only.
+  path::Path& sa_path() { return sa_path_; }
+  const path::Path& sa_path() const { return sa_path_; }
+
+  /// SubnGet(T), by directed route or LID as `path` is. The M_Key is the path's.
+  template <class T>
+  Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked);
+  template <class T>
+  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked);
+  /// SubnSet; the result is what the node answers, which tells what it really set.
+  template <class T>
+  Task<Result<T>> try_subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  template <class T>
+  Task<T> subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+
+  /// Get and Set of the class that T belongs to: performance, board, device, vendor (range 1), congestion.
+  template <class T>
+  Task<Result<T>> try_gmp_get(const path::Path& path, std::uint32_t modifier = 0, T value = {});
+  template <class T>
+  Task<Result<T>> try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  /// PerformanceGet(T); `value` carries the selectors (port_select, counter_select, …) that T may have.
+  template <class T>
+  Task<T> performance_get(const path::Path& path, T value = {}, std::uint32_t modifier = 0);
+  template <class T>
+  Task<T> performance_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  /// VendGet(T) of a vendor class of range 1.
+  template <class T>
+  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0);
+  template <class T>
+  Task<T> vend_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+
+  /// SubnAdmGet: the one record that matches `query` (a T::Query). Throws SaError with code 3 where there is none, 4
+  /// where there are several.
+  template <class Query>
+  Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query);
+  template <class Query>
+  Task<decltype(Query::record)> subn_adm_get(const Query& query);
+  /// SubnAdmGetTable: all records that match. Throws Error where the answer does not fit one MAD and the channel does
+  /// not reassemble RMPP.
+  template <class Query>
+  Task<std::vector<decltype(Query::record)>> subn_adm_get_table(const Query& query);
+
+ private:
+  const sys::EndPort& end_port_;
+  path::Path sa_path_;
+};
+
+/// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
+/// where the reply is incomplete or contradicts itself.
+std::vector<Bytes> sa_records(const Reply& reply, std::size_t record_size);
+
+/// The class of an SMP on `path`: directed route or LID routed.
+inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
+
+}  // namespace ib::mad
+
+#include "mad/transactor_calls.hpp"  // the bodies of the typed calls
