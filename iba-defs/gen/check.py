@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """All that can be wrong with well-formed definitions. Resolves names to objects on the way."""
-from model import DISPLAYS, FIXED_BITS, KINDS, METHODS, Bad
+from model import DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, Bad
 
 KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
 class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
@@ -17,6 +17,10 @@ def is_identifier(name, lower):
 
 def show(bit):
     return f"{bit // 8}[{bit % 8}]"
+
+
+def storage(bits):
+    return next(n for n in (8, 16, 32, 64, bits) if bits <= n)
 
 
 def check_enum(e, errors):
@@ -59,6 +63,8 @@ def check_kind(s, f, structs, enums, errors):
         bad(f"display= must be one of {' '.join(DISPLAYS)}")
     if f.kind != "uint" and f.display:
         bad(f"kind {f.kind} takes no display=")
+    if bool(f.libibmad) != bool(f.dump) or f.dump and f.dump not in DUMPS:
+        bad("libibmad= goes with a known dump=")
     if (f.kind == "struct") != bool(f.type):
         bad("type= goes with kind struct, and only with it")
     if f.kind == "struct" and f.type:
@@ -73,6 +79,8 @@ def check_kind(s, f, structs, enums, errors):
             bad(f"no enum {f.enum}")
         elif f.kind != "uint":
             bad("enum= goes with kind uint")
+        elif f.enumeration.kind == "values" and storage(f.enumeration.bits) != storage(f.bits):
+            bad(f"{f.enumeration.qname} of {f.enumeration.bits} bits cannot hold {f.bits} bits")
         elif any(v.number >> f.bits for v in f.enumeration.values):
             bad(f"a value of {f.enumeration.qname} does not fit in {f.bits} bits")
     return None
@@ -101,6 +109,18 @@ def check_layout(s, errors):
         at = f.offset + f.total
     if at != s.bytes * 8:
         errors.append(s.where.error(f"{s.qname} says {s.bytes} bytes, its fields end at {show(at)}"))
+
+
+def check_modifier(s, errors):
+    at = 0
+    for m in s.modifiers:
+        if m.offset < at:
+            errors.append(m.where.error(f"{s.qname}: modifier part {m.name} overlaps what ends at {show(at)}"))
+        at = m.offset + m.bits
+    if s.modifiers and at != 32:
+        errors.append(s.modifiers[-1].where.error(f"{s.qname}: the modifier ends at {show(at)}, not at 4[0]"))
+    if s.modifiers and s.attribute < 0:
+        errors.append(s.where.error(f"{s.qname}: modifier layout without attribute="))
 
 
 def check_masks(s, errors):
@@ -169,6 +189,7 @@ def check(model):
             check_kind(s, f, structs, enums, errors)
         check_names(s, errors)
         check_layout(s, errors)
+        check_modifier(s, errors)
         check_masks(s, errors)
     check_attributes(model.structs, errors)
     order = {s.qname: i for i, s in enumerate(model.structs)}

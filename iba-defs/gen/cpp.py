@@ -167,11 +167,15 @@ def header(model, ns):
     return out + f"}}  // namespace ib::{ns}\n"
 
 
+def is_byte_array(f):
+    return f.kind == "uint" and f.bits == 8 and f.count > 1 and f.offset % 8 == 0
+
+
 def runs(s):
     """Splits a structure's integers into runs that begin and end on a byte. Yields lists of (field, index, bit)."""
     run = []
     for f in s.fields:
-        if f.kind != "uint":
+        if f.kind != "uint" or is_byte_array(f):
             yield [(f, None, f.offset)]
             continue
         for i in range(f.count):
@@ -235,6 +239,8 @@ def converted(f, ns, value):
 
 def pack_other(f):
     out = ""
+    if is_byte_array(f):
+        return f"  std::memcpy(p + {f.offset // 8}, {f.name}.data(), {f.count});\n"
     for i in range(f.count):
         name, at, size = lvalue(f, i if f.count > 1 else None), (f.offset + i * f.bits) // 8, f.bits // 8
         if f.kind == "struct":
@@ -248,6 +254,8 @@ def pack_other(f):
 
 def unpack_other(s, f):
     out = ""
+    if is_byte_array(f):
+        return f"  std::memcpy(v.{f.name}.data(), p + {f.offset // 8}, {f.count});\n"
     for i in range(f.count):
         name, at, size = lvalue(f, i if f.count > 1 else None), (f.offset + i * f.bits) // 8, f.bits // 8
         if f.kind == "struct":
@@ -268,8 +276,8 @@ def codec_struct(s):
     pack, unpack = "", ""
     for run in runs(s):
         f = run[0][0]
-        pack += pack_run(run) if f.kind == "uint" else pack_other(f)
-        unpack += unpack_run(s, run) if f.kind == "uint" else unpack_other(s, f)
+        pack += pack_run(run) if f.kind == "uint" and not is_byte_array(f) else pack_other(f)
+        unpack += unpack_run(s, run) if f.kind == "uint" and not is_byte_array(f) else unpack_other(s, f)
     use = "  std::uint8_t* const p = out.data();\n" if "p + " in pack else ""
     use_in = "  const std::uint8_t* const p = in.data();\n" if "p + " in unpack else ""
     return (f"void {s.name}::pack(MutableBytes out) const {{\n"

@@ -62,6 +62,11 @@ class Field:
     enum: str
     unit: str
     mask: int
+    libibmad: str  # libibmad's name; {} stands for the index
+    libibmad_bits: int  # of libibmad's field, where it spans more than this one
+    libibmad_rank: int  # libibmad lists fields of a higher rank after those of a lower one
+    dump: str  # libibmad's text function
+    was: str  # its name while it was reserved, "-" if the structure ended before it
     reserved: bool
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
@@ -70,6 +75,15 @@ class Field:
     @property
     def total(self):
         return self.bits * self.count
+
+
+@dataclass
+class Modifier:
+    """A part of the attribute modifier."""
+    where: Where
+    name: str
+    offset: int
+    bits: int
 
 
 @dataclass
@@ -88,6 +102,7 @@ class Struct:
     variant: str
     format: bool
     fields: list = dc_field(default_factory=list)
+    modifiers: list = dc_field(default_factory=list)
 
     @property
     def qname(self):
@@ -106,6 +121,10 @@ METHODS = {"Get": 1, "Set": 2, "Send": 3, "Trap": 5, "Report": 6, "TrapRepress":
 KINDS = ("uint", "guid", "gid", "lid", "text", "bytes", "struct")
 FIXED_BITS = {"guid": 64, "gid": 128, "lid": 16}
 DISPLAYS = ("dec", "hex", "gid_prefix")
+DUMPS = ("uint", "hex", "array", "string", "node_type", "linkdowndefstate", "linkspeed", "linkspeeden", "linkspeedsup",
+         "linkspeedext", "linkspeedexten", "linkspeedextsup", "linkspeedext2", "linkspeedexten2", "linkspeedextsup2",
+         "linkwidth", "linkwidthen", "linkwidthsup", "mtu", "opervls", "vlcap", "physportstate", "portstate",
+         "portcapmask", "portcapmask2")
 
 ATTRIBUTES = {  # element: (required, optional)
     "chapter": (("title",), ()),
@@ -114,11 +133,13 @@ ATTRIBUTES = {  # element: (required, optional)
     "struct": (("ns", "name", "iba", "title", "section", "bytes"),
                ("class", "oui", "attribute", "methods", "variant", "format")),
     "field": (("name", "iba", "offset", "bits", "kind"),
-              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "reserved")),
+              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "was", "reserved",
+               "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
+    "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
 }
 PARENTS = {"chapter": None, "enum": "chapter", "value": "enum", "struct": "chapter", "field": "struct",
-           "mask-bit": "field"}
+           "modifier": "struct", "mask-bit": "field"}
 
 
 class Reader:
@@ -198,14 +219,25 @@ class Reader:
         self.model.structs.append(s)
         return s
 
+    def offset(self, where, text):
+        m = re.fullmatch(r"(\d+)\[([0-7])\]", text)
+        if m:
+            return int(m[1]) * 8 + int(m[2])
+        self.errors.append(where.error(f"offset= wants BYTE[BIT], not '{text}'"))
+        return 0
+
+    def start_modifier(self, where, a):
+        if self.parent():
+            self.parent().modifiers.append(
+                Modifier(where, a["name"], self.offset(where, a["offset"]), self.number(where, "bits", a["bits"])))
+
     def start_field(self, where, a):
-        m = re.fullmatch(r"(\d+)\[([0-7])\]", a["offset"])
-        if not m:
-            self.errors.append(where.error(f"offset= wants BYTE[BIT], not '{a['offset']}'"))
         f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),
-                  int(m[1]) * 8 + int(m[2]) if m else -1, self.number(where, "bits", a["bits"]),
+                  self.offset(where, a["offset"]), self.number(where, "bits", a["bits"]),
                   self.number(where, "count", a.get("count"), 1), a["kind"], a.get("type", ""), a.get("display", ""),
-                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1),
+                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1), a.get("libibmad", ""),
+                  self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
+                  self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
                   a.get("reserved") == "yes")
         if self.parent():
             self.parent().fields.append(f)

@@ -25,7 +25,8 @@ def field_row(s, f):
             f"Display::{display}, {'true' if f.reserved else 'false'}, {f.mask}, "
             f"{'&enum_' + ident(f.enumeration.qname) if f.enumeration else 'nullptr'}, "
             f"{'&struct_' + ident(f.struct.qname) if f.struct else 'nullptr'}, {quoted(f.unit)}, {quoted(f.legacy_sa)}, "
-            f"{quoted(f.legacy_perf)}, {masks}}},\n")
+            f"{quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
+            f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}}},\n")
 
 
 def struct_table(s):
@@ -36,10 +37,14 @@ def struct_table(s):
             out += "".join(f"    {{{quoted(m)}, {bit}}},\n" for _w, m, bit in f.member_masks) + "};\n"
     if s.fields:
         out += f"constexpr FieldInfo fields_{ident(s.qname)}[] = {{\n{''.join(field_row(s, f) for f in s.fields)}}};\n"
+    if s.modifiers:
+        out += f"constexpr ModifierInfo modifier_{ident(s.qname)}[] = {{\n"
+        out += "".join(f"    {{{quoted(m.name)}, {m.offset}, {m.bits}}},\n" for m in s.modifiers) + "};\n"
     cls, version = home_class(s)
     out += (f"constexpr StructInfo struct_{ident(s.qname)}{{{quoted(s.qname)}, {quoted(s.iba)}, {quoted(s.title)}, "
             f"{quoted(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, {version}, {method_mask(s):#x}, "
-            f"{'fields_' + ident(s.qname) if s.fields else '{}'}, {'true' if s.format else 'false'}, {quoted(s.variant)}}};\n")
+            f"{'fields_' + ident(s.qname) if s.fields else '{}'}, {'true' if s.format else 'false'}, {quoted(s.variant)}, "
+            f"{'modifier_' + ident(s.qname) if s.modifiers else '{}'}}};\n")
     return out
 
 

@@ -16,6 +16,13 @@ enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structu
 /// How a field's value is printed where no enum or flag text applies.
 enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes };
 
+/// Which text libibmad gives a field, named like its mad_dump_* functions.
+enum class LibibmadText : std::uint8_t {
+  none, uint, hex, array, string, node_type, linkdowndefstate, linkspeed, linkspeeden, linkspeedsup,
+  linkspeedext, linkspeedexten, linkspeedextsup, linkspeedext2, linkspeedexten2, linkspeedextsup2,
+  linkwidth, linkwidthen, linkwidthsup, mtu, opervls, vlcap, physportstate, portstate, portcapmask, portcapmask2,
+};
+
 struct EnumValue {
   std::string_view name;  ///< as an identifier: `link_up`
   std::string_view text;  ///< as people read it: `LinkUp`
@@ -51,6 +58,18 @@ struct FieldInfo {
   std::string_view saquery_name;             ///< saquery's name, or empty
   std::string_view perfquery_name;           ///< perfquery's name, or empty
   std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
+  std::string_view was;  ///< the name while it was reserved; "-" if the structure once ended before it
+  std::string_view libibmad_name;   ///< libibmad's name, or empty; `{}` stands for the index of an array element
+  LibibmadText libibmad_text;
+  std::uint8_t libibmad_bits;       ///< of libibmad's field where it covers several of ours, else 0
+  std::uint8_t libibmad_rank;       ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
+};
+
+/// A part of the attribute modifier of an attribute. Bit 0 is the most significant of the 32.
+struct ModifierInfo {
+  std::string_view name;
+  std::uint32_t bit_offset;
+  std::uint32_t bits;
 };
 
 struct StructInfo {
@@ -66,6 +85,7 @@ struct StructInfo {
   std::span<const FieldInfo> fields;
   bool format;                 ///< a whole MAD of its class, whose field `data` holds the attribute
   std::string_view variant;    ///< not empty for a second layout of an attribute that only context can tell
+  std::span<const ModifierInfo> modifier;  ///< empty where it is unused or has no parts
 };
 
 }  // namespace ib

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The dotted listing and the text of single values.
+#include <algorithm>
+#include <cstring>
+
+#include "iba/describe.hpp"
+#include "iba/dump.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+
+namespace ib {
+namespace {
+
+/// Length of the UTF-8 sequence at the start of `text` and its code point; length 0 if it is none.
+std::pair<std::size_t, std::uint32_t> decode_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || length > text.size()) return {0, 0};
+  std::uint32_t point = length == 1 ? first : first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
+    point = point << 6 | (byte(i) & 0x3fU);
+  }
+  const bool too_long = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+  if (too_long || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return {0, 0};
+  return {length, point};
+}
+
+void put_escaped(std::string& out, std::uint32_t point, char quote_mark) {
+  const auto hex = [&](char letter, unsigned digits) { out += '\\' + (letter + to_hex(point, digits).substr(2)); };
+  if (point == '\\' || point == static_cast<std::uint32_t>(quote_mark)) {
+    out += '\\';
+    out += static_cast<char>(point);
+  } else if (point == '\n') {
+    out += "\\n";
+  } else if (point == '\r') {
+    out += "\\r";
+  } else if (point == '\t') {
+    out += "\\t";
+  } else if (point >= 0x20 && point < 0x7f) {
+    out += static_cast<char>(point);
+  } else if (point < 0x100) {
+    hex('x', 2);
+  } else if (point < 0x10000) {
+    hex('u', 4);
+  } else {
+    hex('U', 8);
+  }
+}
+
+class Listing {
+ public:
+  Listing(std::string& out, const DottedOptions& options) : out_(out), options_(options) {}
+
+  void run(Bytes bytes, const StructInfo& info, const std::string& prefix) {
+    std::string_view previous;
+    for (const FieldInfo& f : info.fields) {
+      const bool was_reserved = !f.was.empty() && read_number(bytes, f) == 0;
+      const bool again = was_reserved && (f.was == "-" || f.was == previous);
+      previous = f.was.empty() ? f.iba_name : f.was;
+      if (again || ((f.reserved || was_reserved) && !options_.reserved)) continue;
+      field(bytes, info, f, prefix, was_reserved);
+    }
+  }
+
+ private:
+  void field(Bytes bytes, const StructInfo& info, const FieldInfo& f, const std::string& prefix, bool was_reserved) {
+    if (const StructInfo* inner = structure_of(bytes, info, f)) {
+      for (std::uint32_t i = 0; i < f.count; ++i) {
+        const std::string index = f.count > 1 ? '[' + std::to_string(i) + ']' : "";
+        const std::size_t at = std::min<std::size_t>((f.bit_offset + i * f.bits) / 8, bytes.size());
+        run(bytes.subspan(at, std::min<std::size_t>(inner->bytes, bytes.size() - at)), *inner,
+            prefix + std::string(f.iba_name) + index + '.');
+      }
+      return;
+    }
+    std::string name = was_reserved ? std::string(f.was) : styled_name(f, options_.names);
+    if (was_reserved) name[0] = 'R';
+    name.insert(0, prefix);
+    if (f.count == 1) return line(name, field_text(bytes, f));
+    if (f.bits > 16 || options_.element_lines) {
+      for (std::uint32_t i = 0; i < f.count; ++i) line(name + '[' + std::to_string(i) + ']', field_text(bytes, f, i));
+      return;
+    }
+    std::string list;
+    for (std::uint32_t i = 0; i < f.count; ++i) list += (i == 0 ? "" : ", ") + std::to_string(i) + ':' + field_text(bytes, f, i);
+    line(name, '[' + list + ']');
+  }
+
+  static const StructInfo* structure_of(Bytes bytes, const StructInfo& info, const FieldInfo& f) {
+    if (f.structure != nullptr || !info.format || f.name != "data") return f.structure;
+    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
+    const StructInfo* attribute =
+        find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                       static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+    return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
+  }
+
+  void line(std::string name, const std::string& value) {
+    if (options_.colon) name += ':';
+    out_ += options_.indent;
+    out_ += name;
+    out_.append(name.size() < options_.column ? options_.column - name.size() : 0, '.');
+    out_ += value + '\n';
+  }
+
+  std::string& out_;
+  const DottedOptions& options_;
+};
+
+}  // namespace
+
+std::string quote(std::string_view text) {
+  text = text.substr(0, text.find('\0'));
+  const bool single = text.find('\'') == std::string_view::npos || text.find('"') != std::string_view::npos;
+  const char mark = single ? '\'' : '"';
+  std::string out(1, mark);
+  while (!text.empty()) {
+    const auto [length, point] = decode_utf8(text);
+    put_escaped(out, length == 0 ? static_cast<std::uint8_t>(text[0]) : point, mark);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out + mark;
+}
+
+std::string quote(Bytes text) { return quote(text_of(text)); }
+
+std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
+  const Value value = read_field(bytes, field, index);
+  if (const auto* number = std::get_if<std::uint64_t>(&value))
+    return field.display == Display::hex ? to_hex(*number, (field.bits + 3) / 4) : std::to_string(*number);
+  if (const auto* lid = std::get_if<Lid>(&value)) return to_text(*lid);
+  if (const auto* prefix = std::get_if<GidPrefix>(&value)) return to_text(*prefix);
+  if (const auto* guid = std::get_if<Guid>(&value)) return to_text(*guid);
+  if (const auto* gid = std::get_if<Gid>(&value)) return to_text(*gid);
+  const Bytes raw = std::get<Bytes>(value);
+  if (field.kind == FieldKind::text) return quote(raw);
+  std::string out;
+  for (const std::uint8_t byte : raw) out += to_hex(byte, 2).substr(2);
+  return out;
+}
+
+std::string styled_name(const FieldInfo& field, NameStyle style) {
+  std::string_view special;
+  if (style == NameStyle::smpquery) special = field.legacy_name;
+  if (style == NameStyle::saquery) special = field.saquery_name;
+  if (style == NameStyle::perfquery) special = field.perfquery_name;
+  if (!special.empty()) return std::string(special);
+  std::string name(field.iba_name);
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
+
+std::string dotted(Bytes bytes, const StructInfo& info, const DottedOptions& options) {
+  std::string out;
+  Listing(out, options).run(bytes, info, {});
+  return out;
+}
+
+}  // namespace ib

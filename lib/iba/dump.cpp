@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The word dump. Its form is python-rdma's; numbers of 2^63 and more carry the `L` that its Python 2 gave them.
+#include "iba/dump.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "iba/describe.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+
+namespace ib {
+namespace {
+
+std::string decimal(std::uint64_t value) {
+  std::string out = std::to_string(value);
+  if (value >> 63 != 0) out += 'L';
+  return out;
+}
+
+std::string value_text(const Value& value) {
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return decimal(*number);
+  if (const auto* lid = std::get_if<Lid>(&value)) return to_text(*lid);
+  if (const auto* prefix = std::get_if<GidPrefix>(&value)) return decimal(prefix->value);
+  if (const auto* guid = std::get_if<Guid>(&value)) return "GUID('" + to_text(*guid) + "')";
+  if (const auto* gid = std::get_if<Gid>(&value)) return "GID('" + to_text(*gid) + "')";
+  return '<' + std::to_string(std::get<Bytes>(value).size()) + " bytes>";
+}
+
+/// What a field is called while it is zero: its old name if it was reserved once. Empty to leave it out.
+std::string_view name_of(Bytes bytes, const FieldInfo& f, std::string_view previous) {
+  if (f.was.empty() || read_number(bytes, f) != 0) return f.iba_name;
+  return f.was == "-" || f.was == previous ? std::string_view{} : f.was;
+}
+
+/// Walks the words of one structure. Nested structures get a walker of their own on their part of the bytes.
+class Words {
+ public:
+  Words(std::string& out, Bytes bytes, const StructInfo& info, std::uint32_t offset, std::string prefix)
+      : out_(out), bytes_(bytes.first(std::min<std::size_t>(bytes.size(), info.bytes))), info_(info), offset_(offset),
+        prefix_(std::move(prefix)) {}
+
+  void run() {
+    for (const FieldInfo& f : info_.fields) {
+      if (newer_and_empty(f)) break;
+      const std::uint32_t total = f.bits * f.count;
+      const bool aligned = f.bit_offset % 32 == 0 && total % 32 == 0;
+      if (f.bit_offset / 8 >= end()) break;
+      if (aligned && whole_words(f)) continue;
+      flush_before(f.bit_offset);
+      pending_.push_back(text(f));
+      if (pending_.back().empty()) pending_.pop_back();
+      previous_ = f.was.empty() ? f.iba_name : f.was;
+      upto_ = f.bit_offset + total;
+    }
+    flush();
+  }
+
+ private:
+  std::uint32_t end() const { return static_cast<std::uint32_t>(bytes_.size()); }
+
+  /// Fields beyond the end of the older structure are left out together, if they are all zero.
+  bool newer_and_empty(const FieldInfo& f) const {
+    return f.was == "-" && std::ranges::all_of(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())),
+                                               [](std::uint8_t byte) { return byte == 0; });
+  }
+
+  std::string text(const FieldInfo& f) const {
+    const std::string_view name = name_of(bytes_, f, previous_);
+    if (name.empty()) return {};
+    if (f.count == 1) return std::string(name) + '=' + value_text(read_field(bytes_, f));
+    std::string list;
+    for (std::uint32_t i = 0; i < f.count; ++i) list += (i == 0 ? "" : ", ") + value_text(read_field(bytes_, f, i));
+    return std::string(name) + "=[" + list + ']';
+  }
+
+  /// Structures, arrays and text have lines of their own. False for a plain field.
+  bool whole_words(const FieldInfo& f) {
+    if (const StructInfo* inner = structure_of(f)) {
+      flush();
+      for (std::uint32_t i = 0; i < f.count; ++i) nested(f, *inner, i);
+      at_ = (f.bit_offset + f.bits * f.count) / 8;
+      return true;
+    }
+    if (f.count == 1 && f.kind != FieldKind::text) return false;
+    flush();
+    if (f.kind == FieldKind::text) {
+      elements(f, 8, f.bits / 8);
+    } else {
+      elements(f, f.bits, f.count);
+    }
+    return true;
+  }
+
+  /// The structure of a field; of a format's data the one that the header names, if it fits.
+  const StructInfo* structure_of(const FieldInfo& f) const {
+    if (f.structure != nullptr || !info_.format || f.name != "data") return f.structure;
+    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes_, bit, width); };
+    const StructInfo* attribute =
+        find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                       static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes_));
+    return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
+  }
+
+  void nested(const FieldInfo& f, const StructInfo& inner, std::uint32_t index) {
+    const std::string name = prefix_ + std::string(f.iba_name) + (f.count > 1 ? '[' + std::to_string(index) + ']' : "");
+    const std::uint32_t at = f.bit_offset / 8 + index * (f.bits / 8);
+    out_ += "   + " + name + ' ' + std::string(inner.iba_name) + '\n';
+    const Bytes part = bytes_.subspan(std::min<std::size_t>(at, bytes_.size()));
+    Words(out_, part, inner, offset_ + at, name + '.').run();
+    rest_of_data(part, inner, f, at);
+    if (f.count == 1 && at + f.bits / 8 < end()) out_ += "   - " + name + '\n';
+    if (f.count > 1 && index + 1 == f.count && at + f.bits / 8 < end()) out_ += "   - " + prefix_ + std::string(f.iba_name) + '\n';
+  }
+
+  /// Bytes of the data area behind the attribute, up to the last one that is not zero.
+  void rest_of_data(Bytes part, const StructInfo& inner, const FieldInfo& f, std::uint32_t at) {
+    if (f.structure != nullptr) return;
+    const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(part.size(), f.bits / 8));
+    std::uint32_t last = size;
+    while (last > inner.bytes && part[last - 1] == 0) --last;
+    if (last <= inner.bytes) return;
+    for (at_ = at + (inner.bytes + 3) / 4 * 4; at_ < at + last;) word({});
+  }
+
+  void elements(const FieldInfo& f, std::uint32_t width, std::uint32_t count) {
+    at_ = f.bit_offset / 8;
+    FieldInfo one = f;
+    one.bits = width;
+    if (f.kind == FieldKind::text) one.kind = FieldKind::uint;
+    for (std::uint32_t i = 0; i < count;) {
+      std::string list;
+      for (; i < count && i * width < (at_ * 8 - f.bit_offset) + 32; ++i) {
+        if (!list.empty()) list += ", ";
+        if (i == 0) list += std::string(f.iba_name) + "=[";
+        list += std::to_string(i) + ':' + value_text(read_field(bytes_, one, i));
+        if (i + 1 == count) list += ']';
+      }
+      word(list);
+    }
+    while (at_ < (f.bit_offset + width * count) / 8) word({});
+    upto_ = at_ * 8;
+  }
+
+  /// Prints what is pending, if the word of `bit` is a new one.
+  void flush_before(std::uint32_t bit) {
+    if (bit >= at_ * 8 + 32 || (bit % 32 == 0 && bit > at_ * 8)) flush();
+  }
+
+  void flush() {
+    std::string list;
+    for (const std::string& p : pending_) list += (list.empty() ? "" : ",") + p;
+    pending_.clear();
+    while (upto_ > at_ * 8 && at_ < end()) {
+      word(list);
+      list.clear();
+    }
+  }
+
+  void word(const std::string& list) {
+    std::string number = std::to_string(offset_ + at_);
+    out_.append(number.size() < 3 ? 3 - number.size() : 0, ' ');
+    out_ += number + ' ';
+    for (std::uint32_t i = at_; i < std::min(at_ + 4, end()); ++i) {
+      out_ += "0123456789ABCDEF"[bytes_[i] >> 4];
+      out_ += "0123456789ABCDEF"[bytes_[i] & 15];
+    }
+    out_ += ' ' + list + '\n';
+    at_ += 4;
+  }
+
+  std::string& out_;
+  Bytes bytes_;
+  const StructInfo& info_;
+  std::uint32_t offset_;
+  std::string prefix_;
+  std::vector<std::string> pending_;
+  std::string_view previous_;
+  std::uint32_t at_ = 0;    ///< the next byte to print
+  std::uint32_t upto_ = 0;  ///< the bit behind the last field taken
+};
+
+}  // namespace
+
+std::string dump_words(Bytes bytes, const StructInfo& info, std::uint32_t offset) {
+  std::string out;
+  Words(out, bytes, info, offset, {}).run();
+  return out;
+}
+
+}  // namespace ib

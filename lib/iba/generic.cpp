@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "iba/generic.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "iba/registry.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+
+namespace ib {
+namespace {
+
+bool same(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// `name[3]` → name and 3. Empty if what stands in the brackets is no number.
+std::optional<std::pair<std::string_view, std::optional<std::uint32_t>>> split_index(std::string_view part) {
+  if (part.empty() || part.back() != ']') return std::pair{part, std::optional<std::uint32_t>{}};
+  const auto open = part.find('[');
+  if (open == std::string_view::npos) return {};
+  std::uint32_t index = 0;
+  const char* first = part.data() + open + 1;
+  const char* last = part.data() + part.size() - 1;
+  const auto [end, error] = std::from_chars(first, last, index);
+  if (error != std::errc{} || end != last) return {};
+  return std::pair{part.substr(0, open), std::optional{index}};
+}
+
+int member_mask(const FieldInfo& outer, const FieldInfo& inner, std::uint32_t index) {
+  for (const MemberMask& m : outer.member_masks) {
+    if (m.member == inner.name) return m.bit + static_cast<int>(index);
+  }
+  return -1;
+}
+
+/// The only nested structure with a field of this name, for paths without a prefix.
+const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
+  const FieldInfo* found = nullptr;
+  for (const FieldInfo& f : info.fields) {
+    if (f.structure == nullptr || f.count != 1 || find_field(*f.structure, name) == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = &f;
+  }
+  return found;
+}
+
+[[noreturn]] void bad_value(const StructInfo& info, std::string_view path, std::string_view text, std::string_view wanted) {
+  throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " wants " + std::string(wanted) + ", not '" +
+                   std::string(text) + "'");
+}
+
+std::uint64_t parse_uint(const StructInfo& info, const FieldInfo& f, std::string_view path, std::string_view text) {
+  auto value = parse_number(text);
+  if (!value && f.enumeration != nullptr) value = parse_symbol(*f.enumeration, text);
+  if (!value) bad_value(info, path, text, "a number");
+  if (f.bits < 64 && *value >> f.bits != 0) bad_value(info, path, text, "a number of " + std::to_string(f.bits) + " bits");
+  return *value;
+}
+
+void write_bytes(MutableBytes bytes, const FieldRef& ref, Bytes value) {
+  const std::size_t at = ref.bit_offset / 8;
+  const std::size_t size = ref.field->bits / 8;
+  for (std::size_t i = 0; i < size && at + i < bytes.size(); ++i) bytes[at + i] = i < value.size() ? value[i] : 0;
+}
+
+std::optional<std::string> parse_hex_bytes(std::string_view text) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  if (text.size() % 2 != 0) return {};
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    unsigned byte = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
+    if (error != std::errc{} || end != text.data() + i + 2) return {};
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+void set_element(MutableBytes bytes, const StructInfo& info, const FieldRef& ref, std::string_view path, std::string_view text) {
+  const FieldInfo& f = *ref.field;
+  if (f.kind == FieldKind::gid) {
+    const auto gid = parse_gid(text);
+    if (!gid) bad_value(info, path, text, "a GID");
+    write_bytes(bytes, ref, gid->bytes);
+  } else if (f.kind == FieldKind::text || f.kind == FieldKind::bytes) {
+    const auto hex = f.kind == FieldKind::bytes ? parse_hex_bytes(text) : std::string(text);
+    if (!hex) bad_value(info, path, text, "pairs of hex digits");
+    if (hex->size() > f.bits / 8) bad_value(info, path, text, "at most " + std::to_string(f.bits / 8) + " bytes");
+    write_bytes(bytes, ref, as_bytes(*hex));
+  } else if (f.kind == FieldKind::structure) {
+    bad_value(info, path, text, "one of its members");
+  } else if (f.kind == FieldKind::guid) {
+    const auto guid = parse_guid(text);
+    if (!guid) bad_value(info, path, text, "a GUID");
+    write_number(bytes, ref, guid->value);
+  } else if (f.kind == FieldKind::lid) {
+    const auto lid = parse_lid(text);
+    if (!lid) bad_value(info, path, text, "a LID");
+    write_number(bytes, ref, lid->value);
+  } else if (const auto prefix = f.display == Display::gid_prefix ? parse_gid_prefix(text) : std::nullopt) {
+    write_number(bytes, ref, prefix->value);
+  } else {
+    write_number(bytes, ref, parse_uint(info, f, path, text));
+  }
+}
+
+}  // namespace
+
+Bytes field_bytes(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::uint32_t base) {
+  const std::size_t at = std::min<std::size_t>((base + field.bit_offset + std::size_t{index} * field.bits) / 8, bytes.size());
+  return bytes.subspan(at, std::min<std::size_t>(field.bits / 8, bytes.size() - at));
+}
+
+std::uint64_t read_number(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::uint32_t base) {
+  if (field.bits > 64) return 0;
+  return wire::get_bits(bytes, base + field.bit_offset + std::size_t{index} * field.bits, field.bits);
+}
+
+Value read_field(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::uint32_t base) {
+  switch (field.kind) {
+    case FieldKind::gid: {
+      Gid gid;
+      const Bytes from = field_bytes(bytes, field, index, base);
+      std::ranges::copy(from, gid.bytes.begin());
+      return gid;
+    }
+    case FieldKind::guid: return Guid{read_number(bytes, field, index, base)};
+    case FieldKind::lid: return Lid{static_cast<std::uint16_t>(read_number(bytes, field, index, base))};
+    case FieldKind::uint:
+      if (field.display == Display::gid_prefix) return GidPrefix{read_number(bytes, field, index, base)};
+      return read_number(bytes, field, index, base);
+    default: return field_bytes(bytes, field, index, base);
+  }
+}
+
+std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path) {
+  const StructInfo* in = &info;
+  const FieldInfo* outer = nullptr;
+  FieldRef ref;
+  while (true) {
+    const auto dot = path.find('.');
+    const auto part = split_index(path.substr(0, dot));
+    if (!part) return {};
+    const FieldInfo* field = find_field(*in, part->first);
+    if (field == nullptr && (field = find_nested(*in, part->first)) != nullptr) {
+      ref.bit_offset += field->bit_offset;
+      outer = field;
+      in = field->structure;
+      continue;
+    }
+    if (field == nullptr) return {};
+    const std::uint32_t index = part->second.value_or(0);
+    if (index >= field->count || (part->second && field->count == 1)) return {};
+    ref.field = field;
+    ref.index = index;
+    ref.whole = !part->second;
+    ref.bit_offset += field->bit_offset + index * field->bits;
+    ref.mask_bit = outer != nullptr ? member_mask(*outer, *field, index) : field->mask_bit;
+    if (outer != nullptr && ref.mask_bit < 0) ref.mask_bit = outer->mask_bit;
+    if (dot == std::string_view::npos) return ref;
+    if (field->structure == nullptr) return {};
+    outer = field;
+    in = field->structure;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+Value read_path(Bytes bytes, const FieldRef& ref) {
+  // read_field adds the field's own offset again.
+  return read_field(bytes, *ref.field, 0, ref.bit_offset - ref.field->bit_offset);
+}
+
+void write_number(MutableBytes bytes, const FieldRef& ref, std::uint64_t value) {
+  if (ref.field->bits <= 64) wire::set_bits(bytes, ref.bit_offset, ref.field->bits, value);
+}
+
+FieldRef set_field(MutableBytes bytes, const StructInfo& info, std::string_view path, std::string_view text) {
+  const auto ref = find_path(info, path);
+  if (!ref) throw UsageError(std::string(info.iba_name) + " has no field '" + std::string(path) + "'");
+  set_element(bytes, info, *ref, path, text);
+  return *ref;
+}
+
+std::string symbol(const EnumInfo& enumeration, std::uint64_t value) {
+  std::string out;
+  for (const EnumValue& v : enumeration.values) {
+    if (!enumeration.flags && v.number == value) return std::string(v.text);
+    if (enumeration.flags && (value & v.number) != 0) {
+      if (!out.empty()) out += ',';
+      out += v.text;
+    }
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::string_view text) {
+  const auto one = [&](std::string_view word) -> std::optional<std::uint64_t> {
+    const auto found = std::ranges::find_if(enumeration.values, [&](const EnumValue& v) { return same(v.name, word) || same(v.text, word); });
+    if (found == enumeration.values.end()) return {};
+    return found->number;
+  };
+  if (!enumeration.flags) return one(text);
+  std::uint64_t all = 0;
+  while (true) {
+    const auto end = text.find_first_of(",|");
+    const auto bit = one(text.substr(0, end));
+    if (!bit) return {};
+    all |= *bit;
+    if (end == std::string_view::npos) return all;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view text_of(Bytes bytes) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return all.substr(0, all.find('\0'));
+}
+
+}  // namespace ib

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The texts are facts of libibmad's output, spelling included; tests compare them with the real library.
+#include "iba/libibmad_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "iba/generic.hpp"
+#include "iba/text.hpp"
+
+namespace ib {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::string_view states[] = {"NoChange", "Down", "Initialize", "Armed", "Active"};
+constexpr std::string_view physical_states[] = {
+    "NoChange", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "PhyTest"};
+constexpr std::string_view mtus[] = {"", "256", "512", "1024", "2048", "4096"};
+constexpr std::string_view vl_caps[] = {"", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"};
+constexpr std::string_view operational_vls[] = {"No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"};
+constexpr std::string_view node_types[] = {"", "Channel Adapter", "Switch", "Router"};
+constexpr std::string_view widths[] = {"1X", "4X", "8X", "12X", "2X"};
+constexpr std::string_view speeds[] = {"2.5 Gbps", "5.0 Gbps", "10.0 Gbps"};
+constexpr std::string_view ext_speeds[] = {"14.0625 Gbps", "25.78125 Gbps", "53.125 Gbps", "106.25 Gbps"};
+constexpr std::string_view ext_speeds2[] = {"212.5 Gbps"};
+constexpr std::string_view capabilities[] = {"",
+                                             "IsSM",
+                                             "IsNoticeSupported",
+                                             "IsTrapSupported",
+                                             "IsOptionalIPDSupported",
+                                             "IsAutomaticMigrationSupported",
+                                             "IsSLMappingSupported",
+                                             "IsMKeyNVRAM",
+                                             "IsPKeyNVRAM",
+                                             "IsLedInfoSupported",
+                                             "IsSMdisabled",
+                                             "IsSystemImageGUIDsupported",
+                                             "IsPkeySwitchExternalPortTrapSupported",
+                                             "",
+                                             "IsExtendedSpeedsSupported",
+                                             "IsCapabilityMask2Supported",
+                                             "IsCommunicatonManagementSupported",
+                                             "IsSNMPTunnelingSupported",
+                                             "IsReinitSupported",
+                                             "IsDeviceManagementSupported",
+                                             "IsVendorClassSupported",
+                                             "IsDRNoticeSupported",
+                                             "IsCapabilityMaskNoticeSupported",
+                                             "IsBootManagementSupported",
+                                             "IsLinkRoundTripLatencySupported",
+                                             "IsClientRegistrationSupported",
+                                             "IsOtherLocalChangesNoticeSupported",
+                                             "IsLinkSpeedWidthPairsTableSupported",
+                                             "IsVendorSpecificMadsTableSupported",
+                                             "IsMcastPkeyTrapSuppressionSupported",
+                                             "IsMulticastFDBTopSupported",
+                                             "IsHierarchyInfoSupported"};
+constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",
+                                              "IsPortInfoExtendedSupported",
+                                              "IsVirtualizationSupported",
+                                              "IsSwitchPortStateTableSupported",
+                                              "IsLinkWidth2xSupported",
+                                              "IsLinkSpeedHDRSupported",
+                                              "IsMKeyProtectBitsExtSupported",
+                                              "IsEnhancedTrap128Supported",
+                                              "IsPartitionTopSupported",
+                                              "IsEnhancedQoSArbiterSupported",
+                                              "IsLinkSpeedNDRSupported"};
+
+std::string undefined(std::uint64_t value) { return "undefined (" + std::to_string(value) + ")"; }
+
+/// `names[value]`, else `?(value)`; an empty name is none.
+std::string choice(Names names, std::uint64_t value, std::string_view tail = ")") {
+  if (value < names.size() && !names[value].empty()) return std::string(names[value]);
+  return "?(" + std::to_string(value) + std::string(tail);
+}
+
+/// The name of the only bit that is set, else `zero` or "undefined".
+std::string single(Names names, std::uint64_t value, std::string_view zero = {}) {
+  if (value == 0 && !zero.empty()) return std::string(zero);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (value == std::uint64_t{1} << i) return std::string(names[i]);
+  }
+  return undefined(value);
+}
+
+/// The names of all bits that are set, joined by " or ", and "undefined" where there are others.
+std::string several(Names names, std::uint64_t value) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((value >> i & 1) != 0) out += (out.empty() ? "" : " or ") + std::string(names[i]);
+  }
+  if (value >> names.size() != 0 || value == 0) out += (out.empty() ? "" : " or ") + undefined(value);
+  return out;
+}
+
+/// Widths 1X, 1X-4X, 1X-4X-8X, 1X-4X-12X and all are what the IBA once allowed; others are marked.
+std::string width_choice(std::uint64_t value, bool supported) {
+  std::string out = several(widths, value);
+  const std::uint64_t low = value & 15;
+  const bool plain = low == 1 || low == 3 || low == 7 || low == 11 || (low == 15 && value < 32);
+  if (supported && value >> 5 == 0 && !plain) out += " (IBA extension)";
+  return out;
+}
+
+std::string speed_choice(std::uint64_t value) {
+  std::string out = several(speeds, value);
+  if (value >> 3 == 0 && (value & 1) == 0) out += " (IBA extension)";
+  return out;
+}
+
+std::string mask_lines(Names names, std::uint64_t value) {
+  std::string out = to_hex(value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((value >> i & 1) != 0 && !names[i].empty()) out += "\n\t\t\t\t" + std::string(names[i]);
+  }
+  return out;
+}
+
+/// libibmad's own quirk (it overwrites instead of appending) is not copied: unknown bits are added.
+std::string ext2_choice(std::uint64_t value) { return value == 0 ? "0" : several(ext_speeds2, value); }
+
+std::string hex_array(Bytes bytes) {
+  std::string out;
+  for (const std::uint8_t byte : bytes) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+std::string field_name(const FieldInfo& field, std::uint32_t index) {
+  std::string name(field.libibmad_name);
+  if (const auto at = name.find("{}"); at != std::string::npos) name.replace(at, 2, std::to_string(index));
+  return name;
+}
+
+void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank) {
+  for (const FieldInfo& f : info.fields) {
+    if (f.libibmad_text == LibibmadText::none || f.libibmad_rank != rank) continue;
+    if (rank == 2 && read_number(bytes, f) == 0) continue;
+    const bool each = f.libibmad_name.find("{}") != std::string_view::npos;
+    for (std::uint32_t i = 0; i < (each ? f.count : 1); ++i) out += libibmad_line(field_name(f, i), libibmad_text(bytes, f, i));
+  }
+}
+
+}  // namespace
+
+std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits) {
+  switch (text) {
+    case LibibmadText::hex: return to_hex(value, (bits + 7) / 8 * 2);
+    case LibibmadText::node_type: return choice(node_types, value, ")?");
+    case LibibmadText::linkdowndefstate: return choice(Names(physical_states).first(3), value);
+    case LibibmadText::linkspeed: return single(speeds, value, "Extended speed");
+    case LibibmadText::linkspeeden:
+    case LibibmadText::linkspeedsup: return speed_choice(value);
+    case LibibmadText::linkspeedext: return single(ext_speeds, value, "No Extended Speed");
+    case LibibmadText::linkspeedexten:
+      if (value == 30) return "Extended link speeds disabled";
+      [[fallthrough]];
+    case LibibmadText::linkspeedextsup: return value == 0 ? "0" : several(ext_speeds, value);
+    case LibibmadText::linkspeedext2: return single(ext_speeds2, value, "No Extended Speed 2");
+    case LibibmadText::linkspeedexten2:
+    case LibibmadText::linkspeedextsup2: return ext2_choice(value);
+    case LibibmadText::linkwidth: return single(widths, value);
+    case LibibmadText::linkwidthen: return width_choice(value, false);
+    case LibibmadText::linkwidthsup: return width_choice(value, true);
+    case LibibmadText::mtu: return choice(mtus, value);
+    case LibibmadText::opervls: return choice(operational_vls, value);
+    case LibibmadText::vlcap: return choice(vl_caps, value);
+    case LibibmadText::physportstate: return choice(physical_states, value);
+    case LibibmadText::portstate: return choice(states, value);
+    case LibibmadText::portcapmask: return mask_lines(capabilities, value);
+    case LibibmadText::portcapmask2: return mask_lines(capabilities2, value);
+    default: return std::to_string(value);
+  }
+}
+
+std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
+  if (field.libibmad_text == LibibmadText::string) return "'" + clean_description(field_bytes(bytes, field)) + "'";
+  if (field.libibmad_text == LibibmadText::array || field.kind == FieldKind::gid) {
+    const std::size_t at = std::min<std::size_t>(field.bit_offset / 8, bytes.size());
+    return hex_array(bytes.subspan(at, std::min<std::size_t>(std::size_t{field.bits} * field.count / 8, bytes.size() - at)));
+  }
+  FieldInfo seen = field;
+  if (field.libibmad_bits != 0) seen.bits = field.libibmad_bits;
+  return libibmad_text(field.libibmad_text, read_number(bytes, seen, index), seen.bits);
+}
+
+std::string libibmad_line(std::string_view name, std::string_view value) {
+  std::string out(name);
+  out += ':';
+  out.append(name.size() < 32 ? 32 - name.size() : 0, '.');
+  out += value;
+  out += '\n';
+  return out;
+}
+
+std::string libibmad_listing(Bytes bytes, const StructInfo& info) {
+  std::string out;
+  for (unsigned rank = 0; rank <= 2; ++rank) list_rank(out, bytes, info, rank);
+  return out;
+}
+
+std::string clean_description(Bytes bytes) {
+  std::string out(text_of(bytes.first(std::min<std::size_t>(bytes.size(), 63))));
+  std::ranges::replace_if(out, [](char c) { return c < 0x20 || c > 0x7e; }, ' ');
+  return out;
+}
+
+}  // namespace ib

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Values and listings in the words of infiniband-diags (libibmad): what the legacy names print.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "iba/struct_info.hpp"
+
+namespace ib {
+
+/// A number in libibmad's words: `Active`, `1X or 4X`, `0x0000`. `bits` gives the width of hex numbers.
+/// Capability masks take several lines, the later ones indented by four tabs, without a final newline.
+std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits);
+
+/// One element of a field in libibmad's words; arrays of bytes in hex, strings in quotes.
+std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0);
+
+/// `NumPorts:........................8` and a newline.
+std::string libibmad_line(std::string_view name, std::string_view value);
+
+/// All fields that libibmad knows of a structure, a line each, in libibmad's order.
+std::string libibmad_listing(Bytes bytes, const StructInfo& info);
+
+/// A node description as infiniband-diags cleans it: up to the first NUL, at most 63 bytes, what is not
+/// printable ASCII as a blank.
+std::string clean_description(Bytes bytes);
+
+}  // namespace ib
