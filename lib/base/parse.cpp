@@ -38,19 +38,6 @@ std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base) 
   return value;
 }
 
-std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t limit) {
-  text = trim(text);
-  unsigned base = 10;
-  if (text.size() > 1 && text[0] == '0') {
-    const char letter = static_cast<char>(text[1] | 0x20);
-    base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
-    text.remove_prefix(letter == 'x' || letter == 'b' || letter == 'o' ? 2 : 1);
-    if (text.empty() || trim(text).size() != text.size()) return std::nullopt;
-  }
-  const auto value = parse_digits(text, base);
-  return value && *value <= limit ? value : std::nullopt;
-}
-
 bool natural_less(std::string_view a, std::string_view b) {
   std::string_view x = a;
   std::string_view y = b;

@@ -15,10 +15,6 @@ std::string_view trim(std::string_view text);
 /// The unsigned integer that `text` is, in `base` (2…36, without prefix). Blanks around it are allowed, signs are not.
 std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base);
 
-/// The unsigned integer that `text` is, as strtoul with base 0 and Python's int(s, 0) agree to read it: 0x… is
-/// hexadecimal, 0b… binary, 0o… and a leading 0 octal, all else decimal. `limit` is the greatest value allowed.
-std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t limit = UINT64_MAX);
-
 /// Whether `a` comes before `b` where runs of digits compare by value: mlx5_2 before mlx5_10.
 bool natural_less(std::string_view a, std::string_view b);
 

@@ -87,7 +87,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 std::optional<Guid> parse_guid(std::string_view text) {
-  const auto value = has_hex_prefix(text) ? digits(text.substr(2), 16) : groups(text);
+  const bool plain = text.size() == 16 && text.find(':') == std::string_view::npos;
+  const auto value = has_hex_prefix(text) ? digits(text.substr(2), 16) : plain ? digits(text, 16) : groups(text);
   if (!value) return {};
   return Guid{*value};
 }

@@ -30,7 +30,7 @@ std::string to_hex(std::uint64_t value, unsigned digits = 1);
 /// around it. Empty on anything else and on overflow of 64 bits.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-/// `0002:c903:0000:1491` (four groups of 1…4 hex digits) or `0x` and up to 16 hex digits.
+/// `0002:c903:0000:1491` (four groups of 1…4 hex digits) or `0x` and up to 16 hex digits, or 16 hex digits.
 std::optional<Guid> parse_guid(std::string_view text);
 /// An IPv6 address with no scope and no embedded IPv4 address is a GID; embedded IPv4 is accepted as well.
 std::optional<Gid> parse_gid(std::string_view text);

@@ -38,28 +38,31 @@ struct IbPath {
   std::uint8_t hop_limit{}, traffic_class{};
   std::uint32_t flow_label{};
   // Path properties (IBA 15.2.5.16 encodings)
-  std::uint8_t mtu = 1;                       ///< MTU code: 1 = 256 bytes
-  std::uint8_t rate = 2;                      ///< rate code: 2 = 2.5 Gb/s
+  std::uint8_t mtu = 1;                          ///< MTU code: 1 = 256 bytes
+  std::uint8_t rate = 2;                         ///< rate code: 2 = 2.5 Gb/s
   std::optional<std::uint8_t> packet_life_time;  ///< 4.096 µs · 2^n; the port's subnet timeout where absent
-  std::uint8_t resp_time = 16;                ///< 4.096 µs · 2^n: the remote's response time, for mad_timeout
+  /// 4.096 µs · 2^n: the time the remote may take to answer a MAD. 0.27 s; the IBA's 4.3 s (20, C13-13.1.1) for agents whose
+  /// ClassPortInfo is not known would make every dead node cost that much a try.
+  std::uint8_t resp_time = 16;
   // For QPs
-  std::uint8_t dack_resp_time{}, sack_resp_time{};
+  std::uint8_t dack_resp_time = 20, sack_resp_time = 20;  ///< 4.096 µs · 2^n: Local CA Ack Delay of the remote and of this CA
   std::uint32_t dqpsn{}, sqpsn{};
   std::uint8_t drdatomic = 255, srdatomic = 255, min_rnr_timer{};
   // For MADs
-  std::uint64_t m_key{};                      ///< of SMPs sent on this path
-  std::uint64_t sm_key{};                     ///< of SA queries sent on this path
+  std::uint64_t m_key{};   ///< of SMPs sent on this path
+  std::uint64_t sm_key{};  ///< of SA queries sent on this path
   unsigned retries = 3;
-  std::optional<Duration> timeout;            ///< of one try, set by the user; else mad_timeout() computes it
+  std::optional<Duration> timeout;  ///< of one try, set by the user; else mad_timeout() computes it
   std::optional<std::uint32_t> umad_agent_id;
 
   bool operator==(const IbPath&) const = default;
 };
 
-/// A directed-route path: SMPs only (IBA 14.2.2). drPath[0] is always 0 and not stored.
+/// A directed-route path: SMPs only (IBA 14.2.2).
 struct IbDrPath : IbPath {
-  IbDrPath();                                 ///< to the local node: LIDs permissive, QP0
-  std::array<std::uint8_t, 64> route{};       ///< route[1…hops] are the output ports; route[0] is 0
+  IbDrPath();                                   ///< to the local node: LIDs permissive, QP0
+  explicit IbDrPath(const sys::EndPort* from);  ///< the same, from `from`
+  std::array<std::uint8_t, 64> route{};         ///< route[1…hops] are the output ports; route[0] is 0
   std::uint8_t hops{};
   Lid dr_slid = permissive_lid, dr_dlid = permissive_lid;
 
@@ -87,9 +90,19 @@ std::string to_text(const Path& path);
 /// As a path spec that parse_spec() reads back: `IBPath(end_port='ibsim0/1', DLID=18, …)`.
 std::string to_spec(const Path& path);
 
+/// The packet lifetime code of the path; the end port's subnet timeout where the path has none.
+std::uint8_t packet_life_time(const IbPath& path);
 /// The time one try of a MAD may take: 2 · packet lifetime + response time (IBA 13.4.6.3.1), or the user's timeout.
 Duration mad_timeout(const IbPath& path);
 /// The RC retry timeout: 2 · packet lifetime + remote ack delay (IBA 9.7.6.1.3).
 Duration qp_timeout(const IbPath& path);
+
+/// Whether packets can be sent on the path as it is: it has an end port and, unless directed, unicast LIDs, a destination
+/// QP and, with a GRH, both GIDs. What is not complete must be resolved by the SA first.
+bool complete(const Path& path);
+
+/// Turns the path around (IBA 13.5.4), in place: what was received on it is answered on it. With `for_reply` the hop
+/// limit of a GRH becomes 255 as a MAD reply needs it. A directed route stays: the reply's D bit turns it.
+void reverse(Path& path, bool for_reply = true);
 
 }  // namespace ib::path

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
-#include "sys/address.hpp"
+#include "iba/text.hpp"
 
 namespace ib::sys {
 
@@ -102,7 +102,7 @@ const Device& DeviceList::find_device(std::string_view spec) const {
   for (const auto& device : devices_) {
     if (device->node_guid == *guid && *guid != Guid{}) return *device;
   }
-  throw UsageError(fmt::format("RDMA device GUID('{}') not found.", guid_text(*guid)));
+  throw UsageError(fmt::format("RDMA device GUID('{}') not found.", to_text(*guid)));
 }
 
 const EndPort& DeviceList::find_name(std::string_view spec) const {
@@ -131,12 +131,12 @@ const EndPort& DeviceList::find_end_port(std::string_view spec, const Device* wi
     found = find_gid(*gid);
     const bool by_guid = gid->prefix() == link_local_prefix;
     if (found == nullptr) {
-      throw UsageError(by_guid ? fmt::format("RDMA end port GUID('{}') not found.", guid_text(gid->guid()))
-                               : fmt::format("RDMA end port GID('{}') not found.", gid_text(*gid)));
+      throw UsageError(by_guid ? fmt::format("RDMA end port GUID('{}') not found.", to_text(gid->guid()))
+                               : fmt::format("RDMA end port GID('{}') not found.", to_text(*gid)));
     }
   } else if (const auto guid = parse_guid(spec)) {
     found = find_port_guid(*guid);
-    if (found == nullptr) throw UsageError(fmt::format("RDMA end port GUID('{}') not found.", guid_text(*guid)));
+    if (found == nullptr) throw UsageError(fmt::format("RDMA end port GUID('{}') not found.", to_text(*guid)));
   } else if (within != nullptr && spec.find('/') == std::string_view::npos && spec != within->name) {
     throw_bad_port(fmt::format("{}/{}", within->name, spec));
   } else {

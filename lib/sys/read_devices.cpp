@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/parse.hpp"
-#include "sys/address.hpp"
+#include "iba/text.hpp"
 #include "sys/device.hpp"
 #include "sys/pairing.hpp"
 #include "sys/sysfs.hpp"
@@ -32,7 +32,8 @@ NumberAndText read_enum(const std::string& path) {
 
 template <class T>
 T read_number(const std::string& path, std::uint64_t limit) {
-  return static_cast<T>(parse_unsigned(attribute_or_empty(path), limit).value_or(0));
+  const auto value = parse_number(attribute_or_empty(path)).value_or(0);
+  return static_cast<T>(value <= limit ? value : 0);
 }
 
 Guid read_guid(const std::string& path) { return parse_guid(attribute_or_empty(path)).value_or(Guid{}); }
@@ -56,7 +57,10 @@ std::vector<T> read_table(const std::string& dir, Parse parse) {
   return table;
 }
 
-Pkey parse_pkey(const std::string& text) { return Pkey{static_cast<std::uint16_t>(parse_unsigned(text, 0xffff).value_or(0))}; }
+Pkey parse_pkey(const std::string& text) {
+  const auto value = parse_number(text).value_or(0);
+  return Pkey{static_cast<std::uint16_t>(value <= 0xffff ? value : 0)};
+}
 
 LinkLayer link_layer(const std::string& text, unsigned node_type) {
   if (text == "Ethernet") return LinkLayer::ethernet;

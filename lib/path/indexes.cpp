@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "path/indexes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "iba/text.hpp"
+
+namespace ib::path {
+
+namespace {
+
+constexpr std::uint16_t membership_bit = 0x8000;
+
+const sys::EndPort& end_port(const IbPath& path) {
+  if (path.end_port == nullptr) throw Error("The path has no end port");
+  return *path.end_port;
+}
+
+template <class T>
+std::optional<std::uint16_t> index_of(const std::vector<T>& table, const T& value) {
+  const auto it = std::find(table.begin(), table.end(), value);
+  if (it == table.end()) return std::nullopt;
+  return static_cast<std::uint16_t>(it - table.begin());
+}
+
+/// Which bits of a LID of `port` LMC leaves to choose.
+std::uint16_t lmc_mask(const sys::EndPort& port) { return static_cast<std::uint16_t>((1U << std::min(port.lmc, 7U)) - 1); }
+
+Lid with_bits(const sys::EndPort& port, unsigned bits) {
+  const auto mask = lmc_mask(port);
+  return Lid{static_cast<std::uint16_t>((port.lid.value & ~mask) | (bits & mask))};
+}
+
+}  // namespace
+
+std::uint16_t sgid_index(const IbPath& path) {
+  const auto& port = end_port(path);
+  if (!path.sgid) return 0;
+  if (const auto index = index_of(port.gids, *path.sgid)) return *index;
+  throw Error(fmt::format("GID {} not available on {}", to_text(*path.sgid), port.name()));
+}
+
+void set_sgid_index(IbPath& path, unsigned index) {
+  const auto& port = end_port(path);
+  if (index >= port.gids.size() || port.gids[index] == Gid{}) {
+    throw UsageError(fmt::format("GID index {} not available on {}", index, port.name()));
+  }
+  path.sgid = port.gids[index];
+}
+
+std::uint16_t pkey_index(const IbPath& path) {
+  const auto& port = end_port(path);
+  if (const auto index = index_of(port.pkeys, path.pkey)) return *index;
+  if (const auto index = index_of(port.pkeys, Pkey{static_cast<std::uint16_t>(path.pkey.value ^ membership_bit)})) return *index;
+  throw Error(fmt::format("PKey 0x{:x} not available on {}", path.pkey.value, port.name()));
+}
+
+void set_pkey_index(IbPath& path, unsigned index) {
+  const auto& port = end_port(path);
+  if (index >= port.pkeys.size() || (port.pkeys[index].value & ~membership_bit) == 0) {
+    throw UsageError(fmt::format("PKey index {} not available on {}", index, port.name()));
+  }
+  path.pkey = port.pkeys[index];
+}
+
+std::uint8_t slid_bits(const IbPath& path) { return static_cast<std::uint8_t>(path.slid.value & lmc_mask(end_port(path))); }
+
+void set_slid_bits(IbPath& path, unsigned bits) { path.slid = with_bits(end_port(path), bits); }
+
+std::uint8_t dlid_bits(const IbPath& path) { return static_cast<std::uint8_t>(path.dlid.value & 0x7f); }
+
+void set_dlid_bits(IbPath& path, unsigned bits) { path.dlid = with_bits(end_port(path), bits); }
+
+}  // namespace ib::path

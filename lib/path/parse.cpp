@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "path/parse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "iba/text.hpp"
+#include "out/escape.hpp"
+#include "path/route.hpp"
+
+namespace ib::path {
+
+namespace {
+
+constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
+
+/// Refuses an end port, named by a target, that the command line excludes.
+const sys::EndPort* checked(const sys::EndPort& port, const ParseOptions& options) {
+  if (options.require_device != nullptr && port.device != options.require_device) {
+    throw UsageError(fmt::format("Path requires device {}, got {}", options.require_device->name, port.name()));
+  }
+  if (options.require_end_port != nullptr && &port != options.require_end_port) {
+    throw UsageError(fmt::format("Path requires end port {}, got {}", options.require_end_port->name(), port.name()));
+  }
+  return &port;
+}
+
+const sys::EndPort* usual_end_port(const ParseOptions& options) {
+  return options.require_end_port != nullptr ? options.require_end_port : options.default_end_port;
+}
+
+Path from_gid(const Gid& gid, const sys::EndPort* end_port) {
+  IbPath path;
+  path.end_port = end_port;
+  path.dgid = gid;
+  return path;
+}
+
+Path parse_scoped(std::string_view address, std::string_view scope, const ParseOptions& options) {
+  const auto gid = parse_gid(trim(address));
+  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", out::quoted(address)));
+  const sys::EndPort* end_port = nullptr;
+  try {
+    if (options.devices == nullptr) throw UsageError("No RDMA devices found.");
+    end_port = &options.devices->find_end_port(scope);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("Could not find {}: {}", out::quoted(scope), error.message()));
+  }
+  return from_gid(*gid, checked(*end_port, options));
+}
+
+/// A GID whose prefix is that of a subnet this host is in goes out there; fe80:: is every subnet's.
+Path parse_unscoped(const Gid& gid, const ParseOptions& options) {
+  if (gid.prefix() != link_local_prefix && options.require_end_port == nullptr && options.devices != nullptr) {
+    const auto* usual = usual_end_port(options);
+    const auto on_subnet = [&](const Gid& own) { return own.prefix() == gid.prefix() && own.guid() != Guid{}; };
+    if (usual != nullptr && std::any_of(usual->gids.begin(), usual->gids.end(), on_subnet)) return from_gid(gid, usual);
+    if (const auto* port = options.devices->find_prefix(gid.prefix(), options.require_device)) return from_gid(gid, port);
+  }
+  return from_gid(gid, usual_end_port(options));
+}
+
+/// A GUID that can not be meant as a LID: in groups, or 16 hex digits long.
+std::optional<Guid> parse_target_guid(std::string_view text) {
+  const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
+  return prefixed && text.size() != 18 ? std::nullopt : parse_guid(text);
+}
+
+Path parse_spec_target(std::string_view text, const ParseOptions& options) {
+  Path path = parse_spec(text, options.devices);
+  auto& end_port = path.ib().end_port;
+  end_port = end_port == nullptr ? usual_end_port(options) : checked(*end_port, options);
+  return path;
+}
+
+Path parse_any(std::string_view text, const ParseOptions& options) {
+  if (text.find('(') != std::string_view::npos) return parse_spec_target(text, options);
+  if (text.find(',') != std::string_view::npos) {
+    IbDrPath path(usual_end_port(options));
+    set_route(path, text, ',');
+    return path;
+  }
+  const auto percent = text.find('%');
+  if (percent != std::string_view::npos && text.find('%', percent + 1) == std::string_view::npos) {
+    return parse_scoped(text.substr(0, percent), text.substr(percent + 1), options);
+  }
+  const auto address = trim(text);
+  if (const auto gid = parse_gid(address)) return parse_unscoped(*gid, options);
+  if (const auto guid = parse_target_guid(address)) return from_gid(Gid::from(link_local_prefix, *guid), usual_end_port(options));
+  if (const auto lid = parse_lid(address); lid && lid->is_unicast()) {
+    IbPath path;
+    path.end_port = usual_end_port(options);
+    path.dlid = *lid;
+    return path;
+  }
+  throw UsageError(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", out::quoted(text)));
+}
+
+}  // namespace
+
+void set_route(IbDrPath& path, std::string_view text, char separator) {
+  const auto invalid = [text] { return UsageError(fmt::format("Invalid DR path specification {}", out::quoted(text))); };
+  if (text.find(separator) == std::string_view::npos) throw invalid();
+  std::string_view rest = text;
+  unsigned count = 0;
+  path.route = {};
+  while (!rest.empty()) {
+    const auto item = rest.substr(0, rest.find(separator));
+    rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+    const auto port = parse_digits(item, 10);
+    if (!port || *port > last_port || (count == 0 && *port != 0) || count > max_hops) throw invalid();
+    path.route[count++] = static_cast<std::uint8_t>(*port);
+  }
+  if (count == 0) throw invalid();
+  path.hops = static_cast<std::uint8_t>(count - 1);
+}
+
+Path parse_target(std::string_view text, const ParseOptions& options) {
+  std::string target(text);
+  if (options.form == TargetForm::direct) {
+    if (const auto number = parse_number(trim(text))) target = fmt::format("{},", *number);
+  } else if (options.form == TargetForm::guid) {
+    std::string_view digits = trim(text);
+    if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+    if (const auto number = parse_digits(digits, 16)) target = to_text(Guid{*number});
+  }
+  Path path = parse_any(target, options);
+  switch (options.form) {
+    case TargetForm::direct:
+      if (path.directed() == nullptr) throw UsageError("Not a directed route");
+      break;
+    case TargetForm::guid:
+      if (!path.ib().dgid) throw UsageError("Not a GUID");
+      break;
+    case TargetForm::lid:
+      if (path.ib().dlid == Lid{}) throw UsageError("Not a LID");
+      break;
+    case TargetForm::any:
+      break;
+  }
+  return path;
+}
+
+}  // namespace ib::path

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Reading path specs. Errors say what python-rdma says.
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "iba/text.hpp"
+#include "out/escape.hpp"
+#include "path/attributes.hpp"
+#include "path/parse.hpp"
+#include "path/route.hpp"
+
+namespace ib::path {
+
+namespace {
+
+constexpr std::size_t longest_spec = 4096;
+
+[[noreturn]] void invalid(std::string_view spec, std::string_view why = "") {
+  throw UsageError(fmt::format("Invalid path specification {}{}", out::quoted(spec), why));
+}
+
+std::string_view unquoted(std::string_view text) {
+  const bool quotes = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
+  return quotes ? text.substr(1, text.size() - 2) : text;
+}
+
+Gid parse_gid_value(std::string_view text) {
+  std::string_view inner = text;
+  if (inner.starts_with("GID(") && inner.ends_with(')')) inner = trim(inner.substr(4, inner.size() - 5));
+  const auto gid = parse_gid(trim(unquoted(inner)));
+  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", out::quoted(unquoted(inner))));
+  return *gid;
+}
+
+std::uint64_t parse_value(const Attribute& attribute, std::string_view text) {
+  if (attribute.form == Form::boolean && (text == "True" || text == "False")) return text == "True" ? 1 : 0;
+  const auto value = parse_number(text);
+  if (!value) throw UsageError(fmt::format("{}={} is not a valid integer", out::quoted(attribute.name), out::quoted(text)));
+  if (*value > attribute.limit) {
+    throw UsageError(fmt::format("{}={} is out of range (0 to {})", out::quoted(attribute.name), out::quoted(text), attribute.limit));
+  }
+  return *value;
+}
+
+const sys::EndPort* parse_end_port(std::string_view text, const sys::DeviceList* devices) {
+  text = unquoted(text);
+  if (text == "None") return nullptr;
+  try {
+    if (devices == nullptr) throw UsageError("No RDMA devices found.");
+    return &devices->find_end_port(text);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("Could not find {}: {}", out::quoted(text), error.message()));
+  }
+}
+
+/// Sets what `name` stands for in `path`, an IbDrPath if `directed`.
+void set_attribute(IbPath& path, bool directed, std::string_view name, std::string_view text) {
+  for (const auto& attribute : attributes()) {
+    if (attribute.name != name || !(directed ? attribute.directed : attribute.routed)) continue;
+    switch (attribute.form) {
+      case Form::gid:
+        path.*attribute.gid = parse_gid_value(text);
+        return;
+      case Form::route:
+        set_route(static_cast<IbDrPath&>(path), text, ':');
+        return;
+      default:
+        attribute.set(path, parse_value(attribute, text));
+        return;
+    }
+  }
+  throw UsageError(fmt::format("Path attribute {} is not known", out::quoted(name)));
+}
+
+template <class T>
+Path parse_attributes(std::string_view spec, std::string_view list, const sys::DeviceList* devices) {
+  T path;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    const auto item = list.substr(0, comma);
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    const auto equals = std::min(item.find('='), item.size());
+    const auto name = trim(item.substr(0, equals));
+    const auto value = trim(item.substr(std::min(equals + 1, item.size())));
+    if (value.empty()) invalid(spec);
+    if (name == "end_port") {
+      path.end_port = parse_end_port(value, devices);
+    } else {
+      set_attribute(path, std::is_same_v<T, IbDrPath>, name, value);
+    }
+  }
+  return path;
+}
+
+}  // namespace
+
+Path parse_spec(std::string_view text, const sys::DeviceList* devices) {
+  const auto spec = trim(text);
+  const auto open = spec.find('(');
+  if (spec.size() > longest_spec || open == std::string_view::npos || open == 0 || !spec.ends_with(')')) invalid(text);
+  const auto type = spec.substr(0, open);
+  const auto list = trim(spec.substr(open + 1, spec.size() - open - 2));
+  if (type != "IBPath" && type != "IBDRPath") invalid(text, ", bad path type");
+  if (list.empty() || list.ends_with(',')) invalid(text);
+  return type == "IBPath" ? parse_attributes<IbPath>(text, list, devices) : parse_attributes<IbDrPath>(text, list, devices);
+}
+
+}  // namespace ib::path
