@@ -21,7 +21,7 @@ class Errors(case.FabricCase):
         self.assertEqual(done.stderr, "")
 
     def test_wrong_usage(self):
-        for words in ((), ("nosuchcommand",), ("ibnetdiscover", "--nosuchoption"), ("ibnetdiscover", "-t"), ("ibnetdiscover", "-t", "soon"),
+        for words in (("nosuchcommand",), ("ibnetdiscover", "--nosuchoption"), ("ibnetdiscover", "-t"), ("ibnetdiscover", "-t", "soon"),
                       ("smpquery",), ("smpquery", "nosuchop", "1"), ("smpquery", "nodeinfo", "-D", "0,1,x"),
                       ("smpquery", "nodeinfo", "-D", "0,1,999"), ("smpquery", "nodeinfo", "not a target"),
                       ("smpquery", "nodeinfo", "70000"), ("smpquery", "portinfo", "1", "many")):
@@ -35,6 +35,7 @@ class Errors(case.FabricCase):
         self.assertIn("nosuchoption", lines[0])
 
     def test_help_is_no_error(self):
+        self.assertIn("ibnetdiscover", self.ibtool().stdout)
         self.assertIn("ibnetdiscover", self.ibtool("help").stdout)
         self.assertIn("Usage:", self.ibtool("help", "ibnetdiscover").stdout)
         self.assertIn("Usage:", self.ibtool("ibnetdiscover", "--help").stdout)
