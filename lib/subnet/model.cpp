@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The bookkeeping of the model: indexes by GUID and LID, and what happens when nodes contradict each other.
+#include "subnet/model.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+namespace ib::subnet {
+
+smp::PortInfo Port::info() const { return smp::PortInfo::unpack(info_bytes); }
+
+NodeKind Node::kind() const {
+  switch (static_cast<unsigned>(info.node_type)) {
+    case 1: return NodeKind::ca;
+    case 2: return NodeKind::sw;
+    case 3: return NodeKind::router;
+    default: return NodeKind::other;
+  }
+}
+
+Guid Node::guid() const { return info.node_guid; }
+
+std::string_view Node::description() const {
+  return {description_bytes.data(), strnlen(description_bytes.data(), description_bytes.size())};
+}
+
+smp::SwitchInfo Node::switch_info() const { return smp::SwitchInfo::unpack(switch_info_bytes); }
+
+std::string_view name(Failure::Kind kind) {
+  switch (kind) {
+    case Failure::Kind::no_answer: return "no_answer";
+    case Failure::Kind::refused: return "refused";
+    case Failure::Kind::false_answer: return "false_answer";
+    case Failure::Kind::duplicate_guid: return "duplicate_guid";
+    case Failure::Kind::duplicate_lid: return "duplicate_lid";
+    case Failure::Kind::hop_limit: return "hop_limit";
+  }
+  return "";
+}
+
+PortIndex Subnet::port_of(NodeIndex node, unsigned number) const {
+  if (node >= nodes_.size() || number >= nodes_[node].slots) return none;
+  return nodes_[node].first_port + number;
+}
+
+PortIndex Subnet::end_port_of(PortIndex port) const {
+  const Node& owner = nodes_[ports_[port].node];
+  return owner.kind() == NodeKind::sw ? owner.first_port : port;
+}
+
+Lid Subnet::lid(PortIndex port) const {
+  const Port& end = ports_[end_port_of(port)];
+  return {load_be<std::uint16_t>(end.info_bytes.data() + 16)};  // IBA 14.2.5.6: PortInfo.LID
+}
+
+unsigned Subnet::lmc(PortIndex port) const { return ports_[end_port_of(port)].info_bytes[34] & 7U; }
+
+NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
+  const auto index = static_cast<NodeIndex>(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.info = info;
+  node.first_port = static_cast<PortIndex>(ports_.size());
+  // A node that names a port beyond its last one gets room for it all the same.
+  node.slots = static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
+  ports_.resize(ports_.size() + node.slots);
+  for (unsigned number = 0; number < node.slots; ++number) {
+    Port& port = ports_[node.first_port + number];
+    port.node = index;
+    port.number = static_cast<std::uint8_t>(number);
+  }
+  if (NodeIndex other = by_guid_.insert(info.node_guid, index); other != index) {
+    while (nodes_[other].twin != none) other = nodes_[other].twin;
+    nodes_[other].twin = index;
+    nodes_[index].is_twin = true;
+  }
+  return index;
+}
+
+PortIndex Subnet::set_port_info(PortIndex at, Bytes info) {
+  Port& port = ports_[at];
+  std::copy_n(info.begin(), std::min(info.size(), port.info_bytes.size()), port.info_bytes.begin());
+  port.has_info = true;
+  const Lid base = lid(at);
+  if (end_port_of(at) != at || !base.is_unicast()) return none;
+  const unsigned last = std::min<unsigned>(base.value + (1U << lmc(at)) - 1, last_unicast_lid);
+  if (by_lid_.size() <= last) by_lid_.resize(last + 1, none);
+  PortIndex owner = none;
+  for (unsigned lid = base.value; lid <= last; ++lid) {
+    if (by_lid_[lid] != none && by_lid_[lid] != at) {
+      owner = by_lid_[lid];
+    } else {
+      by_lid_[lid] = at;
+    }
+  }
+  return owner;
+}
+
+void Subnet::set_port_guid(PortIndex port, Guid guid) {
+  ports_[port].guid = guid;
+  by_port_guid_.insert(guid, end_port_of(port));
+}
+
+void Subnet::unlink(PortIndex port) {
+  const PortIndex peer = ports_[port].peer;
+  ports_[port].peer = none;
+  if (peer != none && ports_[peer].peer == port) ports_[peer].peer = none;
+}
+
+void Subnet::link(PortIndex a, PortIndex b) {
+  unlink(a);
+  unlink(b);
+  ports_[a].peer = b;
+  ports_[b].peer = a;
+}
+
+void Subnet::reserve(std::size_t nodes, std::size_t ports) {
+  nodes_.reserve(nodes);
+  ports_.reserve(ports);
+}
+
+void Subnet::sort_failures() {
+  const auto key = [this](const Failure& f) {
+    const bool known = f.node != none;
+    return std::tuple(!known, known ? nodes_[f.node].hops : 0, known ? nodes_[f.node].guid() : Guid{}, f.port, f.beyond,
+                      f.attribute, f.modifier);
+  };
+  std::stable_sort(failures.begin(), failures.end(), [&](const Failure& a, const Failure& b) { return key(a) < key(b); });
+}
+
+unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {
+  unsigned length = 0;
+  for (PortIndex via = subnet.node(node).via; via != none && length < 63; via = subnet.node(subnet.port(via).node).via) {
+    route[++length] = subnet.port(via).number;
+  }
+  std::reverse(route.begin() + 1, route.begin() + 1 + length);
+  return length;
+}
+
+}  // namespace ib::subnet

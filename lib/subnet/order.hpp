@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The orders in which a subnet is listed. Replies of a sweep come in any order, so every order is computed from the
+// finished model: the same fabric always prints the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "subnet/model.hpp"
+
+namespace ib::subnet {
+
+/// All nodes, each once: breadth first from the start, ports in ascending order, through the port by which a node is
+/// reached (a CA's other ports lead nowhere). Nodes that no link leads to come last, by GUID.
+std::vector<NodeIndex> breadth_first(const Subnet& subnet);
+
+/// The nodes of `kind`, or all where it is absent, by GUID.
+std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
+
+/// One NodeInfo reply as ibnetdiscover would have seen it.
+struct LegacyStep {
+  PortIndex port;                   ///< the port by which the NodeInfo came in
+  std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
+  bool is_new;                      ///< the first one of its node
+  bool described;                   ///< the node's description was read already
+  bool port_read;                   ///< the port's PortInfo was read already
+};
+
+/// How infiniband-diags' ibnetdiscover would have swept this fabric with replies in order of the requests.
+struct LegacySweep {
+  std::vector<NodeIndex> found;   ///< nodes in the order of discovery; it lists them backwards
+  std::vector<LegacyStep> steps;  ///< only where they were asked for
+  unsigned hops{};                ///< the longest route it tried
+  std::uint64_t mads{};           ///< the requests it would have sent, retries not counted
+};
+LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps);
+
+}  // namespace ib::subnet
