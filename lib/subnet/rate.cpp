@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Speeds are ordered from slow to fast, so that the best of a mask is its highest bit.
+#include "subnet/rate.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::uint32_t extended_speeds_bit = 1U << 14, capability_mask2_bit = 1U << 15;
+constexpr std::uint16_t extended_speeds2_bit = 1U << 11;
+
+/// A set of speeds, bit s for Speed s.
+using SpeedSet = std::uint32_t;
+constexpr SpeedSet bit(Speed speed) { return 1U << static_cast<unsigned>(speed); }
+
+SpeedSet speeds(unsigned basic, unsigned extended, unsigned extended2) {
+  SpeedSet set = 0;
+  for (const auto& [mask, speed] : {std::pair{1U, Speed::sdr}, {2U, Speed::ddr}, {4U, Speed::qdr}}) {
+    if (basic & mask) set |= bit(speed);
+  }
+  for (const auto& [mask, speed] : {std::pair{1U, Speed::fdr}, {2U, Speed::edr}, {4U, Speed::hdr}, {8U, Speed::ndr}}) {
+    if (extended & mask) set |= bit(speed);
+  }
+  if (extended2 & 1U) set |= bit(Speed::xdr);
+  return set;
+}
+
+Speed fastest(SpeedSet set) {
+  for (unsigned s = static_cast<unsigned>(Speed::xdr); s > 0; --s) {
+    if (set & (1U << s)) return static_cast<Speed>(s);
+  }
+  return Speed::unknown;
+}
+
+unsigned widest(unsigned mask) {
+  unsigned most = 0;
+  for (unsigned code = 1; code <= 16; code *= 2) {
+    if (mask & code) most = std::max(most, lanes(code));
+  }
+  return most;
+}
+
+bool has_extended_speeds2(const Subnet& subnet, PortIndex port) {
+  const Port& end = subnet.port(subnet.end_port_of(port));
+  if (!end.has_info) return true;
+  const smp::PortInfo info = end.info();
+  return (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit);
+}
+
+SpeedSet supported_speeds(const Subnet& subnet, PortIndex at) {
+  const smp::PortInfo info = subnet.port(at).info();
+  const bool extended = has_extended_speeds(subnet, at);
+  return speeds(info.link_speed_supported, extended ? info.link_speed_ext_supported : 0U,
+                extended && has_extended_speeds2(subnet, at) ? info.link_speed_ext_supported2 : 0U);
+}
+
+}  // namespace
+
+std::string_view name(Speed speed) {
+  constexpr std::array<std::string_view, 10> names{"", "SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR"};
+  return names[static_cast<unsigned>(speed)];
+}
+
+unsigned lane_mbps(Speed speed) {
+  constexpr std::array<unsigned, 10> rates{0, 2500, 5000, 10000, 10312, 14062, 25781, 53125, 106250, 212500};
+  return rates[static_cast<unsigned>(speed)];
+}
+
+unsigned lanes(unsigned width_code) {
+  switch (width_code) {
+    case 1: return 1;
+    case 2: return 4;
+    case 4: return 8;
+    case 8: return 12;
+    case 16: return 2;
+    default: return 0;
+  }
+}
+
+bool has_extended_speeds(const Subnet& subnet, PortIndex port) {
+  const Port& end = subnet.port(subnet.end_port_of(port));
+  return !end.has_info || (end.info().capability_mask & extended_speeds_bit) != 0;
+}
+
+LinkRate active_rate(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (!port.has_info) return {};
+  const smp::PortInfo info = port.info();
+  SpeedSet active = speeds(info.link_speed_active, 0, 0);
+  if (port.fdr10 & 1U) active = bit(Speed::fdr10);
+  if (has_extended_speeds(subnet, at)) {
+    const unsigned xdr = has_extended_speeds2(subnet, at) ? info.link_speed_ext_active2 : 0U;
+    if (const SpeedSet extended = speeds(0, info.link_speed_ext_active, xdr); extended != 0) active = extended;
+  }
+  return {lanes(info.link_width_active), fastest(active)};
+}
+
+LinkRate best_rate(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (port.peer == none || !port.has_info || !subnet.port(port.peer).has_info) return {};
+  const Port& peer = subnet.port(port.peer);
+  return {widest(port.info().link_width_supported & peer.info().link_width_supported),
+          fastest(supported_speeds(subnet, at) & supported_speeds(subnet, port.peer))};
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Scheduling of a sweep: queues, levels, and how many requests are open at a time. The window of MADs on the wire is the
+// Transactor's affair; here it only matters that what waits is small and that silent nodes do not hold up others.
+#include "subnet/sweep.hpp"
+
+#include <algorithm>
+
+namespace ib::subnet {
+namespace {
+
+// Requests handed to the Transactor and not yet ended, those between two tries included. Large, so that hundreds of
+// dead ports are retried side by side; bounded, so that memory is.
+constexpr std::size_t max_open_requests = 4096;
+// Contradictions that are looked into. Beyond that the fabric is past help, or hostile.
+constexpr unsigned max_doubts = 1024;
+
+}  // namespace
+
+void DiscoverStats::add(std::string_view reason, std::uint64_t count) {
+  if (count == 0) return;
+  for (auto& [name, total] : beyond) {
+    if (name == reason) {
+      total += count;
+      return;
+    }
+  }
+  beyond.emplace_back(reason, count);
+}
+
+Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options)
+    : loop_(loop), transactor_(transactor), subnet_(subnet), start_(std::move(start)), options_(std::move(options)), group_(loop),
+      patience_(*this), doubts_left_(max_doubts) {}
+
+async::Task<> Sweep::run() {
+  co_await ask_start();
+  pump();
+  co_await group_.join();
+  subnet_.sort_failures();
+}
+
+async::Task<> Sweep::ask_start() {
+  Answer answer = co_await call(start_, smp::NodeInfo::attribute_id, 0, mad::asked);
+  if (!answer) answer.error().raise();
+  const smp::NodeInfo info = smp::NodeInfo::unpack(answer->payload());
+  const NodeIndex node = new_node(info, none);
+  const PortIndex entry = subnet_.port_of(node, info.local_port_num);
+  subnet_.start = subnet_.end_port_of(entry);
+  read_node(node, info.local_port_num);
+}
+
+void Sweep::queue(Work work) {
+  if (unfinished_.size() <= work.level) {
+    unfinished_.resize(work.level + 1U);
+    waiting_.resize(work.level + 1U);
+  }
+  ++unfinished_[work.level];
+  if (work.what == What::beyond) {
+    waiting_[work.level].push_back(work.at);
+  } else {
+    ready_.push_back(work);
+  }
+}
+
+bool Sweep::next(Work& work) {
+  if (!ready_.empty()) {
+    work = ready_.front();
+    ready_.pop_front();
+    return true;
+  }
+  while (open_level_ + 1 < unfinished_.size() &&
+         std::all_of(unfinished_.begin(), unfinished_.begin() + static_cast<std::ptrdiff_t>(open_level_) + 1, [](auto n) { return n == 0; })) {
+    ++open_level_;
+  }
+  for (std::size_t level = 0; level < waiting_.size() && level <= open_level_; ++level) {
+    if (waiting_[level].empty()) continue;
+    work = {What::beyond, 0, static_cast<std::uint16_t>(level), waiting_[level].front()};
+    waiting_[level].pop_front();
+    return true;
+  }
+  return false;
+}
+
+void Sweep::pump() {
+  Work work;
+  while (group_.running() < max_open_requests) {
+    if (!next(work)) break;
+    if (work.what == What::beyond && subnet_.port(work.at).peer != none) {
+      --unfinished_[work.level];  // its other end was asked meanwhile
+      continue;
+    }
+    group_.spawn(perform(work));
+  }
+  const bool held_up = std::any_of(waiting_.begin(), waiting_.end(), [](const auto& ports) { return !ports.empty(); });
+  if (held_up) {
+    loop_.arm(patience_, loop_.now() + options_.patience);
+  } else {
+    patience_.disarm();
+  }
+}
+
+void Sweep::patience_over() {
+  for (std::size_t level = open_level_ + 1; level < waiting_.size(); ++level) {
+    if (waiting_[level].empty()) continue;
+    open_level_ = level;
+    break;
+  }
+  pump();
+}
+
+async::Task<> Sweep::perform(Work work) {
+  if (work.what == What::beyond) {
+    co_await look_beyond(work.at);
+  } else {
+    co_await read(work);
+  }
+  --unfinished_[work.level];
+  pump();
+}
+
+DiscoverStats Sweep::stats() const {
+  DiscoverStats stats = stats_;
+  stats.plan = 1;
+  for (const Port& port : subnet_.ports()) {
+    const bool counts_here = port.peer != none && &port <= &subnet_.port(port.peer);
+    if (counts_here) ++stats.plan;
+  }
+  for (const Node& node : subnet_.nodes()) {
+    const bool is_switch = node.kind() == NodeKind::sw;
+    unsigned ports = is_switch ? node.info.num_ports + 1U : 0U;
+    for (const Port& port : subnet_.ports_of(node)) {
+      if (!is_switch && (port.peer != none || (port.number == node.entry_port && node.via == none))) ++ports;
+    }
+    stats.plan += 1U + (is_switch ? 1U : 0U) + ports;
+  }
+  return stats;
+}
+
+void Sweep::tell(std::string_view line) const {
+  if (options_.tell) options_.tell(line);
+}
+
+void Sweep::fail(Failure failure) { subnet_.failures.push_back(std::move(failure)); }
+
+void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
+  const bool silent = dynamic_cast<const mad::MadTimeout*>(&answer.error()) != nullptr;
+  fail({silent ? Failure::Kind::no_answer : Failure::Kind::refused, node, port, beyond, std::string(attribute), modifier,
+        answer.error().message(), answer.shared_error()});
+}
+
+async::Task<DiscoverStats> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
+  async::Loop& loop = co_await async::current_loop;
+  Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
+  co_await sweep.run();
+  co_return sweep.stats();
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The machinery of discover(); not for others. Requests wait in queues by level, the number of links from the start:
+// level n holds what finds the nodes n links away. A level is asked only when all nearer ones have answered (or have
+// kept silent for so long that patience is over). That makes first-found routes the shortest ones, and since both ends
+// of most links are then known before the farther end could ask, each link is asked across once.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <set>
+
+#include "async/group.hpp"
+#include "subnet/discovery.hpp"
+
+namespace ib::subnet {
+
+class Sweep {
+ public:
+  Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
+
+  async::Task<> run();
+  DiscoverStats stats() const;
+
+ private:
+  using Answer = mad::Result<mad::Reply>;
+  enum class What : std::uint8_t { beyond, description, switch_info, port_info, mlnx_port_info };
+  struct Work {
+    What what{};
+    std::uint8_t port{};   ///< the port asked about
+    std::uint16_t level{};
+    std::uint32_t at{};    ///< a node; for `beyond` the port to look beyond
+  };
+  enum class Trust : std::uint8_t { untried, trying, works, fails };
+
+  struct Patience final : async::Timer {
+    explicit Patience(Sweep& owner) : sweep(owner) {}
+    void expired() override { sweep.patience_over(); }
+    Sweep& sweep;
+  };
+
+  // sweep.cpp: what is asked when
+  async::Task<> ask_start();
+  void queue(Work work);
+  void pump();
+  bool next(Work& work);
+  void spawn(const Work& work);
+  async::Task<> perform(Work work);
+  void finished(const Work& work);
+  void patience_over();
+  std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
+
+  // sweep_nodes.cpp: what answers mean
+  async::Task<> look_beyond(PortIndex from);
+  async::Task<> read(Work work);
+  NodeIndex new_node(const smp::NodeInfo& info, PortIndex from);
+  void read_node(NodeIndex node, unsigned entry_port);
+  void read_ports(NodeIndex node, unsigned first);
+  void arrived(PortIndex from, const smp::NodeInfo& info);
+  void join(PortIndex from, PortIndex to);
+  void got_port_info(NodeIndex node, unsigned port, Bytes payload);
+  void follow(PortIndex port);
+  void check_claims(NodeIndex node);
+
+  // sweep_conflict.cpp: nodes that contradict each other
+  bool same_make(NodeIndex node, const smp::NodeInfo& info) const;
+  NodeIndex plain_match(PortIndex from, const smp::NodeInfo& info) const;
+  void doubt(PortIndex from);
+  async::Task<> settle_doubts();
+  async::Task<> settle(PortIndex from);
+  async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
+
+  // sweep_routes.cpp: how to get there
+  bool has_usable_lid(NodeIndex node) const;
+  path::Path directed_path(NodeIndex node) const;
+  path::Path lid_path(NodeIndex node) const;
+  std::optional<path::Path> directed_beyond(PortIndex from) const;
+  path::Path combined_beyond(PortIndex from) const;
+  async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
+  async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
+  async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason);
+  async::Task<Answer> ask_beyond_by_lid(PortIndex from, mad::Reason reason);
+  void tell(std::string_view line) const;
+
+  void fail(Failure failure);
+  void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
+
+  async::Loop& loop_;
+  mad::Transactor& transactor_;
+  Subnet& subnet_;
+  path::Path start_;
+  DiscoverOptions options_;
+  DiscoverStats stats_;
+
+  async::TaskGroup group_;
+  std::deque<Work> ready_;                        // of levels that may be asked, and reads of known nodes
+  std::vector<std::deque<PortIndex>> waiting_;    // ports to look beyond, by level
+  std::vector<std::uint32_t> unfinished_;         // queued or asked, by level
+  std::size_t open_level_{};                      // the highest level that may be asked
+  Patience patience_;
+
+  std::deque<PortIndex> doubts_;                  // ports beyond which stands what contradicts the model
+  bool settling_{};
+  unsigned doubts_left_;
+
+  Trust combined_{};
+  unsigned combined_trials_{}, lid_refusals_{};
+  bool lids_work_ = true;
+  bool node_limit_told_{};
+};
+
+}  // namespace ib::subnet

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Contradictions: a node answers at a place where, by what is known, it can not be. Either cables were moved while the
+// sweep ran, or two nodes have one GUID. Each case is put to the nodes themselves, one at a time: who stands beyond the
+// port in question, seen from the place where the GUID was found first? Only a node that is provably at two places at
+// once becomes two nodes of the model.
+#include "subnet/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr unsigned max_twins = 8;    // nodes of one GUID that are told apart
+constexpr unsigned link_up = 5;      // IBA 14.2.5.6: PortPhysicalState LinkUp
+constexpr mad::Reason looked_into = "contradiction looked into";
+
+}  // namespace
+
+/// Whether `info` can come from the node, whatever the port it came in by.
+bool Sweep::same_make(NodeIndex at, const smp::NodeInfo& info) const {
+  const smp::NodeInfo& known = subnet_.node(at).info;
+  const bool is_switch = subnet_.node(at).kind() == NodeKind::sw;
+  return known.node_type == info.node_type && known.num_ports == info.num_ports && known.system_image_guid == info.system_image_guid &&
+         known.device_id == info.device_id && known.vendor_id == info.vendor_id && known.revision == info.revision &&
+         (!is_switch || known.port_guid == info.port_guid);
+}
+
+/// The node that answered beyond `from`, where nothing speaks against that; else none.
+NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
+  const NodeIndex node = subnet_.find_node(info.node_guid);
+  const PortIndex to = subnet_.port_of(node, info.local_port_num);
+  if (to == none || !same_make(node, info)) return none;
+  const Port& port = subnet_.port(to);
+  if (port.peer == from) return node;
+  const bool is_twin = subnet_.node(node).twin != none;
+  const bool down = port.has_info && subnet_.node(node).kind() == NodeKind::sw && port.physical_state() != link_up;
+  return port.peer != none || is_twin || down ? none : node;
+}
+
+void Sweep::doubt(PortIndex from) {
+  if (doubts_left_ == 0) {
+    fail({Failure::Kind::duplicate_guid, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
+          "Too many nodes contradict each other; this one was not looked into.", {}});
+    return;
+  }
+  --doubts_left_;
+  doubts_.push_back(from);
+  if (!settling_) {
+    settling_ = true;
+    group_.spawn(settle_doubts());
+  }
+}
+
+async::Task<> Sweep::settle_doubts() {
+  while (!doubts_.empty()) {
+    const PortIndex from = doubts_.front();
+    doubts_.pop_front();
+    co_await settle(from);
+    pump();
+  }
+  settling_ = false;
+}
+
+async::Task<> Sweep::settle(PortIndex from) {
+  // Cables may have been moved since: only what still answers is worth an argument.
+  if (!directed_beyond(from)) co_return;
+  Answer answer = co_await ask_beyond(from, looked_into);
+  stats_.add(looked_into);
+  if (!answer) {
+    subnet_.unlink(from);
+    fail(subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, answer);
+    co_return;
+  }
+  const smp::NodeInfo info = smp::NodeInfo::unpack(answer->payload());
+  unsigned twins = 0;
+  for (NodeIndex candidate = subnet_.find_node(info.node_guid); candidate != none; candidate = subnet_.node(candidate).twin) {
+    ++twins;
+    const bool is_it = co_await is_node_beyond(candidate, from, info);
+    if (!is_it) continue;
+    const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
+    if (subnet_.port(to).peer != from) join(from, to);
+    if (subnet_.node(candidate).kind() != NodeKind::sw && !subnet_.port(to).has_info) {
+      queue({What::port_info, info.local_port_num, level_beyond(candidate), candidate});
+    }
+    co_return;
+  }
+  if (subnet_.port(from).peer != none) subnet_.unlink(from);
+  if (twins >= max_twins) {
+    fail({Failure::Kind::duplicate_guid, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
+          "More than " + std::to_string(max_twins) + " nodes claim the GUID of the node there.", {}});
+    co_return;
+  }
+  const NodeIndex node = new_node(info, from);
+  if (node == none) co_return;
+  join(from, subnet_.port_of(node, info.local_port_num));
+  if (twins > 0) {
+    fail({Failure::Kind::duplicate_guid, node, info.local_port_num, false, "NodeInfo", 0, "Another node claims the same GUID.", {}});
+  }
+  read_node(node, info.local_port_num);
+}
+
+async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info) {
+  const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
+  if (to == none || !same_make(candidate, info)) co_return false;
+  if (subnet_.node(candidate).kind() != NodeKind::sw) {
+    // Nothing can be asked through an end node: ask it at the place where it was found.
+    const PortIndex place = subnet_.port(to).peer;
+    if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return true;
+    if (place == none || !directed_beyond(place)) co_return false;
+    Answer answer = co_await ask_beyond(place, looked_into);
+    stats_.add(looked_into);
+    if (!answer) co_return true;  // it has moved
+    const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
+    co_return there.node_guid != info.node_guid || there.local_port_num != info.local_port_num;
+  }
+  if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return true;
+  if (!directed_beyond(to)) co_return false;
+  Answer answer = co_await ask_beyond(to, looked_into);
+  stats_.add(looked_into);
+  if (!answer) co_return false;
+  const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
+  const Port& asker = subnet_.port(from);
+  co_return there.node_guid == subnet_.node(asker.node).guid() && there.local_port_num == asker.number;
+}
+
+}  // namespace ib::subnet

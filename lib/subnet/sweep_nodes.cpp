@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the answers of a sweep mean: nodes, ports and links of the model, and further questions. Answers may be false; no
+// number in one is used before it has been checked against what there is room for.
+#include "subnet/mlnx.hpp"
+#include "subnet/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+
+// No subnet is larger: 49,151 unicast LIDs. A node that makes up neighbours without end must not fill the memory.
+constexpr std::size_t max_nodes = 1U << 17;
+constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
+constexpr unsigned link_up = 5;      // IBA 14.2.5.6: PortPhysicalState LinkUp
+constexpr unsigned state_init = 2;   // IBA 14.2.5.6: PortState Initialize
+
+template <std::size_t n, class T>
+void store(std::array<T, n>& to, Bytes from) {
+  for (std::size_t i = 0; i < n && i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
+}
+
+}  // namespace
+
+async::Task<> Sweep::look_beyond(PortIndex from) {
+  const NodeIndex node = subnet_.port(from).node;
+  const int number = subnet_.port(from).number;
+  if (!directed_beyond(from)) {
+    fail({Failure::Kind::hop_limit, node, number, true, "NodeInfo", 0,
+          "The node is more than " + std::to_string(options_.max_hops) + " hops away.", {}});
+    co_return;
+  }
+  Answer answer = co_await ask_beyond(from, mad::asked);
+  if (answer) {
+    arrived(from, smp::NodeInfo::unpack(answer->payload()));
+    co_return;
+  }
+  stats_.add("no answer from beyond a port");
+  if (subnet_.port(from).peer == none) fail(node, number, true, "NodeInfo", 0, answer);
+}
+
+void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
+  const NodeIndex known = subnet_.find_node(info.node_guid);
+  if (known == none) {
+    const NodeIndex node = new_node(info, from);
+    if (node == none) return;
+    join(from, subnet_.port_of(node, info.local_port_num));
+    read_node(node, info.local_port_num);
+    return;
+  }
+  const NodeIndex node = plain_match(from, info);
+  if (node == none) {
+    doubt(from);
+    return;
+  }
+  const PortIndex to = subnet_.port_of(node, info.local_port_num);
+  if (subnet_.port(to).peer == from) {
+    stats_.add("both ends of a link asked");
+    return;
+  }
+  join(from, to);
+  if (subnet_.node(node).kind() == NodeKind::sw) return;
+  subnet_.set_port_guid(to, info.port_guid);
+  queue({What::port_info, info.local_port_num, level_beyond(node), node});
+}
+
+NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
+  if (subnet_.nodes().size() >= max_nodes) {
+    if (!node_limit_told_) {
+      fail({Failure::Kind::false_answer, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
+            "There are more nodes than a subnet can have; going no further.", {}});
+    }
+    node_limit_told_ = true;
+    return none;
+  }
+  const NodeIndex index = subnet_.add_node(info);
+  Node& node = subnet_.node(index);
+  node.via = from;
+  node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node(subnet_.port(from).node).hops + 1);
+  node.entry_port = info.local_port_num;
+  subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
+  check_claims(index);
+  if (options_.progress && subnet_.nodes().size() % 64 == 0) options_.progress(subnet_.nodes().size());
+  return index;
+}
+
+void Sweep::check_claims(NodeIndex index) {
+  const Node& node = subnet_.node(index);
+  const smp::NodeInfo& info = node.info;
+  std::string lie;
+  if (node.kind() == NodeKind::other) {
+    lie = "It says that it is of type " + std::to_string(static_cast<unsigned>(info.node_type)) + ".";
+  } else if (info.local_port_num > info.num_ports) {
+    lie = "It says that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
+  } else if (info.num_ports > last_port) {
+    lie = "It says that it has " + std::to_string(info.num_ports) + " ports.";
+  } else {
+    return;
+  }
+  fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
+}
+
+void Sweep::read_node(NodeIndex node, unsigned entry_port) {
+  const std::uint16_t level = level_beyond(node);
+  const auto ask = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), level, node}); };
+  ask(What::description, 0);
+  if (subnet_.node(node).kind() != NodeKind::sw) {
+    ask(What::port_info, entry_port);
+    return;
+  }
+  ask(What::port_info, 0);
+  if (subnet_.node(node).hops >= options_.radius) {
+    if (entry_port != 0) ask(What::port_info, entry_port);
+    return;
+  }
+  ask(What::switch_info, 0);
+  // By LID, once port 0 has told it.
+  if (options_.routing == Routing::directed) read_ports(node, 1);
+}
+
+void Sweep::read_ports(NodeIndex node, unsigned first) {
+  const unsigned last = std::min<unsigned>(subnet_.node(node).info.num_ports, last_port);
+  for (unsigned port = first; port <= last; ++port) {
+    queue({What::port_info, static_cast<std::uint8_t>(port), level_beyond(node), node});
+  }
+}
+
+void Sweep::join(PortIndex from, PortIndex to) {
+  for (const PortIndex end : {from, to}) {  // a link that this one replaces is to be asked across again
+    const PortIndex other = subnet_.port(end).peer;
+    if (other != none && other != from && other != to) doubt(other);
+  }
+  subnet_.link(from, to);
+  const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
+  Node& node = subnet_.node(subnet_.port(to).node);
+  if (hops < node.hops) {  // patience was over before the shorter way answered
+    node.hops = static_cast<std::uint8_t>(hops);
+    node.via = from;
+  }
+}
+
+async::Task<> Sweep::read(Work work) {
+  std::uint16_t attribute = smp::PortInfo::attribute_id;
+  const char* attribute_name = "PortInfo";
+  mad::Reason reason = mad::asked;
+  switch (work.what) {
+    case What::description: attribute = smp::NodeDescription::attribute_id, attribute_name = "NodeDescription"; break;
+    case What::switch_info: attribute = smp::SwitchInfo::attribute_id, attribute_name = "SwitchInfo"; break;
+    case What::mlnx_port_info:
+      attribute = smp::MlnxExtPortInfo::attribute_id, attribute_name = "MlnxExtPortInfo", reason = "extended attributes";
+      stats_.add(reason);
+      break;
+    default: break;
+  }
+  Answer answer = co_await ask_node(work.at, attribute, work.port, reason);
+  const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
+  if (!answer) {
+    const bool of_port = work.what == What::port_info || work.what == What::mlnx_port_info;
+    fail(work.at, of_port ? work.port : -1, false, attribute_name, work.port, answer);
+  } else {
+    Node& node = subnet_.node(work.at);
+    const Bytes payload = answer->payload();
+    switch (work.what) {
+      case What::description: store(node.description_bytes, payload), node.has_description = true; break;
+      case What::switch_info: store(node.switch_info_bytes, payload), node.has_switch_info = true; break;
+      case What::port_info: got_port_info(work.at, work.port, payload); break;
+      case What::mlnx_port_info:
+        subnet_.port(subnet_.port_of(work.at, work.port)).fdr10 = smp::MlnxExtPortInfo::unpack(payload).link_speed_active;
+        break;
+      case What::beyond: break;
+    }
+  }
+  if (lid_wait && subnet_.node(work.at).kind() == NodeKind::sw && subnet_.node(work.at).hops < options_.radius) read_ports(work.at, 1);
+}
+
+void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
+  const PortIndex index = subnet_.port_of(at, number);
+  const bool was_known = subnet_.port(index).has_info;
+  const PortIndex owner = subnet_.set_port_info(index, payload);
+  if (owner != none && !was_known) {
+    subnet_.node(at).lid_refused = subnet_.node(subnet_.port(owner).node).lid_refused = true;
+    fail({Failure::Kind::duplicate_lid, at, static_cast<int>(number), false, "PortInfo", number,
+          "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.", {}});
+  }
+  const Port& port = subnet_.port(index);
+  const Node& node = subnet_.node(at);
+  if (options_.mlnx_extended_port_info && may_be_fdr10(node.info, port.info())) {
+    queue({What::mlnx_port_info, static_cast<std::uint8_t>(number), level_beyond(at), at});
+  }
+  if (port.peer == none) {
+    follow(index);
+  } else if (node.kind() == NodeKind::sw && number != 0 && node.via != port.peer && port.physical_state() != link_up) {
+    doubt(port.peer);  // something answered through a port that is down
+  }
+}
+
+void Sweep::follow(PortIndex index) {
+  const Port& port = subnet_.port(index);
+  const Node& node = subnet_.node(port.node);
+  const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : index == subnet_.start;
+  const bool up = port.physical_state() == link_up || port.state() >= state_init;
+  if (leads_on && up && node.hops < options_.radius) queue({What::beyond, port.number, level_beyond(port.node), index});
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How a request gets to a node. Directed routes always work. LID routing is quicker for the switches on the way, but the
+// tables may be stale, and a directed route that starts at a LID ("combined", IBA 14.2.2) is not supported everywhere:
+// the first such request is a trial, and while it runs, or after it failed, others go by directed routes.
+#include "mad/packet.hpp"
+#include "subnet/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr mad::Reason fallback = "routing by LID did not work";
+constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
+
+}  // namespace
+
+bool Sweep::has_usable_lid(NodeIndex at) const {
+  if (options_.routing != Routing::lid || !lids_work_) return false;
+  const Node& node = subnet_.node(at);
+  const PortIndex end = node.kind() == NodeKind::sw ? node.first_port : subnet_.port_of(at, node.entry_port);
+  return !node.lid_refused && end != none && subnet_.find_lid(subnet_.lid(end)) == end && at != subnet_.port(subnet_.start).node;
+}
+
+path::Path Sweep::directed_path(NodeIndex node) const {
+  if (node == subnet_.port(subnet_.start).node) return start_;
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = route_to(subnet_, node, route);
+  path::IbDrPath path;
+  if (const path::IbDrPath* base = start_.directed()) {
+    path = *base;
+  } else {  // the start was named by its LID: the routed part goes there
+    static_cast<path::IbPath&>(path) = start_.ib();
+    path.dr_slid = path.slid;
+  }
+  for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
+  return path;
+}
+
+path::Path Sweep::lid_path(NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  path::IbPath path;
+  path.end_port = start_.ib().end_port;
+  path.slid = path.end_port->lid;
+  path.dlid = subnet_.lid(subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port));
+  path.dqpn = path.sqpn = Qpn{0};
+  path.qkey = 0;
+  path.m_key = start_.ib().m_key;
+  path.retries = start_.ib().retries;
+  path.timeout = start_.ib().timeout;
+  return path;
+}
+
+std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
+  const path::Path path = directed_path(subnet_.port(from).node);
+  path::IbDrPath route;
+  if (const path::IbDrPath* base = path.directed()) {
+    route = *base;
+  } else {
+    static_cast<path::IbPath&>(route) = path.ib();
+    route.dr_slid = route.slid;
+  }
+  if (route.hops >= options_.max_hops) return std::nullopt;
+  if (auto longer = route.advance(subnet_.port(from).number)) return path::Path(*longer);
+  return std::nullopt;
+}
+
+path::Path Sweep::combined_beyond(PortIndex from) const {
+  const path::Path to_node = lid_path(subnet_.port(from).node);
+  path::IbDrPath path;
+  static_cast<path::IbPath&>(path) = to_node.ib();
+  path.dr_slid = path.slid;
+  path.route[++path.hops] = subnet_.port(from).number;
+  return path;
+}
+
+async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+  const mad::Request request{.path = path, .mgmt_class = mad::smp_class(path), .attribute_id = attribute,
+                             .attribute_modifier = modifier, .payload = {}, .reason = reason};
+  Answer answer = co_await transactor_.try_call(request);
+  co_return answer;
+}
+
+async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+  if (has_usable_lid(node)) {
+    path::Path path = lid_path(node);
+    Answer answer = co_await call(std::move(path), attribute, modifier, reason);
+    if (answer || dynamic_cast<const mad::MadTimeout*>(&answer.error()) == nullptr) co_return answer;
+    path = directed_path(node);
+    answer = co_await call(std::move(path), attribute, modifier, fallback);
+    stats_.add(fallback);
+    if (answer && !subnet_.node(node).lid_refused) {
+      subnet_.node(node).lid_refused = true;
+      if (++lid_refusals_ == max_lid_refusals && lids_work_) {
+        lids_work_ = false;
+        tell("Requests by LID are not answered: going on by directed routes.");
+      }
+    }
+    co_return answer;
+  }
+  path::Path path = directed_path(node);
+  Answer answer = co_await call(std::move(path), attribute, modifier, reason);
+  co_return answer;
+}
+
+async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, mad::Reason reason) {
+  const bool trial = combined_ == Trust::untried;
+  if (trial) combined_ = Trust::trying;
+  path::Path path = combined_beyond(from);
+  Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
+  if (answer) combined_ = Trust::works;
+  if (answer || !trial) co_return answer;
+  std::optional<path::Path> directed = directed_beyond(from);
+  if (directed) {
+    answer = co_await call(std::move(*directed), smp::NodeInfo::attribute_id, 0, fallback);
+    stats_.add(fallback);
+  }
+  if (answer || ++combined_trials_ == max_combined_trials) {
+    combined_ = Trust::fails;
+    tell("Directed routes that start at a LID are not answered: going on by directed routes alone.");
+  } else {
+    combined_ = Trust::untried;  // that port may just be dead
+  }
+  co_return answer;
+}
+
+async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason) {
+  const NodeIndex node = subnet_.port(from).node;
+  if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
+    Answer answer = co_await ask_beyond_by_lid(from, reason);
+    co_return answer;
+  }
+  std::optional<path::Path> path = directed_beyond(from);
+  Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
+  co_return answer;
+}
+
+}  // namespace ib::subnet
