@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What people call a node: the site's name for it, else what it says of itself.
+#pragma once
+
+#include <string_view>
+
+#include "subnet/model.hpp"
+#include "subnet/node_name_map.hpp"
+
+namespace ib::subnet {
+
+/// The name of `node` in `map` (which may be null), else its description. Unescaped.
+inline std::string_view name_of(const Node& node, const NodeNameMap* map) {
+  if (map != nullptr && !map->empty()) {
+    if (const auto name = map->find(node.guid())) return *name;
+  }
+  return node.description();
+}
+
+}  // namespace ib::subnet
