@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The scanner follows getopt_long with permutation, and its messages are getopt's, so that fingers that know
-// infiniband-diags find what they expect.
+// The table half of OptionSet: what options there are and what each does with its value. command_line.cpp parses.
 #include "tools/options.hpp"
 
 #include <fmt/format.h>
@@ -134,88 +133,6 @@ Option& OptionSet::add(std::string_view names, std::string_view metavar, std::st
   option.common = common_;
   options_.push_back(std::move(option));
   return options_.back();
-}
-
-const Option& OptionSet::find_long(std::string_view name) const {
-  std::vector<const Option*> found;
-  std::vector<std::string> spellings;
-  for (const Option& option : options_) {
-    for (const std::string& n : option.names) {
-      if (n == name) return option;
-      if (!n.starts_with(name)) continue;
-      if (found.empty() || found.back() != &option) found.push_back(&option);
-      spellings.push_back(fmt::format("'--{}'", n));
-    }
-  }
-  if (found.empty()) throw OptionError(fmt::format("unrecognized option '--{}'", name));
-  if (found.size() > 1) throw OptionError(fmt::format("option '--{}' is ambiguous; possibilities: {}", name, fmt::join(spellings, " ")));
-  return *found.front();
-}
-
-bool OptionSet::looks_negative(std::string_view word) const {
-  return word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0 && !taken(word[1]);
-}
-
-std::size_t OptionSet::scan_letters(std::span<const std::string> args, std::size_t at) {
-  const std::string_view word = args[at];
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const auto option = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == word[i]; });
-    if (option == options_.end()) throw OptionError(fmt::format("invalid option -- '{}'", word[i]));
-    if (!option->has_value) {
-      given_.push_back({&*option, {}});
-    } else if (i + 1 < word.size()) {
-      given_.push_back({&*option, std::string(word.substr(i + 1))});
-      return at;
-    } else if (at + 1 < args.size()) {
-      given_.push_back({&*option, args[at + 1]});
-      return at + 1;
-    } else {
-      throw OptionError(fmt::format("option requires an argument -- '{}'", word[i]));
-    }
-  }
-  return at;
-}
-
-std::size_t OptionSet::scan_long(std::span<const std::string> args, std::size_t at) {
-  const std::string_view word = std::string_view(args[at]).substr(2);
-  const std::size_t equals = word.find('=');
-  const Option& option = find_long(word.substr(0, equals));
-  const std::string_view name = option.names.front();
-  if (equals != std::string_view::npos) {
-    if (!option.has_value && !option.value_optional) throw OptionError(fmt::format("option '--{}' doesn't allow an argument", name));
-    given_.push_back({&option, std::string(word.substr(equals + 1))});
-    return at;
-  }
-  if (!option.has_value) {
-    given_.push_back({&option, {}});
-    return at;
-  }
-  if (at + 1 >= args.size()) throw OptionError(fmt::format("option '--{}' requires an argument", name));
-  given_.push_back({&option, args[at + 1]});
-  return at + 1;
-}
-
-std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
-  std::vector<std::string> operands;
-  given_.clear();
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string& word = args[i];
-    if (word == "--") {
-      operands.insert(operands.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-      break;
-    }
-    if (word.size() < 2 || word[0] != '-' || looks_negative(word)) {
-      operands.push_back(word);
-    } else {
-      i = word[1] == '-' ? scan_long(args, i) : scan_letters(args, i);
-    }
-  }
-  for (const bool early : {true, false}) {
-    for (const Given& g : given_) {
-      if (g.option->early == early) g.option->set(g.value);
-    }
-  }
-  return operands;
 }
 
 }  // namespace ib::tools

@@ -89,17 +89,12 @@ class OptionSet {
   bool taken(char letter) const;
   bool taken(std::string_view name) const;
   const Option& find_long(std::string_view name) const;
-  std::size_t scan_letters(std::span<const std::string> args, std::size_t at);
-  std::size_t scan_long(std::span<const std::string> args, std::size_t at);
-  bool looks_negative(std::string_view word) const;
-
-  struct Given {
-    const Option* option;
-    std::string value;
-  };
+  /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
+  std::string unabbreviated(const std::string& word) const;
+  /// Does the option (or bundle of letters) `word` take the next word as its value, whatever that is?
+  bool takes_next(const std::string& word) const;
 
   std::vector<Option> options_;
-  std::vector<Given> given_;
   std::string operands_, notes_;
   std::size_t least_ = 0, most_ = any_number;
   bool common_ = false;
