@@ -38,7 +38,7 @@ void assign(std::optional<T>& member, std::uint64_t value) {
 void assign(std::optional<Duration>& member, std::uint64_t value) { member = std::chrono::microseconds(value); }
 
 template <auto member>
-constexpr Attribute both(std::string_view name, Form form, std::uint64_t limit) {
+constexpr Attribute both(std::string_view name, AttributeForm form, std::uint64_t limit) {
   return {name,
           form,
           limit,
@@ -51,14 +51,14 @@ constexpr Attribute both(std::string_view name, Form form, std::uint64_t limit) 
 
 /// An attribute that makes no sense on a directed route.
 template <auto member>
-constexpr Attribute routed(std::string_view name, Form form, std::uint64_t limit) {
+constexpr Attribute routed(std::string_view name, AttributeForm form, std::uint64_t limit) {
   Attribute attribute = both<member>(name, form, limit);
   attribute.directed = false;
   return attribute;
 }
 
 template <auto member>
-constexpr Attribute directed(std::string_view name, Form form, std::uint64_t limit) {
+constexpr Attribute directed(std::string_view name, AttributeForm form, std::uint64_t limit) {
   return {name,
           form,
           limit,
@@ -70,7 +70,7 @@ constexpr Attribute directed(std::string_view name, Form form, std::uint64_t lim
 }
 
 constexpr Attribute gid(std::string_view name, std::optional<Gid> IbPath::*member) {
-  return {name, Form::gid, 0, true, false, nullptr, nullptr, member};
+  return {name, AttributeForm::gid, 0, true, false, nullptr, nullptr, member};
 }
 
 constexpr std::uint64_t bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
@@ -79,37 +79,37 @@ constexpr std::uint64_t one_day = 86'400'000'000;  // µs
 
 constexpr Attribute table[] = {
     gid("DGID", &IbPath::dgid),
-    both<&IbPath::dlid>("DLID", Form::lid, bits(16)),
-    both<&IbPath::m_key>("MKey", Form::secret, UINT64_MAX),
-    both<&IbPath::mtu>("MTU", Form::decimal, bits(6)),
+    both<&IbPath::dlid>("DLID", AttributeForm::lid, bits(16)),
+    both<&IbPath::m_key>("MKey", AttributeForm::secret, UINT64_MAX),
+    both<&IbPath::mtu>("MTU", AttributeForm::decimal, bits(6)),
     gid("SGID", &IbPath::sgid),
-    both<&IbPath::sl>("SL", Form::decimal, bits(4)),
-    both<&IbPath::slid>("SLID", Form::lid, bits(16)),
-    both<&IbPath::sm_key>("SMKey", Form::decimal, UINT64_MAX),
-    both<&IbPath::dack_resp_time>("dack_resp_time", Form::decimal, bits(5)),
-    both<&IbPath::dqpn>("dqpn", Form::decimal, bits(24)),
-    both<&IbPath::dqpsn>("dqpsn", Form::decimal, bits(24)),
-    directed<&IbDrPath::dr_dlid>("drDLID", Form::decimal, bits(16)),
-    {"drPath", Form::route, 0, false, true, nullptr, nullptr, nullptr},
-    directed<&IbDrPath::dr_slid>("drSLID", Form::decimal, bits(16)),
-    both<&IbPath::drdatomic>("drdatomic", Form::decimal, bits(8)),
-    both<&IbPath::flow_label>("flow_label", Form::decimal, bits(20)),
-    routed<&IbPath::has_grh>("has_grh", Form::boolean, 1),
-    both<&IbPath::hop_limit>("hop_limit", Form::decimal, bits(8)),
-    both<&IbPath::min_rnr_timer>("min_rnr_timer", Form::decimal, bits(5)),
-    both<&IbPath::packet_life_time>("packet_life_time", Form::decimal, bits(6)),
-    both<&IbPath::pkey>("pkey", Form::hex, bits(16)),
-    both<&IbPath::qkey>("qkey", Form::hex, bits(32)),
-    both<&IbPath::rate>("rate", Form::decimal, bits(6)),
-    both<&IbPath::resp_time>("resp_time", Form::decimal, bits(5)),
-    both<&IbPath::retries>("retries", Form::decimal, 1000),
-    both<&IbPath::sack_resp_time>("sack_resp_time", Form::decimal, bits(5)),
-    both<&IbPath::sqpn>("sqpn", Form::decimal, bits(24)),
-    both<&IbPath::sqpsn>("sqpsn", Form::decimal, bits(24)),
-    both<&IbPath::srdatomic>("srdatomic", Form::decimal, bits(8)),
-    both<&IbPath::timeout>("timeout_us", Form::decimal, one_day),
-    both<&IbPath::traffic_class>("traffic_class", Form::decimal, bits(8)),
-    both<&IbPath::umad_agent_id>("umad_agent_id", Form::decimal, bits(32)),
+    both<&IbPath::sl>("SL", AttributeForm::decimal, bits(4)),
+    both<&IbPath::slid>("SLID", AttributeForm::lid, bits(16)),
+    both<&IbPath::sm_key>("SMKey", AttributeForm::decimal, UINT64_MAX),
+    both<&IbPath::dack_resp_time>("dack_resp_time", AttributeForm::decimal, bits(5)),
+    both<&IbPath::dqpn>("dqpn", AttributeForm::decimal, bits(24)),
+    both<&IbPath::dqpsn>("dqpsn", AttributeForm::decimal, bits(24)),
+    directed<&IbDrPath::dr_dlid>("drDLID", AttributeForm::decimal, bits(16)),
+    {"drPath", AttributeForm::route, 0, false, true, nullptr, nullptr, nullptr},
+    directed<&IbDrPath::dr_slid>("drSLID", AttributeForm::decimal, bits(16)),
+    both<&IbPath::drdatomic>("drdatomic", AttributeForm::decimal, bits(8)),
+    both<&IbPath::flow_label>("flow_label", AttributeForm::decimal, bits(20)),
+    routed<&IbPath::has_grh>("has_grh", AttributeForm::boolean, 1),
+    both<&IbPath::hop_limit>("hop_limit", AttributeForm::decimal, bits(8)),
+    both<&IbPath::min_rnr_timer>("min_rnr_timer", AttributeForm::decimal, bits(5)),
+    both<&IbPath::packet_life_time>("packet_life_time", AttributeForm::decimal, bits(6)),
+    both<&IbPath::pkey>("pkey", AttributeForm::hex, bits(16)),
+    both<&IbPath::qkey>("qkey", AttributeForm::hex, bits(32)),
+    both<&IbPath::rate>("rate", AttributeForm::decimal, bits(6)),
+    both<&IbPath::resp_time>("resp_time", AttributeForm::decimal, bits(5)),
+    both<&IbPath::retries>("retries", AttributeForm::decimal, 1000),
+    both<&IbPath::sack_resp_time>("sack_resp_time", AttributeForm::decimal, bits(5)),
+    both<&IbPath::sqpn>("sqpn", AttributeForm::decimal, bits(24)),
+    both<&IbPath::sqpsn>("sqpsn", AttributeForm::decimal, bits(24)),
+    both<&IbPath::srdatomic>("srdatomic", AttributeForm::decimal, bits(8)),
+    both<&IbPath::timeout>("timeout_us", AttributeForm::decimal, one_day),
+    both<&IbPath::traffic_class>("traffic_class", AttributeForm::decimal, bits(8)),
+    both<&IbPath::umad_agent_id>("umad_agent_id", AttributeForm::decimal, bits(32)),
 };
 
 }  // namespace

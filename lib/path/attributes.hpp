@@ -11,7 +11,7 @@
 
 namespace ib::path {
 
-enum class Form : std::uint8_t {
+enum class AttributeForm : std::uint8_t {
   decimal,
   hex,
   lid,      ///< decimal, but hexadecimal from the multicast range on
@@ -23,7 +23,7 @@ enum class Form : std::uint8_t {
 
 struct Attribute {
   std::string_view name;
-  Form form;
+  AttributeForm form;
   std::uint64_t limit;  ///< the greatest number allowed; 0 for GIDs and routes
   bool routed;          ///< an IBPath has it
   bool directed;        ///< an IBDRPath has it

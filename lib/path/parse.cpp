@@ -120,25 +120,25 @@ void set_route(IbDrPath& path, std::string_view text, char separator) {
 
 Path parse_target(std::string_view text, const ParseOptions& options) {
   std::string target(text);
-  if (options.form == TargetForm::direct) {
+  if (options.form == Form::direct) {
     if (const auto number = parse_number(trim(text))) target = fmt::format("{},", *number);
-  } else if (options.form == TargetForm::guid) {
+  } else if (options.form == Form::guid) {
     std::string_view digits = trim(text);
     if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
     if (const auto number = parse_digits(digits, 16)) target = to_text(Guid{*number});
   }
   Path path = parse_any(target, options);
   switch (options.form) {
-    case TargetForm::direct:
+    case Form::direct:
       if (path.directed() == nullptr) throw UsageError("Not a directed route");
       break;
-    case TargetForm::guid:
+    case Form::guid:
       if (!path.ib().dgid) throw UsageError("Not a GUID");
       break;
-    case TargetForm::lid:
+    case Form::lid:
       if (path.ib().dlid == Lid{}) throw UsageError("Not a LID");
       break;
-    case TargetForm::any:
+    case Form::any:
       break;
   }
   return path;

@@ -10,14 +10,14 @@
 namespace ib::path {
 
 /// What kind of address a target must be: the options -D, -L and -G.
-enum class TargetForm : std::uint8_t { any, direct, lid, guid };
+enum class Form : std::uint8_t { any, direct, lid, guid };
 
 struct ParseOptions {
   const sys::DeviceList* devices{};        ///< where the end ports that a target may name are looked up; null: none exist
   const sys::EndPort* default_end_port{};  ///< for targets that name none; may be null
   const sys::Device* require_device{};     ///< a target that names another device's end port is refused (-C was given)
   const sys::EndPort* require_end_port{};  ///< a target that names another end port is refused (-P, or an earlier target)
-  TargetForm form = TargetForm::any;
+  Form form = Form::any;
 };
 
 /// The path to `text`, which may be
@@ -29,7 +29,7 @@ struct ParseOptions {
 ///     0,1,  0,  0,1,7               directed route, beginning with 0 for this host; at most 63 hops; ports up to 254
 ///     IBPath(DLID=2, SL=2)          path spec, see parse_spec()
 ///
-/// With TargetForm::direct a single number is a directed route too ("0"); with TargetForm::guid a hexadecimal number of any
+/// With Form::direct a single number is a directed route too ("0"); with Form::guid a hexadecimal number of any
 /// length is a GUID.
 ///
 /// The path is as complete as the text: a GID has no LIDs yet. The path's end_port is that which the text names, else

@@ -34,7 +34,7 @@ Gid parse_gid_value(std::string_view text) {
 }
 
 std::uint64_t parse_value(const Attribute& attribute, std::string_view text) {
-  if (attribute.form == Form::boolean && (text == "True" || text == "False")) return text == "True" ? 1 : 0;
+  if (attribute.form == AttributeForm::boolean && (text == "True" || text == "False")) return text == "True" ? 1 : 0;
   const auto value = parse_number(text);
   if (!value) throw UsageError(fmt::format("{}={} is not a valid integer", out::quoted(attribute.name), out::quoted(text)));
   if (*value > attribute.limit) {
@@ -59,10 +59,10 @@ void set_attribute(IbPath& path, bool directed, std::string_view name, std::stri
   for (const auto& attribute : attributes()) {
     if (attribute.name != name || !(directed ? attribute.directed : attribute.routed)) continue;
     switch (attribute.form) {
-      case Form::gid:
+      case AttributeForm::gid:
         path.*attribute.gid = parse_gid_value(text);
         return;
-      case Form::route:
+      case AttributeForm::route:
         set_route(static_cast<IbDrPath&>(path), text, ':');
         return;
       default:

@@ -37,13 +37,13 @@ std::string directed_text(const IbDrPath& path) {
 
 std::string gid_or_none(const std::optional<Gid>& gid) { return gid ? to_text(*gid) : "None"; }
 
-std::string number_text(Form form, std::uint64_t value) {
+std::string number_text(AttributeForm form, std::uint64_t value) {
   switch (form) {
-    case Form::hex:
+    case AttributeForm::hex:
       return fmt::format("0x{:x}", value);
-    case Form::lid:
+    case AttributeForm::lid:
       return value > last_unicast_lid ? fmt::format("0x{:x}", value) : fmt::format("{}", value);
-    case Form::boolean:
+    case AttributeForm::boolean:
       return value != 0 ? "True" : "False";
     default:
       return fmt::format("{}", value);
@@ -55,9 +55,9 @@ std::optional<std::string> value_text(const Attribute& attribute, const Path& pa
   static const IbPath routed_defaults;
   static const IbDrPath directed_defaults;
   const IbPath& p = path.ib();
-  if (attribute.form == Form::secret) return std::nullopt;
-  if (attribute.form == Form::route) return route_spec(*path.directed());
-  if (attribute.form == Form::gid) {
+  if (attribute.form == AttributeForm::secret) return std::nullopt;
+  if (attribute.form == AttributeForm::route) return route_spec(*path.directed());
+  if (attribute.form == AttributeForm::gid) {
     const auto& gid = p.*attribute.gid;
     return gid ? std::optional(fmt::format("GID('{}')", to_text(*gid))) : std::nullopt;
   }

@@ -7,10 +7,10 @@
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 
+using ib::path::Form;
 using ib::path::parse_target;
 using ib::path::ParseOptions;
 using ib::path::Path;
-using ib::path::TargetForm;
 
 namespace {
 
@@ -26,12 +26,12 @@ struct Host {
     options.devices = &devices;
     options.default_end_port = &devices.find_end_port("ibsim0/1");
   }
-  Path parse(std::string_view text, TargetForm form = TargetForm::any) const {
+  Path parse(std::string_view text, Form form = Form::any) const {
     ParseOptions with_form = options;
     with_form.form = form;
     return parse_target(text, with_form);
   }
-  std::string spec(std::string_view text, TargetForm form = TargetForm::any) const { return to_spec(parse(text, form)); }
+  std::string spec(std::string_view text, Form form = Form::any) const { return to_spec(parse(text, form)); }
 
   ibtest::FakeSysfs sysfs;
   ib::sys::DeviceList devices;
@@ -70,16 +70,16 @@ TEST_CASE("every form of a target is read", "[path]") {
 
 TEST_CASE("options say what a target is", "[path]") {
   const Host host;
-  CHECK(host.spec("0", TargetForm::direct) == dr("0:"));
-  CHECK(host.spec("0,1", TargetForm::direct) == dr("0:1:"));
-  CHECK(host.spec("18", TargetForm::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::18'))");
-  CHECK(host.spec("0x0002c903000014e1", TargetForm::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
-  CHECK(host.spec("0002:c903:0:14e1", TargetForm::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
-  CHECK(host.spec("18", TargetForm::lid) == "IBPath(end_port='ibsim0/1', DLID=18)");
-  CHECK_THROWS_WITH(host.parse("18", TargetForm::direct), "Invalid DR path specification '18,'");
-  CHECK_THROWS_WITH(host.parse("fe80::1", TargetForm::direct), "Not a directed route");
-  CHECK_THROWS_WITH(host.parse("0002:c903:0000:14e1", TargetForm::lid), "Not a LID");
-  CHECK_THROWS_WITH(host.parse("0,1", TargetForm::guid), "Not a GUID");
+  CHECK(host.spec("0", Form::direct) == dr("0:"));
+  CHECK(host.spec("0,1", Form::direct) == dr("0:1:"));
+  CHECK(host.spec("18", Form::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::18'))");
+  CHECK(host.spec("0x0002c903000014e1", Form::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
+  CHECK(host.spec("0002:c903:0:14e1", Form::guid) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
+  CHECK(host.spec("18", Form::lid) == "IBPath(end_port='ibsim0/1', DLID=18)");
+  CHECK_THROWS_WITH(host.parse("18", Form::direct), "Invalid DR path specification '18,'");
+  CHECK_THROWS_WITH(host.parse("fe80::1", Form::direct), "Not a directed route");
+  CHECK_THROWS_WITH(host.parse("0002:c903:0000:14e1", Form::lid), "Not a LID");
+  CHECK_THROWS_WITH(host.parse("0,1", Form::guid), "Not a GUID");
 }
 
 TEST_CASE("what is no target is refused with the reason", "[path]") {

@@ -114,10 +114,10 @@ TEST_CASE("every attribute goes through a spec and back", "[spec]") {
     IbDrPath directed;
     IbPath routed;
     for (const auto& attribute : path::attributes()) {
-      if (attribute.form == path::Form::secret || random() % 2 == 0) continue;
-      if (attribute.form == path::Form::gid) {
+      if (attribute.form == path::AttributeForm::secret || random() % 2 == 0) continue;
+      if (attribute.form == path::AttributeForm::gid) {
         (routed.*attribute.gid) = Gid::from(GidPrefix{random()}, Guid{random() >> (random() % 64)});
-      } else if (attribute.form == path::Form::route) {
+      } else if (attribute.form == path::AttributeForm::route) {
         for (auto hops = random() % 64; hops-- > 0;) directed = *directed.advance(static_cast<std::uint8_t>(random() % 255));
       } else {
         const auto value = attribute.limit == UINT64_MAX ? random() : random() % (attribute.limit + 1);
