@@ -20,8 +20,13 @@ const sys::DeviceList& Session::devices() {
 
 const sys::EndPort& Session::end_port() {
   if (end_port_ != nullptr) return *end_port_;
-  end_port_ = &devices().select(options_.device, options_.port);
-  end_port_fixed_ = options_.port.has_value();
+  const sys::Device* device = options_.device ? &devices().find_device(*options_.device) : nullptr;
+  if (options_.port) {
+    end_port_ = &devices().find_end_port(*options_.port, device);
+    end_port_fixed_ = true;
+  } else {
+    end_port_ = &devices().default_end_port(device);
+  }
   return *end_port_;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "mad/packet.hpp"
 
@@ -78,9 +79,9 @@ std::string status_text(std::uint16_t status) {
 }
 
 std::string dump_packet(Bytes mad) {
-  std::string text;
-  for (std::size_t i = 0; i + 4 <= mad.size(); i += 4) text += fmt::format("{:3} {:08X}\n", i, load_be<std::uint32_t>(&mad[i]));
-  return text;
+  if (mad.size() < header_size) return {};
+  const StructInfo* format = format_of(mad);
+  return dump_words(mad, format != nullptr ? *format : Header::info());
 }
 
 std::string sa_status_text(unsigned code) { return fmt::format("MAD_STATUS_SA_{}({})", sa_status_name(code), code); }

@@ -60,7 +60,7 @@ void Rpc::stray(Bytes mad, const Source& source) {
   if (mad.size() >= header_size && HeaderView(mad).is_response()) {
     const std::uint64_t mask = channel_->tid_mask() & 0xffffffffU;
     const std::uint64_t age = (HeaderView(mad).transaction_id() - first_tid_) & mask;
-    late = age != 0 && age <= tid_ - first_tid_;
+    late = age != 0 && age <= tid_ - first_tid_ && open_.find(static_cast<std::uint32_t>(HeaderView(mad).transaction_id())) == nullptr;
   }
   ++(late ? stats_.late : stats_.unexpected);
   if (tracer_ != nullptr) tracer_->unexpected(mad, source.path(end_port(), mad.size() > 1 ? mad[1] : std::uint8_t{0}), late);

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "path/indexes.hpp"
 #include "sys/device.hpp"
 
 namespace ib::mad {
@@ -101,16 +102,11 @@ void Device::set_address(const path::IbPath& path, bool smp) {
   const std::uint32_t qkey = path.qkey.value_or(smp ? 0 : path::qp1_qkey);
   umad_set_addr(umad, path.dlid.value, static_cast<int>(dqpn), path.sl, static_cast<int>(qkey));
   ib_mad_addr_t* addr = umad_get_mad_addr(umad);
-  const unsigned bits = (1U << path.end_port->lmc) - 1;
-  if (path.slid != permissive_lid) addr->path_bits = static_cast<std::uint8_t>(path.slid.value & bits);
+  if (path.slid != permissive_lid) addr->path_bits = path::slid_bits(path);
   if (path.has_grh) {
     addr->grh_present = 1;
     if (path.dgid) std::ranges::copy(path.dgid->bytes, addr->gid);
-    if (path.sgid) {
-      const auto at = std::ranges::find(path.end_port->gids, *path.sgid);
-      if (at == path.end_port->gids.end()) throw Error("The source GID of the path is not one of " + path.end_port->name());
-      addr->gid_index = static_cast<std::uint8_t>(at - path.end_port->gids.begin());
-    }
+    addr->gid_index = static_cast<std::uint8_t>(path::sgid_index(path));
     addr->hop_limit = path.hop_limit;
     addr->traffic_class = path.traffic_class;
     std::array<std::uint8_t, 4> flow_label{};
@@ -118,13 +114,7 @@ void Device::set_address(const path::IbPath& path, bool smp) {
     std::memcpy(&addr->flow_label, flow_label.data(), flow_label.size());
   }
   // SMPs always have the default P_Key (IBA figure 156).
-  if (!smp && !path.end_port->pkeys.empty()) {
-    const auto at = std::ranges::find(path.end_port->pkeys, path.pkey);
-    if (at == path.end_port->pkeys.end()) {
-      throw Error(fmt::format("P_Key 0x{:04x} is not in the table of {}", path.pkey.value, path.end_port->name()));
-    }
-    umad_set_pkey(umad, static_cast<int>(at - path.end_port->pkeys.begin()));
-  }
+  if (!smp && !path.end_port->pkeys.empty()) umad_set_pkey(umad, path::pkey_index(path));
 }
 
 void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A channel that a test plays the network of: every send goes to a function of the test, which has answers, reports
+// and silence delivered after a time on the loop's (fake) clock.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "async/loop.hpp"
+#include "mad/channel.hpp"
+
+namespace ibtest {
+
+class FakeChannel final : public ib::mad::Channel {
+ public:
+  /// Called for every MAD sent. May throw what Channel::send() may.
+  using Network = std::function<void(FakeChannel& channel, ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout)>;
+
+  FakeChannel(const ib::sys::EndPort& end_port, Network network) : end_port_(end_port), network_(std::move(network)) {}
+
+  const ib::sys::EndPort& end_port() const override { return end_port_; }
+  void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override;
+  void detach() override;
+  void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override;
+  std::uint64_t tid_mask() const override { return mask; }
+  bool reports_timeouts() const override { return reports; }
+  unsigned max_in_flight() const override { return most_in_flight; }
+
+  /// What the network does with it, for use by Network functions and tests.
+  void deliver(std::vector<std::uint8_t> mad, ib::async::Duration after);
+  void fail(ib::Bytes mad, int error, ib::async::Duration after);
+  void break_down(int error);
+
+  std::uint64_t mask = 0xffffffffU;  ///< as umad; ~0 as verbs
+  bool reports = true;               ///< as the kernel: a request that nobody answered is reported after its timeout
+  unsigned most_in_flight = ~0U;
+  /// Statistics.
+  std::size_t sent = 0, most_pending = 0;
+  std::size_t pending() const { return pending_.size(); }
+  /// MADs that will arrive.
+  std::size_t in_network() const { return deliveries_.size(); }
+  /// The source that received MADs show.
+  ib::mad::Source source;
+
+ private:
+  struct Delivery final : ib::async::Timer {
+    void expired() override { channel->due(*this); }
+    FakeChannel* channel{};
+    std::vector<std::uint8_t> mad;
+    int error{};
+  };
+  /// A request that the "kernel" waits with for its answer, by the low half of its transaction ID.
+  struct Pending final : ib::async::Timer {
+    void expired() override { channel->timed_out(*this); }
+    FakeChannel* channel{};
+    std::vector<std::uint8_t> header;
+  };
+  void due(Delivery& delivery);
+  void timed_out(Pending& pending);
+
+  const ib::sys::EndPort& end_port_;
+  Network network_;
+  ib::mad::ChannelEvents* events_{};
+  ib::async::Loop* loop_{};
+  std::vector<std::unique_ptr<Delivery>> deliveries_;
+  std::map<std::uint32_t, std::unique_ptr<Pending>> pending_;
+};
+
+/// An answer to `request`: the same MAD with the method of a response, the D bit where it belongs and `status`.
+std::vector<std::uint8_t> answer_to(ib::Bytes request, std::uint16_t status = 0);
+
+}  // namespace ibtest

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The RPC engine on a scripted channel: retries, late and doubled answers, lost requests, cancelling, lies.
+#include "mad/rpc.hpp"
+
+#include <cerrno>
+
+#include "async/group.hpp"
+#include "iba-gen/smp.hpp"
+#include "support/catch.hpp"
+#include "support/fake_channel.hpp"
+
+using namespace ib;
+using namespace ib::mad;
+using namespace std::chrono_literals;
+using ibtest::answer_to;
+using ibtest::FakeChannel;
+
+namespace {
+
+struct Host {
+  Host() {
+    device.name = "fake0";
+    port.device = &device;
+    port.number = 1;
+    port.lid = Lid{1};
+    port.sm_lid = Lid{2};
+    port.pkeys = {default_pkey};
+  }
+  sys::Device device;
+  sys::EndPort port;
+};
+
+struct Bench {
+  explicit Bench(FakeChannel::Network network, Limits limits = {}) : channel(new FakeChannel(host.port, std::move(network))) {
+    rpc = std::make_unique<Rpc>(loop, std::unique_ptr<Channel>(channel), limits);
+  }
+  async::Duration elapsed() const { return clock.now() - async::Time{}; }
+
+  Host host;
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  FakeChannel* channel;
+  std::unique_ptr<Rpc> rpc;
+};
+
+path::Path to_lid(const Bench& bench, std::uint16_t lid, std::optional<async::Duration> timeout = 1s, unsigned retries = 3) {
+  path::IbPath path;
+  path.end_port = &bench.host.port;
+  path.dlid = Lid{lid};
+  path.slid = bench.host.port.lid;
+  path.dqpn = path.sqpn = Qpn{0};
+  path.timeout = timeout;
+  path.retries = retries;
+  return path;
+}
+
+Task<Result<smp::NodeInfo>> ask(Rpc& rpc, path::Path path) {
+  co_return co_await rpc.try_subn_get<smp::NodeInfo>(path);
+}
+Task<> ask_into(Rpc& rpc, path::Path path, int& answers, int& failures) {
+  const Result<smp::NodeInfo> result = co_await rpc.try_subn_get<smp::NodeInfo>(path);
+  ++(result ? answers : failures);
+}
+
+FakeChannel::Network echo(async::Duration delay) {
+  return [delay](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.deliver(answer_to(mad), delay); };
+}
+/// Answers only the try number `which` (from 1), after `delay`.
+FakeChannel::Network only(int which, async::Duration delay) {
+  return [which, delay, tries = 0](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) mutable {
+    if (++tries == which) channel.deliver(answer_to(mad), delay);
+  };
+}
+FakeChannel::Network lie(std::function<void(std::vector<std::uint8_t>&)> change) {
+  return [change](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    std::vector<std::uint8_t> answer = answer_to(mad);
+    change(answer);
+    channel.deliver(std::move(answer), 1ms);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("an answered request costs one MAD") {
+  Bench bench(echo(1ms));
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  REQUIRE(bench.elapsed() == 1ms);
+  REQUIRE(bench.channel->sent == 1);
+  REQUIRE(bench.rpc->stats()->sent() == 1);
+  REQUIRE(bench.rpc->stats()->replies == 1);
+  REQUIRE(bench.rpc->smp_window().in_flight() == 0);
+}
+
+TEST_CASE("a lost request is sent again, under a new transaction ID") {
+  std::vector<std::uint64_t> ids;
+  Bench bench([&ids](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    ids.push_back(HeaderView(mad).transaction_id());
+    if (ids.size() == 3) channel.deliver(answer_to(mad), 1ms);
+  });
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  REQUIRE(ids.size() == 3);
+  REQUIRE(ids[0] != ids[1]);
+  REQUIRE(ids[1] != ids[2]);
+  REQUIRE(bench.elapsed() == 1s + 10ms + 1s + 20ms + 1ms);
+  REQUIRE(bench.rpc->stats()->retries_lost == 2);
+  REQUIRE(bench.rpc->stats()->timeouts == 2);
+}
+
+TEST_CASE("a dead node times out after its retry chain, on channels with and without reports") {
+  for (const bool reports : {true, false}) {
+    Bench bench([](FakeChannel&, Bytes, const path::Path&, async::Duration) {});
+    bench.channel->reports = reports;
+    const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+    REQUIRE_FALSE(result);
+    REQUIRE(result.error().message() ==
+            "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 1 -> 5 SL=0 PKey=0xffff DQPN=0'");
+    REQUIRE_THROWS_AS(result.error().raise(), MadTimeout);
+    REQUIRE(bench.channel->sent == 4);
+    REQUIRE(bench.elapsed() == 4s + 70ms);
+    REQUIRE(bench.rpc->smp_window().in_flight() == 0);
+  }
+}
+
+TEST_CASE("a simulator that reports a dropped MAD at once costs no timeout") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.fail(mad, ETIMEDOUT, 10us); });
+  bench.channel->reports = false;
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE_FALSE(result);
+  REQUIRE(bench.channel->sent == 4);
+  REQUIRE(bench.elapsed() < 80ms);
+}
+
+TEST_CASE("a late answer to an earlier try counts") {
+  Bench bench(only(1, 1500ms));
+  bench.channel->reports = false;
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  REQUIRE(bench.elapsed() == 1500ms);
+  REQUIRE(bench.channel->sent == 2);
+  // The second try was not answered: it keeps its place until its time is over.
+  REQUIRE(bench.rpc->stats()->late == 0);
+}
+
+TEST_CASE("answers that come twice, too late or out of the blue are counted, not believed") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    channel.deliver(answer_to(mad), 1ms);
+    channel.deliver(answer_to(mad), 2ms);
+    std::vector<std::uint8_t> stranger = answer_to(mad);
+    stranger[12] ^= 0x55;
+    channel.deliver(stranger, 3ms);
+    channel.deliver({1, 2, 3}, 4ms);
+    channel.deliver({mad.begin(), mad.end()}, 5ms);  // a request of somebody with our transaction ID
+  });
+  bench.channel->reports = false;
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  bench.loop.run(async::sleep_for(1s));
+  REQUIRE(bench.rpc->stats()->late == 1);
+  REQUIRE(bench.rpc->stats()->unexpected == 3);
+  REQUIRE(bench.rpc->stats()->replies == 1);
+}
+
+TEST_CASE("a busy node is asked again later") {
+  int tries = 0;
+  Bench bench([&tries](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    channel.deliver(answer_to(mad, ++tries < 3 ? status::busy : 0), 1ms);
+  });
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  REQUIRE(bench.rpc->stats()->retries_busy == 2);
+  REQUIRE(bench.elapsed() == 3ms + 50ms + 100ms);
+}
+
+TEST_CASE("a node that stays busy is an error with that status") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    channel.deliver(answer_to(mad, status::busy), 1ms);
+  });
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE_FALSE(result);
+  REQUIRE(result.error().status() == status::busy);
+  REQUIRE(bench.channel->sent == 4);
+}
+
+TEST_CASE("errors of the node carry their status and words") {
+  std::uint16_t code = 0x1c;
+  Bench bench([&code](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.deliver(answer_to(mad, code), 1ms); });
+  const auto invalid = bench.loop.run(ask(*bench.rpc, to_lid(bench, 2)));
+  REQUIRE(invalid.error().message() ==
+          "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) got error status 0x1c - Invalid attr or modifier");
+  REQUIRE_THROWS_AS(invalid.error().raise(), MadStatusError);
+  code = 0x0700;
+  const auto special = bench.loop.run(ask(*bench.rpc, to_lid(bench, 2)));
+  REQUIRE(special.error().message() == "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) got class specific error 7");
+  REQUIRE_THROWS_AS(special.error().raise(), MadClassError);
+  REQUIRE(special.error().status() == 0x0700);
+  REQUIRE(special.error().request().size() == packet_size);
+  REQUIRE(special.error().reply().size() == packet_size);
+}
+
+TEST_CASE("answers that contradict their request are errors and never payload") {
+  const auto changed = [](std::size_t at, std::uint8_t value) {
+    return lie([at, value](std::vector<std::uint8_t>& answer) { answer[at] = value; });
+  };
+  const std::vector<std::pair<FakeChannel::Network, std::string>> cases{
+      {lie([](auto& answer) { answer.resize(255); }), "Invalid reply size. Got 255, expected 256"},
+      {lie([](auto& answer) { answer.resize(24); }), "Invalid reply size. Got 24, expected 256"},
+      {lie([](auto& answer) { answer.resize(5000); }), "Invalid reply size. Got 5000, expected 256"},
+      {lie([](auto& answer) {
+         answer[26] = 7;  // claims RMPP, which SMPs do not have
+         answer.resize(60);
+       }),
+       "Invalid reply size. Got 60, expected 256"},
+      {changed(0, 0x80), "Invalid reply: base version is 0x80, expected 0x1"},
+      {changed(2, 7), "Invalid reply: class version is 0x7, expected 0x1"},
+      {changed(3, 0x82), "Invalid reply: method is 0x82, expected 0x81"},
+      {changed(17, 0x12), "Invalid reply: attribute is 0x12, expected 0x11"},
+  };
+  for (const auto& [network, text] : cases) {
+    Bench bench(network);
+    const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+    REQUIRE_FALSE(result);
+    REQUIRE(result.error().message() == text);
+    REQUIRE_THAT(result.error().what(), ibtest::contains("got an invalid reply from 'Path 1 -> 5"));
+    REQUIRE(bench.rpc->stats()->invalid == 1);
+    REQUIRE(bench.channel->sent == 1);
+  }
+}
+
+TEST_CASE("an answer of another class is not an answer") {
+  Bench bench(lie([](auto& answer) { answer[1] = 4; }));
+  bench.channel->reports = false;
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE_FALSE(result);
+  REQUIRE(bench.rpc->stats()->unexpected == 4);
+}
+
+TEST_CASE("a directed-route answer without the direction bit is a lie") {
+  Bench bench(lie([](auto& answer) { answer[4] = 0; }));
+  path::IbDrPath self;
+  self.end_port = &bench.host.port;
+  const auto result = bench.loop.run(ask(*bench.rpc, self));
+  REQUIRE_FALSE(result);
+  REQUIRE(result.error().message() == "Invalid reply: the direction bit is not set");
+}
+
+TEST_CASE("on verbs all 64 bits of the transaction ID are ours") {
+  Bench bench(lie([](auto& answer) { answer[8] ^= 1; }));
+  bench.channel->reports = false;
+  const auto umad = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(umad);
+  bench.channel->mask = ~std::uint64_t{0};
+  const auto verbs = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE_FALSE(verbs);
+}
+
+TEST_CASE("a cancelled request keeps its place until its fate is known") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) {
+    if (path.ib().dlid != Lid{9}) channel.deliver(answer_to(mad), 1ms);
+  }, {1, 1, 1});
+  struct End final : async::ReadyNode {
+    void fire() override {}
+  } end;
+  Task<Result<smp::NodeInfo>> victim = ask(*bench.rpc, to_lid(bench, 9));
+  victim.start(bench.loop, end);
+  bench.loop.run(async::sleep_for(10ms));
+  victim.reset();
+  REQUIRE(bench.rpc->smp_window().in_flight() == 1);
+  const auto other = bench.loop.run(ask(*bench.rpc, to_lid(bench, 3)));
+  REQUIRE(other);
+  // Its place was free only when it could be in no buffer any more; of the cancelled one no second try was sent.
+  REQUIRE(bench.elapsed() >= 100ms);
+  bench.loop.run(async::sleep_for(10s));
+  REQUIRE(bench.channel->sent == 2);
+  REQUIRE(bench.rpc->smp_window().in_flight() == 0);
+}
+
+TEST_CASE("cancelling those in line lets the next one move up") {
+  Bench bench(echo(1ms), {8, 1, 8});
+  struct End final : async::ReadyNode {
+    void fire() override {}
+  } end;
+  std::vector<Task<Result<smp::NodeInfo>>> tasks;
+  for (int i = 0; i < 6; ++i) {
+    tasks.push_back(ask(*bench.rpc, to_lid(bench, 9)));
+    tasks.back().start(bench.loop, end);
+  }
+  bench.loop.run(async::sleep_for(1us));
+  REQUIRE(bench.channel->sent == 1);
+  for (int i = 0; i < 5; ++i) tasks[static_cast<std::size_t>(i)].reset();
+  bench.loop.run(async::sleep_for(10ms));
+  REQUIRE(tasks[5].take());
+  REQUIRE(bench.channel->sent == 2);
+}
+
+TEST_CASE("a send that this host refuses ends the call with its reason") {
+  int code = ENODEV;
+  Bench bench([&code](FakeChannel&, Bytes, const path::Path&, async::Duration) { throw SysError(code, "write", "umad0"); });
+  REQUIRE_THROWS_AS(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5))), SysError);
+  code = ENETUNREACH;
+  const auto unreachable = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE_THAT(unreachable.error().message(), ibtest::contains("could not be sent to 'Path 1 -> 5"));
+  // Drivers that refuse what they cannot answer mean an error status.
+  code = EINVAL;
+  const auto invalid = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(invalid.error().status() == 0x1c);
+  REQUIRE(bench.rpc->smp_window().in_flight() == 0);
+  REQUIRE(bench.rpc->stats()->sent() == 0);
+}
+
+namespace {
+Task<> break_soon(Bench& bench) {
+  co_await async::sleep_for(10ms);
+  bench.channel->break_down(EIO);
+}
+Task<> ask_while_breaking(Bench& bench, int& answers, int& failures) {
+  async::TaskGroup group(bench.loop);
+  for (std::uint16_t i = 1; i < 100; ++i) group.spawn(ask_into(*bench.rpc, to_lid(bench, i), answers, failures));
+  group.spawn(break_soon(bench));
+  co_await group.join();
+}
+}  // namespace
+
+TEST_CASE("a device that goes away ends every call") {
+  Bench bench([](FakeChannel&, Bytes, const path::Path&, async::Duration) {});
+  int answers = 0, failures = 0;
+  REQUIRE_THROWS_AS(bench.loop.run(ask_while_breaking(bench, answers, failures)), SysError);
+  REQUIRE(bench.elapsed() == 10ms);
+  REQUIRE_THROWS_AS(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5))), SysError);
+}
+
+TEST_CASE("engines may die before those who wait for them") {
+  Bench bench([](FakeChannel&, Bytes, const path::Path&, async::Duration) {});
+  struct End final : async::ReadyNode {
+    void fire() override {}
+  } end;
+  Task<Result<smp::NodeInfo>> orphan = ask(*bench.rpc, to_lid(bench, 9));
+  orphan.start(bench.loop, end);
+  bench.loop.run(async::sleep_for(1ms));
+  bench.rpc.reset();
+  orphan.reset();
+}
+
+TEST_CASE("statistics name the reason of each MAD") {
+  Bench bench(echo(1ms));
+  struct Local {
+    static Task<> ask(Rpc& rpc, path::Path path) {
+      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, "probe"));
+      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, "probe"));
+      static_cast<void>(co_await rpc.subn_get<smp::NodeDescription>(path));
+    }
+  };
+  bench.loop.run(Local::ask(*bench.rpc, to_lid(bench, 5)));
+  const auto& counts = bench.rpc->stats()->first_tries;
+  REQUIRE(counts.size() == 2);
+  REQUIRE(counts[0] == std::pair<Reason, std::uint64_t>("probe", 2));
+  REQUIRE(counts[1] == std::pair<Reason, std::uint64_t>("asked", 1));
+}
