@@ -9,8 +9,10 @@
 namespace ib::tools {
 
 std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_ibaddr();
 std::unique_ptr<Command> make_ibstat();
 std::unique_ptr<Command> make_ibstatus();
 std::unique_ptr<Command> make_ibv_devices();
+std::unique_ptr<Command> make_smpquery();
 
 }  // namespace ib::tools

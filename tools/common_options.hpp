@@ -28,7 +28,7 @@ struct CommonOptions {
   std::optional<unsigned> outstanding_smps;
   // keys
   std::uint64_t m_key{}, sm_key = 1;
-  std::uint16_t pkey_index{};
+  std::optional<std::uint16_t> pkey_index;
   bool show_keys{};
   // SA
   bool use_sa{};

@@ -23,18 +23,19 @@ void complain(std::string_view text) { std::fprintf(stderr, "E: %.*s\n", static_
 
 /// Runs the command and returns its exit status.
 int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands) {
-  const int level = common.error_level();
   Emit emit(common.json, info.name, stdout);
+  async::Loop loop;
+  Session session(std::move(common), std::move(operands), loop);
   try {
-    async::Loop loop;
-    Session session(std::move(common), std::move(operands), loop);
     loop.run(command.run(session, emit));
     emit.flush();
+    session.print_stats();
     return static_cast<int>(emit.status());
-  } catch (const Error& error) {
+  } catch (const Error& error) {  // with the session alive: errors refer to its end ports
     emit.text().flush();
     std::fflush(stdout);  // what was found before the error stands before it on a terminal
-    std::fputs(error_text(error, level).c_str(), stderr);
+    session.report(error);
+    session.print_stats();
     return static_cast<int>(error.exit_status());
   }
 }

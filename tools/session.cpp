@@ -8,11 +8,6 @@
 
 namespace ib::tools {
 
-Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop)
-    : options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
-
-Session::~Session() = default;
-
 const sys::DeviceList& Session::devices() {
   if (!devices_) devices_ = sys::DeviceList::read();
   return *devices_;

@@ -3,6 +3,7 @@
 // asked for. The end port comes from -C and -P, or from a target that names one; all targets must agree.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "tools/command.hpp"
 
 namespace ib::mad {
+class Tracer;
 class Transactor;
 }
 
@@ -48,19 +50,22 @@ class Session {
   /// A path that SMPs to `target` can use, with the keys and times of the options; the local node where it is null.
   /// A GID or GUID is resolved by the SA. Traced with -d.
   async::Task<path::Path> smp_path(const path::Path* target);
-  /// The same for GMPs.
+  /// A path for GMPs to `target`, or to this port where it is null. The SA is asked for what LIDs alone do not say; a
+  /// directed route is followed to learn the LID at its end.
   async::Task<path::Path> gmp_path(const path::Path* target);
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
+  /// With --stats: what was sent, on stderr.
+  void print_stats() const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr).
   void report(const Error& error) const;
 
  private:
   path::Path parse_target(std::string_view text);
-  async::Task<path::Path> completed(path::Path path, bool smp);
+  async::Task<path::Path> resolved(path::Path path);
   void debug_path(std::string_view name, const path::Path& path) const;
 
   CommonOptions options_;
@@ -71,7 +76,8 @@ class Session {
   std::optional<sys::DeviceList> devices_;
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};  ///< named by -P or by a target
-  std::shared_ptr<mad::Transactor> transactor_;
+  std::unique_ptr<mad::Tracer> tracer_;
+  std::unique_ptr<mad::Transactor> transactor_;
 };
 
 /// The `E:` lines of an error at the given level of detail.

@@ -1,13 +1,125 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths and the transactor stack of a session.
+// The fabric side of a session: the transactor stack, and paths made fit for use.
 #include <fmt/format.h>
 
+#include <cstdio>
+
+#include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
+#include "mad/rpc.hpp"
+#include "mad/umad.hpp"
+#include "path/indexes.hpp"
 #include "tools/session.hpp"
+#if __has_include("sa/resolve.hpp")
+#include "sa/resolve.hpp"
+#else  // until lib/sa is there
+namespace ib::sa {
+static async::Task<path::Path> resolve_path(mad::Transactor&, const path::Path&) { throw Error("GID and GUID targets are not available yet"); co_return path::Path(path::IbPath()); }
+}  // namespace ib::sa
+#endif
 
 namespace ib::tools {
+namespace {
+
+void write_trace(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+}  // namespace
+
+Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop)
+    : options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
+
+Session::~Session() = default;
+
+mad::Transactor& Session::transactor() {
+  if (transactor_) return *transactor_;
+  if (options_.use_sa) throw UsageError("--sa is not available in this version: SMPs are the only source");
+  mad::Limits limits;
+  if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, mad::open_umad(end_port()), limits);
+  if (options_.debug > 0) {
+    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, write_trace);
+    rpc->set_tracer(tracer_.get());
+  }
+  apply_options(rpc->sa_path());
+  rpc->sa_path().ib().sm_key = options_.sm_key;
+  if (options_.pkey_index) path::set_pkey_index(rpc->sa_path().ib(), *options_.pkey_index);
+  transactor_ = std::move(rpc);
+  return *transactor_;
+}
+
+void Session::apply_options(path::Path& path) const {
+  path::IbPath& ib = path.ib();
+  if (options_.m_key != 0) ib.m_key = options_.m_key;
+  if (options_.retries) ib.retries = *options_.retries;
+  if (options_.timeout) ib.timeout = *options_.timeout;
+}
+
+async::Task<path::Path> Session::resolved(path::Path path) {
+  if (path.directed() != nullptr || path.ib().dlid != Lid{}) co_return path;
+  debug_path("SA", transactor().sa_path());
+  co_return co_await sa::resolve_path(transactor(), path);
+}
+
+async::Task<path::Path> Session::smp_path(const path::Path* target) {
+  path::Path path = path::IbDrPath();
+  if (target != nullptr) path = *target;
+  path::IbPath& ib = path.ib();
+  ib.end_port = &end_port();
+  if (!ib.dqpn) ib.dqpn = Qpn{0};
+  if (!ib.qkey) ib.qkey = 0;
+  ib.sqpn = Qpn{0};
+  apply_options(path);
+  path = co_await resolved(std::move(path));
+  // SMPs travel on VL15: the source LID is all that is missing, no SL has to be asked for.
+  if (path.directed() == nullptr && path.ib().slid == Lid{}) path.ib().slid = end_port().lid;
+  debug_path("SMP", path);
+  co_return path;
+}
+
+async::Task<path::Path> Session::gmp_path(const path::Path* target) {
+  path::IbPath ib;
+  if (target == nullptr) {
+    ib.dlid = end_port().lid;
+    ib.slid = end_port().lid;
+  } else if (target->directed() != nullptr) {
+    const auto node = co_await transactor().subn_get<smp::PortInfo>(*target);
+    ib.dlid = node.lid;
+  } else {
+    ib = target->ib();
+  }
+  ib.end_port = &end_port();
+  if (!ib.dqpn) ib.dqpn = Qpn{1};
+  if (!ib.qkey) ib.qkey = path::qp1_qkey;
+  ib.sqpn = Qpn{1};
+  if (options_.pkey_index) path::set_pkey_index(ib, *options_.pkey_index);
+  path::Path path = ib;
+  apply_options(path);
+  const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
+  if (!complete) {
+    debug_path("SA", transactor().sa_path());
+    path = co_await sa::resolve_path(transactor(), path);
+  }
+  debug_path("GMP", path);
+  co_return path;
+}
 
 void Session::debug_path(std::string_view name, const path::Path& path) const {
   debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path)));
+}
+
+void Session::print_stats() const {
+  const mad::Stats* stats = options_.stats && transactor_ ? transactor_->stats() : nullptr;
+  if (stats == nullptr) return;
+  fmt::print(stderr, "mads sent: {}\n", stats->sent());
+  for (const auto& [reason, count] : stats->first_tries) {
+    if (reason != mad::asked) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
+  }
+  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost}, {"busy", stats->retries_busy}}) {
+    if (count != 0) fmt::print(stderr, "mads beyond plan: {} {}\n", what, count);
+  }
+  for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
+    if (count != 0) fmt::print(stderr, "mads received: {} {}\n", what, count);
+  }
 }
 
 }  // namespace ib::tools

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The walk over a descriptor. Missing bytes count as zero, as everywhere in the generic view.
+#include "out/structure.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "iba/describe.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+#include "out/escape.hpp"
+
+namespace ib::out {
+namespace {
+
+class Visitor {
+ public:
+  Visitor(Sink& sink, std::span<const std::string_view> hidden) : sink_(sink), hidden_(hidden) {}
+
+  void members(Bytes bytes, const StructInfo& info) {
+    for (const FieldInfo& field : info.fields) {
+      if (field.reserved) continue;
+      const StructInfo* inner = structure_of(bytes, info, field);
+      if (std::find(hidden_.begin(), hidden_.end(), field.name) != hidden_.end()) {
+        sink_.null(field.name);
+      } else if (field.count == 1) {
+        element(field.name, bytes, field, inner, 0);
+      } else {
+        sink_.begin_array(field.name);
+        for (std::uint32_t i = 0; i < field.count; ++i) element({}, bytes, field, inner, i);
+        sink_.end_array();
+      }
+      if (field.enumeration != nullptr && field.count == 1)
+        sink_.text(std::string(field.name) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
+    }
+  }
+
+ private:
+  static const StructInfo* structure_of(Bytes bytes, const StructInfo& info, const FieldInfo& field) {
+    if (field.structure != nullptr || !info.format || field.name != "data") return field.structure;
+    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
+    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+    return attribute != nullptr && attribute->bytes * 8 <= field.bits ? attribute : nullptr;
+  }
+
+  void element(std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner, std::uint32_t index) {
+    if (inner != nullptr) {
+      sink_.begin_object(key);
+      members(field_bytes(bytes, field, index), *inner);
+      sink_.end_object();
+      return;
+    }
+    const Value value = read_field(bytes, field, index);
+    if (const auto* raw = std::get_if<Bytes>(&value)) {
+      if (field.kind == FieldKind::text) {
+        sink_.text(key, fixed_text(*raw));
+      } else {
+        sink_.text(key, hex(*raw));
+      }
+    } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
+      sink_.gid(key, Gid::from(*prefix, Guid{}));
+    } else {
+      std::visit([&](const auto& v) { plain(key, v); }, value);
+    }
+  }
+
+  template <class T>
+  void plain(std::string_view key, const T& value) {
+    if constexpr (requires { sink_.value(key, value); }) sink_.value(key, value);
+  }
+
+  static std::string hex(Bytes bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+      text += digits[byte >> 4];
+      text += digits[byte & 0xf];
+    }
+    return text;
+  }
+
+  Sink& sink_;
+  std::span<const std::string_view> hidden_;
+};
+
+}  // namespace
+
+void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, std::span<const std::string_view> hidden) {
+  Visitor(sink, hidden).members(bytes, info);
+}
+
+}  // namespace ib::out

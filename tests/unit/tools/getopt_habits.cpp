@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The habits of getopt_long that OptionSet keeps. For the same table getopt_long itself is asked where it has an answer.
+#include "tools/options.hpp"
+
+#include <getopt.h>
+
+#include "support/catch.hpp"
+#include "tools/common_options.hpp"
+
+using namespace ib::tools;
+
+namespace {
+
+/// A command with a bit of everything.
+struct Sample {
+  OptionSet set;
+  bool list = false, lid_show = false;
+  int debug = 0;
+  std::string device;
+  std::optional<unsigned> port;
+  std::vector<std::string> operands;
+
+  Sample() {
+    set.flag("-l --list", list, "list");
+    set.flag("--lid_show", lid_show, "show");
+    set.count("-d --debug", debug, "debug");
+    set.text("-C --Ca", device, "CA", "device");
+    set.number("-p --port-number", port, "N", "port");
+  }
+  Sample& parse(std::vector<std::string> words) {
+    operands = set.parse(words);
+    return *this;
+  }
+};
+
+std::string message(const std::vector<std::string>& words) {
+  Sample sample;
+  try {
+    sample.parse(words);
+  } catch (const OptionError& e) {
+    return e.message();
+  }
+  return "";
+}
+
+/// What getopt_long makes of `words` with Sample's table: its letters and arguments in order, then the operands.
+std::string getopt_reading(std::vector<std::string> words) {
+  static const option longs[] = {{"list", 0, nullptr, 'l'},  {"lid_show", 0, nullptr, 1},        {"debug", 0, nullptr, 'd'},
+                                 {"Ca", 1, nullptr, 'C'},    {"port-number", 1, nullptr, 'p'},   {nullptr, 0, nullptr, 0}};
+  words.insert(words.begin(), "sample");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::string reading;
+  opterr = 0;
+  optind = 0;
+  const int argc = static_cast<int>(words.size());
+  for (int c = 0; (c = getopt_long(argc, argv.data(), "ldC:p:", longs, nullptr)) != -1;) {
+    if (c == '?') return "error";
+    reading += c == 1 ? "show" : std::string(1, static_cast<char>(c));
+    if (optarg != nullptr && (c == 'C' || c == 'p')) reading += std::string("=") + optarg;
+    reading += " ";
+  }
+  for (int i = optind; i < argc; ++i) reading += std::string("[") + argv[i] + "]";
+  return reading;
+}
+
+/// The same of our own scanner.
+std::string our_reading(const std::vector<std::string>& words) {
+  std::string reading;
+  OptionSet set;
+  set.action("-l --list", "", [&] { reading += "l "; });
+  set.action("--lid_show", "", [&] { reading += "show "; });
+  set.action("-d --debug", "", [&] { reading += "d "; });
+  set.value("-C --Ca", "", "", [&](std::string_view v) { reading += "C=" + std::string(v) + " "; });
+  set.value("-p --port-number", "", "", [&](std::string_view v) { reading += "p=" + std::string(v) + " "; });
+  try {
+    for (const std::string& operand : set.parse(words)) reading += "[" + operand + "]";
+  } catch (const OptionError&) {
+    return "error";
+  }
+  return reading;
+}
+
+}  // namespace
+
+TEST_CASE("the scanner reads command lines as getopt_long does") {
+  const std::vector<std::vector<std::string>> lines = {
+      {},
+      {"-l", "x", "-d", "y"},
+      {"-ldd", "-Cmlx5_0"},
+      {"-C", "mlx5_0", "-C", "mlx5_1"},
+      {"-dC", "mlx5_0", "z"},
+      {"--Ca=mlx5_0", "--Ca", "mlx5_1", "--Ca="},
+      {"--li"},
+      {"--l"},
+      {"--lis", "--lid"},
+      {"--deb", "--port", "3"},
+      {"--list=1"},
+      {"--nosuch"},
+      {"-x"},
+      {"-p"},
+      {"--Ca"},
+      {"--", "-l", "--Ca"},
+      {"a", "--", "-l", "--"},
+      {"-", "-l"},
+      {"-C", "--", "-l"},
+      {"-p", "-1"},
+      {"-p-1", "[1,2]"},
+      {"", "-l"},
+  };
+  for (const auto& line : lines) {
+    std::string shown;
+    for (const auto& word : line) shown += word + " ";
+    INFO(shown);
+    CHECK(our_reading(line) == getopt_reading(line));
+  }
+}
+
+TEST_CASE("errors are one line that says what is wrong") {
+  CHECK(message({"--nosuch"}) == "unrecognized option '--nosuch'");
+  CHECK(message({"-x"}) == "invalid option -- 'x'");
+  CHECK(message({"-lx"}) == "invalid option -- 'x'");
+  CHECK(message({"-C"}) == "option requires an argument -- 'C'");
+  CHECK(message({"--Ca"}) == "option '--Ca' requires an argument");
+  CHECK(message({"--list=3"}) == "option '--list' doesn't allow an argument");
+  CHECK(message({"--li"}) == "option '--li' is ambiguous; possibilities: '--list' '--lid_show'");
+  CHECK(message({"-p", "seven"}) == "--port-number: 'seven' is not an integer");
+  CHECK(message({"-p", "-1"}) == "--port-number: -1 is not within 0…4294967295");
+  CHECK(message({"-p", "4294967296"}) == "--port-number: 4294967296 is not within 0…4294967295");
+  CHECK(message({"-p", "99999999999999999999"}) == "--port-number: '99999999999999999999' is not an integer");
+}
+
+TEST_CASE("nothing is set when the command line has an error") {
+  Sample sample;
+  CHECK_THROWS_AS(sample.parse({"-l", "-ddd", "-C", "mlx5_0", "--nosuch"}), OptionError);
+  CHECK_FALSE(sample.list);
+  CHECK(sample.debug == 0);
+  CHECK(sample.device.empty());
+}
+
+TEST_CASE("values, counts and the last of a repeated option") {
+  Sample sample;
+  sample.parse({"-dd", "--debug", "-C", "a", "--Ca=b", "-p", "0x10", "9", "-1"});
+  CHECK(sample.debug == 3);
+  CHECK(sample.device == "b");
+  CHECK(sample.port == 16U);
+  CHECK(sample.operands == std::vector<std::string>{"9", "-1"});  // no option has the letter 1
+}
+
+TEST_CASE("a command's own options take letters and names from the common ones") {
+  CommonOptions common;
+  OptionSet set;
+  bool lid = false, show_lid = false;
+  set.flag("-l --lid_show", show_lid, "");
+  set.flag("-L --Lid_show", lid, "");
+  add_common(set, common, group_target);
+
+  SECTION("the letter is the command's") {
+    const std::vector<std::string> words{"-L"};
+    set.parse(words);
+    CHECK(lid);
+    CHECK(common.address == AddressForm::any);
+  }
+  SECTION("the common long name stays") {
+    const std::vector<std::string> words{"--Lid"};
+    set.parse(words);
+    CHECK_FALSE(lid);
+    CHECK(common.address == AddressForm::lid);
+  }
+  SECTION("a further spelling does not hide an abbreviation of the command's option") {
+    const std::vector<std::string> words{"--lid"};
+    set.parse(words);
+    CHECK(show_lid);
+    CHECK(common.address == AddressForm::any);
+  }
+  SECTION("both references' spellings of the common options") {
+    const std::vector<std::string> words{"--direct", "--verbose", "--verbosity", "-y", "0x1234", "--m_key=5", "-Y", "2", "-K", "-t", "100", "--outstanding_smps", "7"};
+    set.parse(words);
+    CHECK(common.address == AddressForm::direct);
+    CHECK(common.verbosity == 2);
+    CHECK(common.m_key == 5);
+    CHECK(common.pkey_index == std::uint16_t{2});
+    CHECK(common.show_keys);
+    CHECK(common.timeout == std::chrono::milliseconds(100));
+    CHECK(common.outstanding_smps == 7U);
+  }
+}
+
+TEST_CASE("JSON in both forms") {
+  for (const auto& [word, json] : {std::pair{"--json", Json::document}, {"--json=document", Json::document}, {"--json=lines", Json::lines}}) {
+    CommonOptions common;
+    OptionSet set;
+    add_common(set, common, group_output);
+    const std::vector<std::string> words{word, "operand"};
+    CHECK(set.parse(words) == std::vector<std::string>{"operand"});
+    CHECK(common.json == json);
+  }
+  CommonOptions common;
+  OptionSet set;
+  add_common(set, common, group_output);
+  const std::vector<std::string> words{"--json=xml"};
+  CHECK_THROWS_AS(set.parse(words), OptionError);
+}
+
+TEST_CASE("options that act early see the command line before the others") {
+  OptionSet set;
+  std::string order;
+  set.action("-a", "", [&] { order += "a"; });
+  set.value("-z", "", "", [&](std::string_view v) { order += v; });
+  set.make_early();
+  const std::vector<std::string> words{"-a", "-z", "1", "-a", "-z2"};
+  set.parse(words);
+  CHECK(order == "12aa");
+}
+
+TEST_CASE("choices may be abbreviated and written in any case") {
+  std::optional<std::string> mode;
+  OptionSet set;
+  set.choice("--discovery", mode, {"LID", "DR", "SA"}, "");
+  for (const auto& [word, value] : {std::pair{"lid", "LID"}, {"D", "DR"}, {"SA", "SA"}}) {
+    const std::vector<std::string> words{"--discovery", word};
+    set.parse(words);
+    CHECK(mode == value);
+  }
+  const std::vector<std::string> words{"--discovery=zz"};
+  CHECK_THROWS_AS(set.parse(words), OptionError);
+}
