@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Counts test cases in Meson's testlog.json files: prints `N passed, N failed` (and `, N skipped` where some were).
+"""Counts test cases in Meson's testlog.json files: prints `N passed, N failed` (and a line `N skipped` before it where some were).
 
 Catch2 and Python's unittest say how many cases they ran; any other test counts as one case. A program that failed
 without saying how (a crash, a time limit) counts as one failed case. Ends with status 1 if a case failed or none ran.
 """
+import argparse
 import json
+import os
 import re
 import sys
 
@@ -47,12 +49,22 @@ def cases(entry):
 
 
 def main():
-    total = [0, 0, 0]
-    for name in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--failures", type=int, default=0, help="failures of other steps, to be added")
+    parser.add_argument("log", nargs="*")
+    args = parser.parse_args()
+    total = [0, args.failures, 0]
+    for name in args.log:
+        if not os.path.exists(name):
+            print(f"{name} is missing: its tests did not run")
+            total[1] += 1
+            continue
         with open(name, encoding="utf-8") as log:
             for line in log:
                 total = [a + b for a, b in zip(total, cases(json.loads(line)))]
-    print(f"{total[0]} passed, {total[1]} failed" + (f", {total[2]} skipped" if total[2] else ""))
+    if total[2]:
+        print(f"{total[2]} skipped")
+    print(f"{total[0]} passed, {total[1]} failed")
     return 1 if total[1] or not total[0] else 0
 
 

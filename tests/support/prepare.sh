@@ -35,17 +35,30 @@ install() {
     die "Could not install:$lacking"
 }
 
-# prepare: everything installed and $build/tools/ibtool built and current.
+# build_in DIRECTORY OPTIONS TARGET…: configures (once) and builds the targets, all of them if none is named.
+build_in() (
+  directory=$1 options=$2
+  shift 2
+  say "Building in $directory"
+  if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then export CXX='ccache g++'; fi
+  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source"
+  # A directory that was set up for a checkout in another place is of no use here.
+  if [ -e "$directory/source" ] && [ "$(cat "$directory/source")" != "$source" ]; then rm -rf "$directory"; fi
+  if [ ! -e "$directory/build.ninja" ]; then
+    mkdir -p "$directory"
+    printf %s "$source" >"$directory/source"
+    meson setup "$directory" "$source" $options >"$directory/setup.log" 2>&1 ||
+      { cat "$directory/setup.log" >&2; die "meson setup failed"; }
+  fi
+  ninja -C "$directory" "$@" >&2 || die "The build failed."
+)
+
+# prepare TARGET…: everything installed, and the targets built in $build.
 prepare() {
   install $build_packages $test_packages
   build=$source/build
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
-  say "Building in $build"
-  if [ ! -e "$build/build.ninja" ]; then
-    mkdir -p "$build"
-    meson setup "$build" "$source" >"$build/setup.log" 2>&1 || { cat "$build/setup.log" >&2; die "meson setup failed"; }
-  fi
-  ninja -C "$build" "$@" >&2 || die "The build failed."
+  build_in "$build" "${MESON_OPTIONS:-}" "$@"
 }
