@@ -15,13 +15,8 @@ const sys::DeviceList& Session::devices() {
 
 const sys::EndPort& Session::end_port() {
   if (end_port_ != nullptr) return *end_port_;
-  const sys::Device* device = options_.device ? &devices().find_device(*options_.device) : nullptr;
-  if (options_.port) {
-    end_port_ = &devices().find_end_port(*options_.port, device);
-    end_port_fixed_ = true;
-  } else {
-    end_port_ = &devices().default_end_port(device);
-  }
+  end_port_ = &devices().select(options_.device, options_.port);
+  end_port_fixed_ = options_.port.has_value();
   return *end_port_;
 }
 

@@ -11,44 +11,42 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "path/indexes.hpp"
-#include "sys/device.hpp"
+#include "sys/umad_port.hpp"
 
 namespace ib::mad {
 
 namespace {
 
+constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
 constexpr std::size_t longest_answer = std::size_t{1} << 30;  // of a reassembled RMPP transfer
+
+/// Stores `value` in network order.
+template <class T>
+void store(T& member, std::type_identity_t<T> value) {
+  store_be(reinterpret_cast<std::uint8_t*>(&member), value);
+}
 
 /// One open umad device.
 class Device final : public async::PollSource {
  public:
-  Device(const sys::EndPort& port, const std::string& umad) : name_("/dev/infiniband/" + umad) {
+  Device(const sys::EndPort& end_port, bool smp) : port_(end_port, smp) {
     agents_.fill(-1);
-    umad_init();
-    errno = 0;
-    fd_ = umad_open_port(port.device->name.c_str(), static_cast<int>(port.number));
-    if (fd_ < 0) throw_open_error(errno != 0 ? errno : ENODEV);
-    buffer_.resize(umad_size() + packet_size);
-    send_buffer_.resize(umad_size() + packet_size);
+    buffer_.resize(header_bytes + packet_size);
     // A preload library that simulates umad invents descriptors of which the kernel knows nothing.
-    simulated_ = ::fcntl(fd_, F_GETFD) < 0 && errno == EBADF;
+    simulated_ = ::fcntl(port_.fd(), F_GETFD) < 0 && errno == EBADF;
   }
-  ~Device() override {
-    unwatch();
-    umad_close_port(fd_);
-  }
+  ~Device() override { unwatch(); }
 
   bool simulated() const { return simulated_; }
   void attach(ChannelEvents* events, async::Loop* loop) {
     events_ = events;
     if (loop != nullptr) {
-      loop->watch(*this, fd_, POLLIN, simulated_);
+      loop->watch(*this, port_.fd(), POLLIN, simulated_);
     } else {
       unwatch();
     }
@@ -57,76 +55,60 @@ class Device final : public async::PollSource {
   void ready(short revents) override;
 
  private:
-  [[noreturn]] void throw_open_error(int code) const;
-  int agent(Bytes mad);
-  void set_address(const path::IbPath& path, bool smp);
+  std::uint32_t agent(Bytes mad);
   bool read_one();
   void deliver(std::size_t length);
-  void grow(std::size_t needed);
 
-  std::string name_;
-  int fd_ = -1;
+  sys::UmadPort port_;
   bool simulated_ = false;
-  std::array<int, 256> agents_{};  // by class
+  std::array<std::int64_t, 256> agents_{};  // by class
   std::vector<std::uint8_t> buffer_, send_buffer_;
   ChannelEvents* events_{};
 };
 
-void Device::throw_open_error(int code) const {
-  SysError error(code, "open", name_);
-  if (code == EACCES || code == EPERM) error.note(fmt::format("No permission to use {}: run as root or let your group use it", name_));
-  if (code == ENOENT) error.note(fmt::format("There is no {}: is the kernel module ib_umad loaded?", name_));
-  throw error;
-}
-
-int Device::agent(Bytes mad) {
+std::uint32_t Device::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
-  int& id = agents_[mgmt_class];
-  if (id >= 0) return id;
-  errno = 0;
-  if (has_oui(mgmt_class)) {
-    std::array<std::uint8_t, 3> oui{mad[37], mad[38], mad[39]};
-    id = umad_register_oui(fd_, mgmt_class, 0, oui.data(), nullptr);
-  } else {
+  auto& id = agents_[mgmt_class];
+  if (id < 0) {
+    sys::AgentRequest request;
+    request.mgmt_class = mgmt_class;
+    request.class_version = mad[2];
     // Version 1 lets the kernel do RMPP; SMPs and the other classes have none.
-    id = umad_register(fd_, mgmt_class, mad[2], mgmt_class == mgmt_class::sa ? 1 : 0, nullptr);
+    request.rmpp_version = mgmt_class == mgmt_class::sa ? 1 : 0;
+    if (has_oui(mgmt_class)) request.oui = {mad[37], mad[38], mad[39]};
+    id = port_.register_agent(request);
   }
-  if (id < 0) throw SysError(errno != 0 ? errno : EPERM, fmt::format("register for management class 0x{:02x}", mgmt_class), name_);
-  return id;
+  return static_cast<std::uint32_t>(id);
 }
 
-void Device::set_address(const path::IbPath& path, bool smp) {
-  void* umad = send_buffer_.data();
-  std::memset(umad, 0, umad_size());
-  const unsigned dqpn = path.dqpn ? path.dqpn->value : (smp ? 0U : 1U);
-  const std::uint32_t qkey = path.qkey.value_or(smp ? 0 : path::qp1_qkey);
-  umad_set_addr(umad, path.dlid.value, static_cast<int>(dqpn), path.sl, static_cast<int>(qkey));
-  ib_mad_addr_t* addr = umad_get_mad_addr(umad);
-  if (path.slid != permissive_lid) addr->path_bits = path::slid_bits(path);
+/// Where the kernel is to send a MAD; it keeps these fields in network order but for the indexes.
+void set_address(ib_mad_addr_t& addr, const path::IbPath& path, bool smp) {
+  store(addr.qpn, path.dqpn ? path.dqpn->value : (smp ? 0U : 1U));
+  store(addr.qkey, path.qkey.value_or(smp ? 0 : path::qp1_qkey));
+  store(addr.lid, path.dlid.value);
+  addr.sl = path.sl;
+  if (path.slid != permissive_lid) addr.path_bits = path::slid_bits(path);
   if (path.has_grh) {
-    addr->grh_present = 1;
-    if (path.dgid) std::ranges::copy(path.dgid->bytes, addr->gid);
-    addr->gid_index = static_cast<std::uint8_t>(path::sgid_index(path));
-    addr->hop_limit = path.hop_limit;
-    addr->traffic_class = path.traffic_class;
-    std::array<std::uint8_t, 4> flow_label{};
-    store_be(flow_label.data(), path.flow_label);
-    std::memcpy(&addr->flow_label, flow_label.data(), flow_label.size());
+    addr.grh_present = 1;
+    if (path.dgid) std::ranges::copy(path.dgid->bytes, addr.gid);
+    addr.gid_index = static_cast<std::uint8_t>(path::sgid_index(path));
+    addr.hop_limit = path.hop_limit;
+    addr.traffic_class = path.traffic_class;
+    store(addr.flow_label, path.flow_label);
   }
   // SMPs always have the default P_Key (IBA figure 156).
-  if (!smp && !path.end_port->pkeys.empty()) umad_set_pkey(umad, path::pkey_index(path));
+  if (!smp && !path.end_port->pkeys.empty()) addr.pkey_index = path::pkey_index(path);
 }
 
 void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
-  const int id = agent(mad);
-  send_buffer_.resize(umad_size() + mad.size());
-  set_address(path, is_smp(mad[1]));
-  std::ranges::copy(mad, static_cast<std::uint8_t*>(umad_get_mad(send_buffer_.data())));
-  const auto ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-  errno = 0;
-  if (umad_send(fd_, id, send_buffer_.data(), static_cast<int>(mad.size()), ms, 0) < 0) {
-    throw SysError(errno != 0 ? errno : EIO, "write", name_);
-  }
+  ib_user_mad_t header{};
+  header.agent_id = agent(mad);
+  header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+  set_address(header.addr, path, is_smp(mad[1]));
+  send_buffer_.resize(header_bytes + mad.size());
+  std::memcpy(send_buffer_.data(), &header, header_bytes);
+  std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
+  port_.send(send_buffer_);
 }
 
 void Device::ready(short) {
@@ -138,41 +120,33 @@ void Device::ready(short) {
 
 /// False when there is nothing (more) to read.
 bool Device::read_one() {
-  int length = static_cast<int>(buffer_.size() - umad_size());
-  errno = 0;
-  const int result = umad_recv(fd_, buffer_.data(), &length, 0);
-  if (result >= 0) {
-    deliver(static_cast<std::size_t>(std::max(0, length)));
-    return true;
+  sys::UmadPort::Received received{};
+  try {
+    received = port_.receive(buffer_);
+    if (received.outcome == sys::UmadPort::Read::too_long && buffer_.size() >= longest_answer) throw SysError(ENOSPC, "read", port_.path());
+  } catch (const SysError&) {
+    // The device has gone, or cannot be read for another reason: reading on would only spin.
+    unwatch();
+    events_->broken(std::current_exception());
+    return false;
   }
-  const int code = errno != 0 ? errno : -result;
-  if (code == EAGAIN || code == EWOULDBLOCK) return false;
-  if (code == EINTR) return true;
-  if (code == ENOSPC && buffer_.size() < longest_answer) {
-    grow(static_cast<std::size_t>(std::max(0, length)));
-    return true;
-  }
-  // The device has gone, or cannot be read for another reason: reading on would only spin.
-  unwatch();
-  events_->broken(std::make_exception_ptr(SysError(code, "read", name_)));
-  return false;
-}
-
-/// The kernel keeps a MAD that does not fit and says how long it is.
-void Device::grow(std::size_t needed) {
-  const std::size_t twice = 2 * buffer_.size();
-  buffer_.resize(std::clamp(needed + umad_size(), twice, longest_answer));
+  if (received.outcome == sys::UmadPort::Read::message) deliver(received.bytes);
+  // The kernel keeps a MAD that does not fit and says how long it is.
+  if (received.outcome == sys::UmadPort::Read::too_long)
+    buffer_.resize(std::min(std::max(received.bytes, 2 * buffer_.size()), longest_answer));
+  return received.outcome != sys::UmadPort::Read::nothing;
 }
 
 void Device::deliver(std::size_t length) {
-  void* umad = buffer_.data();
-  const auto* mad = static_cast<const std::uint8_t*>(umad_get_mad(umad));
-  const Bytes bytes(mad, std::min(length, buffer_.size() - umad_size()));
-  if (const int status = umad_status(umad); status != 0) {
-    events_->send_failed(bytes, status);
+  if (length < header_bytes) return;
+  ib_user_mad_t header{};
+  std::memcpy(&header, buffer_.data(), header_bytes);
+  const auto bytes = Bytes(buffer_).subspan(header_bytes, length - header_bytes);
+  if (header.status != 0) {
+    events_->send_failed(bytes, static_cast<int>(header.status));
     return;
   }
-  const ib_mad_addr_t& addr = *umad_get_mad_addr(umad);
+  const ib_mad_addr_t& addr = header.addr;
   Source source;
   source.slid = Lid{load_be<std::uint16_t>(reinterpret_cast<const std::uint8_t*>(&addr.lid))};
   source.sl = addr.sl;
@@ -223,13 +197,8 @@ class UmadChannel final : public Channel {
     return *device;
   }
   void open(bool smp) {
-    const std::string& umad = smp ? end_port_.smi_umad : end_port_.gsi_umad;
-    const sys::EndPort* port = smp ? end_port_.smi_port : end_port_.gsi_port;
-    if (umad.empty() || port == nullptr) {
-      throw Error(fmt::format("{} has no umad device for {}", end_port_.name(), smp ? "SMPs" : "GMPs"));
-    }
     auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
-    device = std::make_unique<Device>(*port, umad);
+    device = std::make_unique<Device>(end_port_, smp);
     if (events_ != nullptr) device->attach(events_, loop_);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The channel that Linux offers to everybody: /dev/infiniband/umadN, through libibumad.
+// The channel that Linux offers to everybody: /dev/infiniband/umadN.
 #pragma once
 
 #include <memory>

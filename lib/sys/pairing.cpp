@@ -22,17 +22,22 @@ void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
   const auto for_each_port = [&](auto visit) {
     for (const auto& device : devices) {
       for (const auto& port : device->ports) {
-        if (port->link_layer == LinkLayer::infiniband && !port->umad.empty()) visit(*port);
+        if (!port->umad.empty()) visit(*port);
       }
     }
   };
   for_each_port([&](EndPort& port) {
-    if (port.port_guid() == Guid{}) return;
+    if (port.link_layer != LinkLayer::infiniband || port.port_guid() == Guid{}) return;
     auto& halves = by_guid[port.port_guid()];
     auto& slot = has_smi(port) ? halves.smi : halves.gsi;
     if (slot == nullptr) slot = &port;
   });
   for_each_port([&](EndPort& port) {
+    if (port.link_layer != LinkLayer::infiniband) {  // RoCE has a QP1 but no SMPs
+      port.gsi_port = &port;
+      port.gsi_umad = port.umad;
+      return;
+    }
     const auto it = by_guid.find(port.port_guid());
     const Halves halves = it == by_guid.end() ? Halves{} : it->second;
     port.smi_port = has_smi(port) ? &port : halves.smi;

@@ -11,7 +11,7 @@
 
 namespace ib::sys {
 
-/// Fills smi_umad, gsi_umad, smi_port and gsi_port of every InfiniBand port. `umad` must be known.
+/// Fills smi_umad, gsi_umad, smi_port and gsi_port of every port; on RoCE there is no SMI. `umad` must be known.
 void pair_halves(const std::vector<std::unique_ptr<Device>>& devices);
 
 }  // namespace ib::sys

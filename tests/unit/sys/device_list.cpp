@@ -97,6 +97,8 @@ TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
     const auto list = DeviceList::read();
     CHECK(list.default_end_port().name() == "b_ib/1");
     CHECK_FALSE(list.find_end_port("a_roce").usable_for_smps());
+    CHECK(list.find_end_port("a_roce").smi_umad.empty());
+    CHECK(list.find_end_port("a_roce").gsi_umad == "umad0");
     CHECK(list.select({}, "2").name() == "b_ib/2");
     CHECK(list.select("a_roce", {}).name() == "a_roce/1");
   }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sys/umad_port.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <infiniband/umad.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "sys/sysfs.hpp"
+
+namespace ib::sys {
+
+static_assert(sizeof(ib_user_mad_t) == UmadPort::header_bytes);
+
+namespace {
+
+UniqueFd open_device(const std::string& path, int flags) {
+  UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC));
+  if (fd) return fd;
+  SysError error(errno, "open", path);
+  switch (error.code()) {
+    case EACCES:
+    case EPERM:
+      error.note(fmt::format("No permission to use {}: run as root, or let udev give the device to your group", path));
+      break;
+    case ENOENT:
+      error.note(fmt::format("There is no {}: load the kernel module ib_umad (modprobe ib_umad)", path));
+      break;
+    case ENXIO:
+    case ENODEV:
+      error.note(fmt::format("The device behind {} has gone", path));
+      break;
+    default:
+      break;
+  }
+  throw error;
+}
+
+/// Opens the device as libibumad does, which also makes that library ready for the kernel's format. Nothing if it can not.
+UniqueFd open_by_library(const EndPort& half) {
+  UniqueFd fd(umad_open_port(half.device->name.c_str(), static_cast<int>(half.number)));
+  if (fd && umad_size() != UmadPort::header_bytes) throw Error("The kernel is too old: its umad has no P_Key indexes");
+  return fd;
+}
+
+}  // namespace
+
+UmadPort::UmadPort(const EndPort& port, bool smp) {
+  const EndPort& half = umad_half(port, smp);
+  path_ = "/dev/infiniband/" + half.umad;
+  const auto abi = read_attribute(sysfs_root() + "/class/infiniband_mad/abi_version");
+  if (abi && *abi != std::to_string(IB_UMAD_ABI_VERSION)) {
+    throw Error(fmt::format("The kernel's umad has ABI version {}, this program knows {}", *abi, IB_UMAD_ABI_VERSION));
+  }
+  if (abi) fd_ = open_by_library(half);
+  if (fd_) return;
+  fd_ = open_device(path_, O_RDWR | O_NONBLOCK);
+  if (::ioctl(fd_.get(), IB_USER_MAD_ENABLE_PKEY, nullptr) != 0) throw SysError(errno, "enable P_Key indexes on", path_);
+}
+
+std::uint32_t UmadPort::register_agent(const AgentRequest& request) {
+  std::array<long, 16 / sizeof(long)> methods{};
+  static_assert(sizeof(methods) == sizeof(request.methods));
+  std::memcpy(methods.data(), request.methods.data(), sizeof(methods));
+  const bool has_oui = request.mgmt_class >= 0x30 && request.mgmt_class <= 0x4f;  // IBA 16.5: vendor classes, range 2
+  auto oui = request.oui;
+  errno = 0;
+  const int id = has_oui ? umad_register_oui(fd_.get(), request.mgmt_class, request.rmpp_version, oui.data(), methods.data())
+                         : umad_register(fd_.get(), request.mgmt_class, request.class_version, request.rmpp_version, methods.data());
+  if (id >= 0) return static_cast<std::uint32_t>(id);
+  throw SysError(errno != 0 ? errno : EPERM, fmt::format("register for management class 0x{:02x} on", request.mgmt_class), path_);
+}
+
+void UmadPort::unregister_agent(std::uint32_t id) { umad_unregister(fd_.get(), static_cast<int>(id)); }
+
+void UmadPort::send(Bytes umad) {
+  errno = 0;
+  ssize_t n = 0;
+  do {
+    n = ::write(fd_.get(), umad.data(), umad.size());
+  } while (n < 0 && errno == EINTR);
+  if (n != static_cast<ssize_t>(umad.size())) throw SysError(errno != 0 ? errno : EIO, "write", path_);
+}
+
+UmadPort::Received UmadPort::receive(MutableBytes buffer) {
+  for (;;) {
+    errno = 0;
+    const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
+    if (n >= 0) return {Read::message, static_cast<std::size_t>(n)};
+    if (errno == EINTR) continue;
+    // The simulated umad returns the negative error itself.
+    if (errno == EAGAIN || errno == EWOULDBLOCK || (errno == 0 && n == -EWOULDBLOCK)) return {Read::nothing, 0};
+    if (errno == ENOSPC && buffer.size() >= header_bytes) {
+      ib_user_mad_t header{};
+      std::memcpy(&header, buffer.data(), header_bytes);
+      return {Read::too_long, std::max<std::size_t>(header.length, buffer.size() + 1)};
+    }
+    throw SysError(errno != 0 ? errno : EIO, "read", path_);
+  }
+}
+
+UniqueFd open_issm(const EndPort& port) {
+  if (port.issm.empty()) throw Error(fmt::format("{} has no issm device: is the kernel module ib_umad loaded?", port.name()));
+  return open_device("/dev/infiniband/" + port.issm, O_RDWR | O_NONBLOCK);
+}
+
+const EndPort& umad_half(const EndPort& port, bool smp) {
+  const EndPort* half = smp ? port.smi_port : port.gsi_port;
+  if (half != nullptr && !half->umad.empty()) return *half;
+  if (smp && port.link_layer != LinkLayer::infiniband)
+    throw Error(fmt::format("{} is not an InfiniBand port: it has no SMPs", port.name()));
+  if (port.umad.empty()) throw Error(fmt::format("{} has no umad device: load the kernel module ib_umad (modprobe ib_umad)", port.name()));
+  throw Error(fmt::format("{} can not send SMPs, and no other device of this host reaches the port's QP0", port.name()));
+}
+
+}  // namespace ib::sys

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What umad says when it can not be used. Using it is for the fabric tests.
+#include "sys/umad_port.hpp"
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "support/catch.hpp"
+#include "support/fake_sysfs.hpp"
+
+using ib::sys::UmadPort;
+
+TEST_CASE("a missing umad device is named, with the remedy", "[sys]") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.device("good");
+  sysfs.port("good", {.umad = "umad4294967295"});
+  const auto list = ib::sys::DeviceList::read();
+  try {
+    const UmadPort port(list.default_end_port(), true);
+    FAIL("opened a device that can not be");
+  } catch (const ib::SysError& error) {
+    CHECK(error.code() == ENOENT);
+    CHECK(error.message() == "open /dev/infiniband/umad4294967295: No such file or directory");
+    CHECK_THAT(error.what(), ibtest::contains("modprobe ib_umad"));
+  }
+}
+
+TEST_CASE("another ABI is refused", "[sys]") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.device("good");
+  sysfs.port("good", {.umad = "umad0"});
+  sysfs.write("class/infiniband_mad/abi_version", "6\n");
+  const auto list = ib::sys::DeviceList::read();
+  CHECK_THROWS_WITH(UmadPort(list.default_end_port(), false), "The kernel's umad has ABI version 6, this program knows 5");
+}
+
+TEST_CASE("a port says why it has no umad device", "[sys]") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.device("good");
+  sysfs.port("good", {.umad = "umad3"});
+  sysfs.device("roce", "::1");
+  sysfs.port("roce", {.gid = "fe80::5", .link_layer = "Ethernet", .umad = "umad4"});
+  sysfs.device("bare", "::2");
+  sysfs.port("bare", {.gid = "fe80::6"});
+  sysfs.device("gsi", "::3");
+  sysfs.port("gsi", {.gid = "fe80::7", .capability_mask = 0x400, .umad = "umad5"});
+  const auto list = ib::sys::DeviceList::read();
+  const auto name = [&](std::string_view port, bool smp) { return umad_half(list.find_end_port(port), smp).umad; };
+  CHECK(name("good", true) == "umad3");
+  CHECK(name("roce", false) == "umad4");
+  CHECK(name("gsi", false) == "umad5");
+  CHECK_THROWS_WITH(name("roce", true), "roce/1 is not an InfiniBand port: it has no SMPs");
+  CHECK_THROWS_WITH(name("bare", true), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
+  CHECK_THROWS_WITH(name("bare", false), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
+  CHECK_THROWS_WITH(name("gsi", true), "gsi/1 can not send SMPs, and no other device of this host reaches the port's QP0");
+  CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: is the kernel module ib_umad loaded?");
+}
