@@ -302,3 +302,52 @@ def codec(model):
                 out += codec_struct(s)
         out += f"}}  // namespace ib::{ns}\n\n"
     return out
+
+
+def value_lines(f):
+    """Reports a member's elements to the test, each with the name that find_path takes."""
+    name = f.iba
+    if f.kind == "struct":
+        if f.count == 1:
+            return f'  values(out, at + "{name}.", v.{f.name});\n'
+        return (f'  for (std::size_t i = 0; i < v.{f.name}.size(); ++i)\n'
+                f'    values(out, at + "{name}[" + std::to_string(i) + "].", v.{f.name}[i]);\n')
+    if f.count == 1:
+        return f'  out.emplace_back(at + "{name}", plain(v.{f.name}));\n'
+    return (f'  for (std::size_t i = 0; i < v.{f.name}.size(); ++i)\n'
+            f'    out.emplace_back(at + "{name}[" + std::to_string(i) + "]", plain(v.{f.name}[i]));\n')
+
+
+def round_trip(model):
+    """For the tests: every structure's members as the typed code sees them, and its bytes after a round trip."""
+    out = SPDX + MADE + '#include "defs/typed.hpp"\n\n'
+    for ns in namespaces(model):
+        out += f'#include "iba-gen/{ns}.hpp"\n'
+    out += "\nnamespace ibtest {\nnamespace {\n\nusing namespace ib;\n\n"
+    for s in inner_first(model.structs):
+        used = "" if s.fields else "[[maybe_unused]] "
+        out += f"void values({used}Values& out, {used}const std::string& at, {used}const {s.qname}& v) {{\n"
+        out += "".join(value_lines(f) for f in s.fields) + "}\n\n"
+    out += "template <class T>\nTyped typed(Bytes in) {\n  Typed t;\n  const T v = T::unpack(in);\n  values(t.values, {}, v);\n"
+    out += "  t.bytes.resize(T::wire_size);\n  v.pack(t.bytes);\n  t.same = T::unpack(t.bytes) == v;\n  return t;\n}\n\n"
+    out += "}  // namespace\n\nstd::span<const Entry> entries() {\n  static constexpr Entry all[] = {\n"
+    out += "".join(f'      {{"{s.iba}", &typed<{s.qname}>}},\n' for s in model.structs)
+    return out + "  };\n  return all;\n}\n\n}  // namespace ibtest\n"
+
+
+def inner_first(structs):
+    """Inner structures before those that hold them."""
+    done, out = set(), []
+
+    def visit(s):
+        if s.qname in done:
+            return
+        done.add(s.qname)
+        for f in s.fields:
+            if f.struct:
+                visit(f.struct)
+        out.append(s)
+
+    for s in structs:
+        visit(s)
+    return out

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Checks the XML definitions and writes the C++ and the reference page made from them.
 
-generate.py [--out DIR] [--only NAME]... XML...
+generate.py [--out DIR] [--headers] [--only NAME]... XML...
 Without --out it only checks. Errors go to stderr as `file:line: error: text`; exit code 1.
 """
 import argparse
@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check  # noqa: E402
 import cpp  # noqa: E402
 import model as definitions  # noqa: E402
+import reference  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -21,6 +22,8 @@ def outputs(model):
     out = {f"{ns}.hpp": (lambda ns=ns: cpp.header(model, ns)) for ns in cpp.namespaces(model)}
     out["codec.cpp"] = lambda: cpp.codec(model)
     out["tables.cpp"] = lambda: tables.tables(model)
+    out["round_trip.cpp"] = lambda: cpp.round_trip(model)
+    out["reference.md"] = lambda: reference.page(model)
     return out
 
 
@@ -39,7 +42,8 @@ def write_if_changed(path, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out")
-    parser.add_argument("--only", action="append", help="write only this output")
+    parser.add_argument("--only", action="append", default=[], help="write this output; without it and --headers, all")
+    parser.add_argument("--headers", action="store_true", help="write the headers")
     parser.add_argument("xml", nargs="+")
     options = parser.parse_args()
     try:
@@ -50,7 +54,8 @@ def main():
         return 1
     if options.out:
         made = outputs(model)
-        for name in options.only or made:
+        wanted = options.only + [name for name in made if options.headers and name.endswith(".hpp")]
+        for name in wanted or made:
             write_if_changed(os.path.join(options.out, name), made[name]())
     return 0
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of the descriptor tables and of the registry's index."""
-from cpp import MADE, SPDX, home_class, method_mask, namespaces, quoted, snake
+from cpp import MADE, SPDX, home_class, inner_first, method_mask, namespaces, quoted, snake
 
 DISPLAY = {"guid": "guid", "gid": "gid", "lid": "dec", "text": "text", "bytes": "bytes", "struct": "bytes"}
 
@@ -48,31 +48,13 @@ def struct_table(s):
     return out
 
 
-def ordered(structs):
-    """Inner structures first: a constexpr table can only name what stands above it."""
-    done, out = set(), []
-
-    def visit(s):
-        if s.qname in done:
-            return
-        done.add(s.qname)
-        for f in s.fields:
-            if f.struct:
-                visit(f.struct)
-        out.append(s)
-
-    for s in structs:
-        visit(s)
-    return out
-
-
 def tables(model):
     out = SPDX + MADE + '#include <array>\n\n#include "iba/registry_index.hpp"\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
     out += "\nnamespace ib {\nnamespace {\n\n"
     out += "".join(enum_table(e) for e in model.enums) + "\n"
-    out += "".join(struct_table(s) for s in ordered(model.structs)) + "\n"
+    out += "".join(struct_table(s) for s in inner_first(model.structs)) + "\n"
     out += "constexpr const StructInfo* all[] = {\n" + "".join(f"    &struct_{ident(s.qname)},\n" for s in model.structs) + "};\n"
     out += "constexpr detail::IndexRow index[] = {\n"
     for s in model.structs:

@@ -93,9 +93,8 @@ class Listing {
   static const StructInfo* structure_of(Bytes bytes, const StructInfo& info, const FieldInfo& f) {
     if (f.structure != nullptr || !info.format || f.name != "data") return f.structure;
     const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
-    const StructInfo* attribute =
-        find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                       static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
     return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
   }
 

@@ -39,7 +39,10 @@ std::string_view name_of(Bytes bytes, const FieldInfo& f, std::string_view previ
 class Words {
  public:
   Words(std::string& out, Bytes bytes, const StructInfo& info, std::uint32_t offset, std::string prefix)
-      : out_(out), bytes_(bytes.first(std::min<std::size_t>(bytes.size(), info.bytes))), info_(info), offset_(offset),
+      : out_(out),
+        bytes_(bytes.first(std::min<std::size_t>(bytes.size(), info.bytes))),
+        info_(info),
+        offset_(offset),
         prefix_(std::move(prefix)) {}
 
   void run() {
@@ -98,9 +101,8 @@ class Words {
   const StructInfo* structure_of(const FieldInfo& f) const {
     if (f.structure != nullptr || !info_.format || f.name != "data") return f.structure;
     const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes_, bit, width); };
-    const StructInfo* attribute =
-        find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                       static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes_));
+    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes_));
     return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
   }
 
@@ -110,19 +112,8 @@ class Words {
     out_ += "   + " + name + ' ' + std::string(inner.iba_name) + '\n';
     const Bytes part = bytes_.subspan(std::min<std::size_t>(at, bytes_.size()));
     Words(out_, part, inner, offset_ + at, name + '.').run();
-    rest_of_data(part, inner, f, at);
     if (f.count == 1 && at + f.bits / 8 < end()) out_ += "   - " + name + '\n';
     if (f.count > 1 && index + 1 == f.count && at + f.bits / 8 < end()) out_ += "   - " + prefix_ + std::string(f.iba_name) + '\n';
-  }
-
-  /// Bytes of the data area behind the attribute, up to the last one that is not zero.
-  void rest_of_data(Bytes part, const StructInfo& inner, const FieldInfo& f, std::uint32_t at) {
-    if (f.structure != nullptr) return;
-    const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(part.size(), f.bits / 8));
-    std::uint32_t last = size;
-    while (last > inner.bytes && part[last - 1] == 0) --last;
-    if (last <= inner.bytes) return;
-    for (at_ = at + (inner.bytes + 3) / 4 * 4; at_ < at + last;) word({});
   }
 
   void elements(const FieldInfo& f, std::uint32_t width, std::uint32_t count) {

@@ -27,7 +27,7 @@ struct DottedOptions {
   bool colon = false;          ///< `Name:....` instead of `Name.....`
   bool reserved = false;       ///< list reserved fields too
   bool element_lines = false;  ///< each array element on a line, also of small numbers
-  std::string_view indent;     ///< before each line
+  std::string_view indent{};   ///< before each line
 };
 
 /// `NodeType.........................2`: a line per field, nested structures with their name as prefix.

@@ -50,8 +50,8 @@ const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
 }
 
 [[noreturn]] void bad_value(const StructInfo& info, std::string_view path, std::string_view text, std::string_view wanted) {
-  throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " wants " + std::string(wanted) + ", not '" +
-                   std::string(text) + "'");
+  throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " wants " + std::string(wanted) + ", not '" + std::string(text) +
+                   "'");
 }
 
 std::uint64_t parse_uint(const StructInfo& info, const FieldInfo& f, std::string_view path, std::string_view text) {
@@ -131,12 +131,15 @@ Value read_field(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::
       std::ranges::copy(from, gid.bytes.begin());
       return gid;
     }
-    case FieldKind::guid: return Guid{read_number(bytes, field, index, base)};
-    case FieldKind::lid: return Lid{static_cast<std::uint16_t>(read_number(bytes, field, index, base))};
+    case FieldKind::guid:
+      return Guid{read_number(bytes, field, index, base)};
+    case FieldKind::lid:
+      return Lid{static_cast<std::uint16_t>(read_number(bytes, field, index, base))};
     case FieldKind::uint:
       if (field.display == Display::gid_prefix) return GidPrefix{read_number(bytes, field, index, base)};
       return read_number(bytes, field, index, base);
-    default: return field_bytes(bytes, field, index, base);
+    default:
+      return field_bytes(bytes, field, index, base);
   }
 }
 
@@ -202,7 +205,8 @@ std::string symbol(const EnumInfo& enumeration, std::uint64_t value) {
 
 std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::string_view text) {
   const auto one = [&](std::string_view word) -> std::optional<std::uint64_t> {
-    const auto found = std::ranges::find_if(enumeration.values, [&](const EnumValue& v) { return same(v.name, word) || same(v.text, word); });
+    const auto found =
+        std::ranges::find_if(enumeration.values, [&](const EnumValue& v) { return same(v.name, word) || same(v.text, word); });
     if (found == enumeration.values.end()) return {};
     return found->number;
   };

@@ -15,8 +15,8 @@ namespace {
 using Names = std::span<const std::string_view>;
 
 constexpr std::string_view states[] = {"NoChange", "Down", "Initialize", "Armed", "Active"};
-constexpr std::string_view physical_states[] = {
-    "NoChange", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "PhyTest"};
+constexpr std::string_view physical_states[] = {"NoChange",          "Sleep",  "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
+                                                "LinkErrorRecovery", "PhyTest"};
 constexpr std::string_view mtus[] = {"", "256", "512", "1024", "2048", "4096"};
 constexpr std::string_view vl_caps[] = {"", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"};
 constexpr std::string_view operational_vls[] = {"No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"};
@@ -57,17 +57,10 @@ constexpr std::string_view capabilities[] = {"",
                                              "IsMcastPkeyTrapSuppressionSupported",
                                              "IsMulticastFDBTopSupported",
                                              "IsHierarchyInfoSupported"};
-constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",
-                                              "IsPortInfoExtendedSupported",
-                                              "IsVirtualizationSupported",
-                                              "IsSwitchPortStateTableSupported",
-                                              "IsLinkWidth2xSupported",
-                                              "IsLinkSpeedHDRSupported",
-                                              "IsMKeyProtectBitsExtSupported",
-                                              "IsEnhancedTrap128Supported",
-                                              "IsPartitionTopSupported",
-                                              "IsEnhancedQoSArbiterSupported",
-                                              "IsLinkSpeedNDRSupported"};
+constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",   "IsPortInfoExtendedSupported", "IsVirtualizationSupported",
+                                              "IsSwitchPortStateTableSupported", "IsLinkWidth2xSupported",      "IsLinkSpeedHDRSupported",
+                                              "IsMKeyProtectBitsExtSupported",   "IsEnhancedTrap128Supported",  "IsPartitionTopSupported",
+                                              "IsEnhancedQoSArbiterSupported",   "IsLinkSpeedNDRSupported"};
 
 std::string undefined(std::uint64_t value) { return "undefined (" + std::to_string(value) + ")"; }
 
@@ -150,31 +143,51 @@ void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned r
 
 std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits) {
   switch (text) {
-    case LibibmadText::hex: return to_hex(value, (bits + 7) / 8 * 2);
-    case LibibmadText::node_type: return choice(node_types, value, ")?");
-    case LibibmadText::linkdowndefstate: return choice(Names(physical_states).first(3), value);
-    case LibibmadText::linkspeed: return single(speeds, value, "Extended speed");
+    case LibibmadText::hex:
+      return to_hex(value, (bits + 7) / 8 * 2);
+    case LibibmadText::node_type:
+      return choice(node_types, value, ")?");
+    case LibibmadText::linkdowndefstate:
+      return choice(Names(physical_states).first(3), value);
+    case LibibmadText::linkspeed:
+      return single(speeds, value, "Extended speed");
     case LibibmadText::linkspeeden:
-    case LibibmadText::linkspeedsup: return speed_choice(value);
-    case LibibmadText::linkspeedext: return single(ext_speeds, value, "No Extended Speed");
+    case LibibmadText::linkspeedsup:
+      return speed_choice(value);
+    case LibibmadText::linkspeedext:
+      return single(ext_speeds, value, "No Extended Speed");
     case LibibmadText::linkspeedexten:
       if (value == 30) return "Extended link speeds disabled";
       [[fallthrough]];
-    case LibibmadText::linkspeedextsup: return value == 0 ? "0" : several(ext_speeds, value);
-    case LibibmadText::linkspeedext2: return single(ext_speeds2, value, "No Extended Speed 2");
+    case LibibmadText::linkspeedextsup:
+      return value == 0 ? "0" : several(ext_speeds, value);
+    case LibibmadText::linkspeedext2:
+      return single(ext_speeds2, value, "No Extended Speed 2");
     case LibibmadText::linkspeedexten2:
-    case LibibmadText::linkspeedextsup2: return ext2_choice(value);
-    case LibibmadText::linkwidth: return single(widths, value);
-    case LibibmadText::linkwidthen: return width_choice(value, false);
-    case LibibmadText::linkwidthsup: return width_choice(value, true);
-    case LibibmadText::mtu: return choice(mtus, value);
-    case LibibmadText::opervls: return choice(operational_vls, value);
-    case LibibmadText::vlcap: return choice(vl_caps, value);
-    case LibibmadText::physportstate: return choice(physical_states, value);
-    case LibibmadText::portstate: return choice(states, value);
-    case LibibmadText::portcapmask: return mask_lines(capabilities, value);
-    case LibibmadText::portcapmask2: return mask_lines(capabilities2, value);
-    default: return std::to_string(value);
+    case LibibmadText::linkspeedextsup2:
+      return ext2_choice(value);
+    case LibibmadText::linkwidth:
+      return single(widths, value);
+    case LibibmadText::linkwidthen:
+      return width_choice(value, false);
+    case LibibmadText::linkwidthsup:
+      return width_choice(value, true);
+    case LibibmadText::mtu:
+      return choice(mtus, value);
+    case LibibmadText::opervls:
+      return choice(operational_vls, value);
+    case LibibmadText::vlcap:
+      return choice(vl_caps, value);
+    case LibibmadText::physportstate:
+      return choice(physical_states, value);
+    case LibibmadText::portstate:
+      return choice(states, value);
+    case LibibmadText::portcapmask:
+      return mask_lines(capabilities, value);
+    case LibibmadText::portcapmask2:
+      return mask_lines(capabilities2, value);
+    default:
+      return std::to_string(value);
   }
 }
 
@@ -206,7 +219,8 @@ std::string libibmad_listing(Bytes bytes, const StructInfo& info) {
 
 std::string clean_description(Bytes bytes) {
   std::string out(text_of(bytes.first(std::min<std::size_t>(bytes.size(), 63))));
-  std::ranges::replace_if(out, [](char c) { return c < 0x20 || c > 0x7e; }, ' ');
+  std::ranges::replace_if(
+      out, [](char c) { return c < 0x20 || c > 0x7e; }, ' ');
   return out;
 }
 

@@ -18,9 +18,32 @@ enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes
 
 /// Which text libibmad gives a field, named like its mad_dump_* functions.
 enum class LibibmadText : std::uint8_t {
-  none, uint, hex, array, string, node_type, linkdowndefstate, linkspeed, linkspeeden, linkspeedsup,
-  linkspeedext, linkspeedexten, linkspeedextsup, linkspeedext2, linkspeedexten2, linkspeedextsup2,
-  linkwidth, linkwidthen, linkwidthsup, mtu, opervls, vlcap, physportstate, portstate, portcapmask, portcapmask2,
+  none,
+  uint,
+  hex,
+  array,
+  string,
+  node_type,
+  linkdowndefstate,
+  linkspeed,
+  linkspeeden,
+  linkspeedsup,
+  linkspeedext,
+  linkspeedexten,
+  linkspeedextsup,
+  linkspeedext2,
+  linkspeedexten2,
+  linkspeedextsup2,
+  linkwidth,
+  linkwidthen,
+  linkwidthsup,
+  mtu,
+  opervls,
+  vlcap,
+  physportstate,
+  portstate,
+  portcapmask,
+  portcapmask2,
 };
 
 struct EnumValue {
@@ -51,18 +74,18 @@ struct FieldInfo {
   FieldKind kind;
   Display display;
   bool reserved;
-  std::int8_t mask_bit;          ///< SA component-mask bit of the whole field, −1 where there is none
-  const EnumInfo* enumeration;   ///< null where the value is a plain number
-  const StructInfo* structure;   ///< of a nested structure, else null
+  std::int8_t mask_bit;         ///< SA component-mask bit of the whole field, −1 where there is none
+  const EnumInfo* enumeration;  ///< null where the value is a plain number
+  const StructInfo* structure;  ///< of a nested structure, else null
   std::string_view unit;
   std::string_view saquery_name;             ///< saquery's name, or empty
   std::string_view perfquery_name;           ///< perfquery's name, or empty
   std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
-  std::string_view was;  ///< the name while it was reserved; "-" if the structure once ended before it
-  std::string_view libibmad_name;   ///< libibmad's name, or empty; `{}` stands for the index of an array element
+  std::string_view was;                      ///< the name while it was reserved; "-" if the structure once ended before it
+  std::string_view libibmad_name;            ///< libibmad's name, or empty; `{}` stands for the index of an array element
   LibibmadText libibmad_text;
-  std::uint8_t libibmad_bits;       ///< of libibmad's field where it covers several of ours, else 0
-  std::uint8_t libibmad_rank;       ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
+  std::uint8_t libibmad_bits;  ///< of libibmad's field where it covers several of ours, else 0
+  std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
 };
 
 /// A part of the attribute modifier of an attribute. Bit 0 is the most significant of the 32.
@@ -73,18 +96,18 @@ struct ModifierInfo {
 };
 
 struct StructInfo {
-  std::string_view name;       ///< qualified C++ name below ib: `smp::PortInfo`
-  std::string_view iba_name;   ///< the name in dumps and on the command line: `SMPPortInfo`
-  std::string_view title;      ///< as people read it: `PortInfo`
-  std::string_view section;    ///< of the IBA specification, or of the source for vendor structures
-  std::uint32_t bytes;         ///< size on the wire
-  std::int32_t attribute_id;   ///< −1 where the structure is not a MAD attribute
-  std::uint8_t mgmt_class;     ///< 0 where the structure belongs to no class or to several
+  std::string_view name;      ///< qualified C++ name below ib: `smp::PortInfo`
+  std::string_view iba_name;  ///< the name in dumps and on the command line: `SMPPortInfo`
+  std::string_view title;     ///< as people read it: `PortInfo`
+  std::string_view section;   ///< of the IBA specification, or of the source for vendor structures
+  std::uint32_t bytes;        ///< size on the wire
+  std::int32_t attribute_id;  ///< −1 where the structure is not a MAD attribute
+  std::uint8_t mgmt_class;    ///< 0 where the structure belongs to no class or to several
   std::uint8_t class_version;
-  std::uint32_t methods;       ///< bit per method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
+  std::uint32_t methods;  ///< bit per method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
   std::span<const FieldInfo> fields;
-  bool format;                 ///< a whole MAD of its class, whose field `data` holds the attribute
-  std::string_view variant;    ///< not empty for a second layout of an attribute that only context can tell
+  bool format;                             ///< a whole MAD of its class, whose field `data` holds the attribute
+  std::string_view variant;                ///< not empty for a second layout of an attribute that only context can tell
   std::span<const ModifierInfo> modifier;  ///< empty where it is unused or has no parts
 };
 

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Wrong definitions and the exact complaint that each must cause."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GENERATOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "iba-defs", "gen", "generate.py")
+STRUCT = '<struct ns="t" name="S" iba="TS" title="S" section="1" bytes="2"{more}>'
+
+
+def chapter(*lines):
+    return "\n".join(['<chapter title="t">', *lines, "</chapter>", ""])
+
+
+def struct(*fields, more=""):
+    return chapter(STRUCT.format(more=more), *fields, "</struct>")
+
+
+def field(name, offset, bits, more='kind="uint" display="dec"'):
+    return f'<field name="{name}" iba="{name}" offset="{offset}" bits="{bits}" {more}/>'
+
+
+class Complaints(unittest.TestCase):
+    def check(self, text, *complaints):
+        """Runs the generator on `text`; `complaints` are (line, message)."""
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, "t.xml"), "w", encoding="utf-8") as f:
+                f.write(text)
+            done = subprocess.run([sys.executable, GENERATOR, "t.xml"], cwd=directory, capture_output=True, text=True, check=False)
+        self.assertEqual(done.stderr, "".join(f"t.xml:{line}: error: {message}\n" for line, message in complaints))
+        self.assertEqual(done.returncode, 1 if complaints else 0)
+
+    def test_good(self):
+        self.check(struct(field("a", "0[0]", 4), field("b", "0[4]", 12)))
+
+    def test_not_xml(self):
+        self.check('<chapter title="t">\n<struct\n', (2, "unclosed token"))
+
+    def test_unknown_element_and_attribute(self):
+        self.check(chapter("<strict/>"), (2, "unknown element <strict>"))
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" color="red"')), (3, "<field> knows no color="))
+
+    def test_missing_attribute(self):
+        self.check(chapter('<struct ns="t" name="S" iba="TS" title="S" section="1"/>'), (2, "<struct> needs bytes="))
+
+    def test_wrong_place(self):
+        self.check(chapter(field("a", "0[0]", 16)), (2, "<field> cannot stand in <chapter>"))
+
+    def test_not_a_number(self):
+        self.check(struct(field("a", "0[0]", "x")), (3, "bits is not a number: 'x'"))
+
+    def test_bad_offset(self):
+        self.check(struct(field("a", "0.0", 16)), (3, "offset= wants BYTE[BIT], not '0.0'"))
+
+    def test_overlap(self):
+        self.check(struct(field("a", "0[0]", 9), field("b", "1[0]", 8)), (4, "t::S.b at 1[0] overlaps what ends at 1[1]"))
+
+    def test_gap(self):
+        self.check(struct(field("a", "0[0]", 7), field("b", "1[0]", 8)), (4, "t::S.b at 1[0] leaves a gap from 0[7]"))
+
+    def test_size(self):
+        self.check(struct(field("a", "0[0]", 8)), (2, "t::S says 2 bytes, its fields end at 1[0]"))
+
+    def test_twice(self):
+        self.check(struct(field("a", "0[0]", 8), field("a", "1[0]", 8)),
+                   (4, "t::S: 'a' is defined twice, first in line 3"), (4, "t::S: 'a' is defined twice, first in line 3"))
+
+    def test_keyword(self):
+        self.check(struct(field("union", "0[0]", 16)), (3, "'union' cannot name a member"))
+
+    def test_kind(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="float"')), (3, "t::S.a: unknown kind 'float'"))
+        self.check(struct(field("a", "0[0]", 16, 'kind="guid"')), (3, "t::S.a: a guid has 64 bits, not 16"))
+
+    def test_unaligned_bytes(self):
+        self.check(struct(field("a", "0[0]", 1), field("b", "0[1]", 15, 'kind="bytes"')),
+                   (4, "t::S.b: kind bytes must stand on whole bytes"))
+
+    def test_unknown_type_and_enum(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="struct" type="t::X"')), (3, "t::S.a: no structure t::X"))
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" enum="E"')), (3, "t::S.a: no enum E"))
+
+    def test_enum_range(self):
+        enum = '<enum ns="t" name="E" kind="{kind}" bits="2" section="1">'
+        value = '<value name="{}" number="{}" text="x"/>'
+        self.check(chapter(enum.format(kind="values"), value.format("a", 4), "</enum>"), (3, "a = 4 does not fit in 2 bits"))
+        self.check(chapter(enum.format(kind="flags"), value.format("a", 3), "</enum>"), (3, "a = 3 is not a single bit"))
+        self.check(chapter(enum.format(kind="values"), value.format("a", 1), value.format("b", 1), "</enum>"),
+                   (4, "number 1 is used twice in t::E"))
+
+    def test_attribute_twice(self):
+        one = STRUCT.format(more=' class="0x01:1" attribute="0x10"')
+        two = one.replace('"S"', '"T"').replace('"TS"', '"TT"')
+        fields = field("a", "0[0]", 16)
+        self.check(chapter(one, fields, "</struct>", two, fields, "</struct>"),
+                   (5, "t::T: class 0x01 already has attribute 0x0010: t::S, t.xml:2"))
+        self.check(chapter(one, fields, "</struct>", two.replace("attribute", 'variant="v" attribute'), fields, "</struct>"))
+
+    def test_mask_bits(self):
+        record = ' class="0x03:2" attribute="0x10"'
+        mask = 'kind="uint" display="dec" mask="{}"'
+        self.check(struct(field("a", "0[0]", 8, mask.format(0)), field("b", "1[0]", 8, mask.format(0)), more=record),
+                   (4, "t::S.b: mask bit 0 already belongs to t::S.a"))
+        self.check(struct(field("a", "0[0]", 16, mask.format(64)), more=record), (3, "t::S.a: mask bit 64 is outside 0..63"))
+        self.check(struct(field("a", "0[0]", 16, mask.format(0))), (2, "t::S: component masks belong to class 0x03"))
+
+    def test_method(self):
+        self.check(struct(field("a", "0[0]", 16), more=' class="0x01:1" attribute="0x10" methods="Fetch"'),
+                   (2, "t::S: unknown method 'Fetch'"))
+
+    def test_modifier(self):
+        part = '<modifier name="port" offset="0[0]" bits="8"/>'
+        self.check(struct(part, field("a", "0[0]", 16), more=' class="0x01:1" attribute="0x10"'),
+                   (3, "t::S: the modifier ends at 1[0], not at 4[0]"))
+
+    def test_all_errors_at_once(self):
+        self.check(struct(field("a", "0[0]", 8, 'kind="float"'), field("b", "0[7]", 9, 'kind="uint" display="red"')),
+                   (3, "t::S.a: unknown kind 'float'"), (4, "t::S.b: display= must be one of dec hex gid_prefix"),
+                   (4, "t::S.b at 0[7] overlaps what ends at 1[0]"))
+
+
+if __name__ == "__main__":
+    unittest.main()
