@@ -12,11 +12,13 @@ namespace ib::tools {
 namespace {
 
 constexpr CommandInfo table[] = {
+    {"decode_mad", {}, HelpGroup::query, "Accept on stdin a hex dump of a MAD and pretty print it.", make_decode_mad, nullptr},
     {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
     {"ibaddr", {}, HelpGroup::query, "Display the GID and LID addresses for end ports.", make_ibaddr, nullptr},
     {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, diags::ibstat},
     {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
+    {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, nullptr},
     {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, nullptr},
 };
 

@@ -8,11 +8,13 @@
 
 namespace ib::tools {
 
+std::unique_ptr<Command> make_decode_mad();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_ibaddr();
 std::unique_ptr<Command> make_ibstat();
 std::unique_ptr<Command> make_ibstatus();
 std::unique_ptr<Command> make_ibv_devices();
+std::unique_ptr<Command> make_smpdump();
 std::unique_ptr<Command> make_smpquery();
 
 }  // namespace ib::tools

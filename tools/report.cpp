@@ -7,7 +7,7 @@
 namespace ib::tools {
 namespace {
 
-constexpr std::uint64_t json_format = 1;  // raised when a key changes its meaning or goes
+constexpr std::uint64_t json_schema = 1;  // raised when a key changes its meaning or goes
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void Emit::document(const std::function<void(out::Sink&)>& members) {
   out::JsonSink sink(file_, json_ == Json::lines ? out::JsonStyle::lines : out::JsonStyle::pretty);
   sink.begin_object();
   sink.value("command", command_);
-  sink.value("format", json_format);
+  sink.value("schema", json_schema);
   members(sink);
   sink.end_object();
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Bytes as people paste them: hexadecimal digits with blanks anywhere, or a string literal of C or Python.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace ib::tools {
+
+/// `text` without blanks, tabs and line ends.
+std::string without_blanks(std::string_view text);
+/// The bytes of hexadecimal digits, blanks aside. Throws UsageError.
+std::vector<std::uint8_t> hex_bytes(std::string_view text);
+/// Lower-case digits, two for each byte.
+std::string hex_text(Bytes bytes);
+
+/// Whether `text` begins with a quote.
+bool is_literal(std::string_view text);
+/// The bytes of a literal: \xNN, \NNN (octal) and the one-letter escapes of C; other bytes stand for themselves. Throws
+/// UsageError.
+std::vector<std::uint8_t> literal_bytes(std::string_view text);
+
+}  // namespace ib::tools
