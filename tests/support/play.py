@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CLUSTER = os.path.join(os.path.dirname(HERE), "fabric", "cluster16")
 
 WELCOME = """
-You are on host "{host}" of a simulated InfiniBand fabric: {what}.
+You are on {host}, a host of a simulated InfiniBand fabric: {what}.
 Try:
 
   ibtool ibnetdiscover                    the whole fabric
@@ -68,11 +68,18 @@ def switch_link(netfile):
     return "NODEID", "PORT"
 
 
+def description(fabric):
+    """What the host is called, as the network file says."""
+    with open(fabric.netfile, encoding="latin-1") as net:
+        found = [line.split('"')[3] for line in net if f'"{fabric.host}"' in line and line[0] != "[" and line.count('"') >= 4]
+    return found[0] if found else fabric.host
+
+
 def shell(fabric, env):
     switch, port = switch_link(fabric.netfile)
     nodes, switches, _ = simfabric.sizes(fabric.netfile)
     subprocess.run(["ibtool", "ibnodes"], env=env, cwd=fabric.dir, check=False)
-    print(WELCOME.format(host=fabric.host, switch=switch, port=port, what=f"{switches - 16} switches, {nodes - switches} other nodes"))
+    print(WELCOME.format(host=description(fabric), switch=switch, port=port, what=f"{switches - 16} switches, {nodes - switches} other nodes"))
     with tempfile.NamedTemporaryFile("w", prefix="rc", dir=fabric.dir, delete=False) as rc:
         rc.write('[ -f ~/.bashrc ] && . ~/.bashrc\nPS1="(fabric) $PS1"\n')
         # What a .bashrc may have undone. Set here, so that bash itself is not simulated.
