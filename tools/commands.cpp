@@ -11,12 +11,26 @@
 namespace ib::tools {
 namespace {
 
+constexpr std::string_view iblinkinfo_aliases[]{"iblinkinfo.pl"};
+constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
+constexpr std::string_view ibprintrt_aliases[]{"ibprintrt.pl"};
+constexpr std::string_view ibprintswitch_aliases[]{"ibprintswitch.pl"};
+
 constexpr CommandInfo table[] = {
     {"decode_mad", {}, HelpGroup::query, "Accept on stdin a hex dump of a MAD and pretty print it.", make_decode_mad, nullptr},
     {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
     {"ibaddr", {}, HelpGroup::query, "Display the GID and LID addresses for end ports.", make_ibaddr, nullptr},
+    {"ibhosts", {}, HelpGroup::topology, "Display all CA nodes.", make_ibhosts, nullptr},
+    {"iblinkinfo", iblinkinfo_aliases, HelpGroup::topology, "Display the topology of the subnet, differently.", make_iblinkinfo, nullptr},
+    {"ibnetdiscover", {}, HelpGroup::topology, "Display the topology of the subnet.", make_ibnetdiscover, diags::ibnetdiscover},
+    {"ibnodes", {}, HelpGroup::topology, "Display all CA or switch nodes.", make_ibnodes, nullptr},
+    {"ibprintca", ibprintca_aliases, HelpGroup::topology, "Display a CA node.", make_ibprintca, nullptr},
+    {"ibprintrt", ibprintrt_aliases, HelpGroup::topology, "Display a router node.", make_ibprintrt, nullptr},
+    {"ibprintswitch", ibprintswitch_aliases, HelpGroup::topology, "Display a switch node.", make_ibprintswitch, nullptr},
+    {"ibrouters", {}, HelpGroup::topology, "Display all router nodes.", make_ibrouters, nullptr},
     {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, diags::ibstat},
     {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
+    {"ibswitches", {}, HelpGroup::topology, "Display all switch nodes.", make_ibswitches, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
     {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, nullptr},
     {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, nullptr},

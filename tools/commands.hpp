@@ -11,8 +11,17 @@ namespace ib::tools {
 std::unique_ptr<Command> make_decode_mad();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_ibaddr();
+std::unique_ptr<Command> make_ibhosts();
+std::unique_ptr<Command> make_iblinkinfo();
+std::unique_ptr<Command> make_ibnetdiscover();
+std::unique_ptr<Command> make_ibnodes();
+std::unique_ptr<Command> make_ibprintca();
+std::unique_ptr<Command> make_ibprintrt();
+std::unique_ptr<Command> make_ibprintswitch();
+std::unique_ptr<Command> make_ibrouters();
 std::unique_ptr<Command> make_ibstat();
 std::unique_ptr<Command> make_ibstatus();
+std::unique_ptr<Command> make_ibswitches();
 std::unique_ptr<Command> make_ibv_devices();
 std::unique_ptr<Command> make_smpdump();
 std::unique_ptr<Command> make_smpquery();

@@ -45,7 +45,8 @@ struct DiscoverOptions {
 /// linked port of another node.
 struct DiscoverStats {
   std::uint64_t plan{};
-  /// Requests on top of it, by reason; retries are the Transactor's to count.
+  /// Requests on top of it that were made for the same reason (mad::asked). Those made for other reasons, and
+  /// retries, are in the Transactor's statistics.
   std::vector<std::pair<std::string_view, std::uint64_t>> beyond;
   void add(std::string_view reason, std::uint64_t count = 1);
 };

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "subnet/mlnx.hpp"
+
 namespace ib::subnet {
 namespace {
 
@@ -21,8 +23,8 @@ void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, 
 
 class LegacyQueue {
  public:
-  LegacyQueue(const Subnet& subnet, bool with_steps)
-      : subnet_(subnet), with_steps_(with_steps), states_(subnet.nodes().size()), read_(subnet.ports().size()) {}
+  LegacyQueue(const Subnet& subnet, bool with_steps, bool mlnx)
+      : subnet_(subnet), with_steps_(with_steps), mlnx_(mlnx), states_(subnet.nodes().size()), read_(subnet.ports().size()) {}
 
   LegacySweep run() {
     ask_node(subnet_.start, 0);
@@ -34,13 +36,14 @@ class LegacyQueue {
         case What::description: states_[request.at].described = true; break;
         case What::switch_info: break;
         case What::port_info: got_port(request.at); break;
+        case What::mlnx_port_info: go_on(request.at); break;
       }
     }
     return std::move(sweep_);
   }
 
  private:
-  enum class What : std::uint8_t { node_info, description, switch_info, port_info };
+  enum class What : std::uint8_t { node_info, description, switch_info, port_info, mlnx_port_info };
   struct Request {
     What what;
     std::uint8_t hops;
@@ -86,12 +89,24 @@ class LegacyQueue {
     read_[at] = true;
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
+    if (mlnx_ && may_be_fdr10(node.info, port.info())) {
+      ask(What::mlnx_port_info, at, state.hops);
+    } else {
+      go_on(at);
+    }
     if (node.kind() == NodeKind::sw && port.number == 0) {
       for (unsigned number = 1; number <= node.info.num_ports; ++number) {
         ask(What::port_info, node.first_port + number, state.hops);
       }
-      return;
     }
+  }
+
+  /// Asks for the node beyond a port that is up.
+  void go_on(PortIndex at) {
+    const Port& port = subnet_.port(at);
+    const Node& node = subnet_.node(port.node);
+    const State& state = states_[port.node];
+    if (port.number == 0) return;
     const bool onward = node.kind() == NodeKind::sw ? port.number != state.entry : at == subnet_.start;
     if (!onward || port.physical_state() != link_up) return;
     if (port.peer != none) {
@@ -113,7 +128,7 @@ class LegacyQueue {
   }
 
   const Subnet& subnet_;
-  bool with_steps_;
+  bool with_steps_, mlnx_;
   std::deque<Request> queue_;
   std::vector<State> states_;
   std::vector<bool> read_;  // by port: its PortInfo was read
@@ -166,9 +181,9 @@ std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kin
   return order;
 }
 
-LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps) {
+LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info) {
   if (subnet.start == none) return {};
-  return LegacyQueue(subnet, with_steps).run();
+  return LegacyQueue(subnet, with_steps, mlnx_extended_port_info).run();
 }
 
 }  // namespace ib::subnet

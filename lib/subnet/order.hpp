@@ -34,6 +34,7 @@ struct LegacySweep {
   unsigned hops{};                ///< the longest route it tried
   std::uint64_t mads{};           ///< the requests it would have sent, retries not counted
 };
-LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps);
+/// `mlnx_extended_port_info`: it would ask Mellanox devices whether a link is FDR10.
+LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info);
 
 }  // namespace ib::subnet

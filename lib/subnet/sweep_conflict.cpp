@@ -63,7 +63,6 @@ async::Task<> Sweep::settle(PortIndex from) {
   // Cables may have been moved since: only what still answers is worth an argument.
   if (!directed_beyond(from)) co_return;
   Answer answer = co_await ask_beyond(from, looked_into);
-  stats_.add(looked_into);
   if (!answer) {
     subnet_.unlink(from);
     fail(subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, answer);
@@ -106,7 +105,6 @@ async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp
     if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return true;
     if (place == none || !directed_beyond(place)) co_return false;
     Answer answer = co_await ask_beyond(place, looked_into);
-    stats_.add(looked_into);
     if (!answer) co_return true;  // it has moved
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
     co_return there.node_guid != info.node_guid || there.local_port_num != info.local_port_num;
@@ -114,7 +112,6 @@ async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp
   if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return true;
   if (!directed_beyond(to)) co_return false;
   Answer answer = co_await ask_beyond(to, looked_into);
-  stats_.add(looked_into);
   if (!answer) co_return false;
   const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
   const Port& asker = subnet_.port(from);

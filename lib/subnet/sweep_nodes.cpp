@@ -146,7 +146,6 @@ async::Task<> Sweep::read(Work work) {
     case What::switch_info: attribute = smp::SwitchInfo::attribute_id, attribute_name = "SwitchInfo"; break;
     case What::mlnx_port_info:
       attribute = smp::MlnxExtPortInfo::attribute_id, attribute_name = "MlnxExtPortInfo", reason = "extended attributes";
-      stats_.add(reason);
       break;
     default: break;
   }

@@ -86,7 +86,6 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
     if (answer || dynamic_cast<const mad::MadTimeout*>(&answer.error()) == nullptr) co_return answer;
     path = directed_path(node);
     answer = co_await call(std::move(path), attribute, modifier, fallback);
-    stats_.add(fallback);
     if (answer && !subnet_.node(node).lid_refused) {
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
@@ -101,18 +100,15 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
   co_return answer;
 }
 
-async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, mad::Reason reason) {
-  const bool trial = combined_ == Trust::untried;
-  if (trial) combined_ = Trust::trying;
+async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
   path::Path path = combined_beyond(from);
   Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
-  if (answer) combined_ = Trust::works;
-  if (answer || !trial) co_return answer;
+  const bool silent = !answer && dynamic_cast<const mad::MadTimeout*>(&answer.error()) != nullptr;
+  if (!silent) combined_ = Trust::works;
   std::optional<path::Path> directed = directed_beyond(from);
-  if (directed) {
-    answer = co_await call(std::move(*directed), smp::NodeInfo::attribute_id, 0, fallback);
-    stats_.add(fallback);
-  }
+  if (!silent || !directed) co_return answer;
+  answer = co_await call(std::move(*directed), smp::NodeInfo::attribute_id, 0, fallback);
+  if (!trial) co_return answer;
   if (answer || ++combined_trials_ == max_combined_trials) {
     combined_ = Trust::fails;
     tell("Directed routes that start at a LID are not answered: going on by directed routes alone.");
@@ -125,7 +121,9 @@ async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, mad::Reason 
 async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason) {
   const NodeIndex node = subnet_.port(from).node;
   if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
-    Answer answer = co_await ask_beyond_by_lid(from, reason);
+    const bool trial = combined_ == Trust::untried;
+    if (trial) combined_ = Trust::trying;
+    Answer answer = co_await ask_beyond_by_lid(from, trial, reason);
     co_return answer;
   }
   std::optional<path::Path> path = directed_beyond(from);

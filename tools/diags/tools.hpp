@@ -8,6 +8,7 @@ namespace ib::diags {
 
 int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
+int ibnetdiscover(std::span<char* const> words);
 int smpquery(std::span<char* const> words);
 
 }  // namespace ib::diags

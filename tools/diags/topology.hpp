@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The topology file of infiniband-diags' ibnetdiscover, its listing of nodes and its report on ports: hexadecimal GUIDs,
+// its own order of nodes, descriptions with a blank for what can not be printed and cut to 63 characters.
+#pragma once
+
+#include <ctime>
+#include <string>
+
+#include "subnet/chassis.hpp"
+#include "subnet/node_name_map.hpp"
+#include "subnet/order.hpp"
+
+namespace ib::diags {
+
+/// The text of an ibnetdiscover. The functions append to a buffer of the caller.
+class Topology {
+ public:
+  /// All must outlive the object. `nodes` is the order of listing.
+  Topology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names, const std::vector<subnet::NodeIndex>& nodes)
+      : subnet_(subnet), names_(names), nodes_(nodes) {}
+
+  bool full = false;                            ///< -f
+  const subnet::Grouping* grouping = nullptr;   ///< -g
+  const subnet::LegacySweep* sweep = nullptr;   ///< -m: counts to report
+
+  /// A node whose block is wanted, with the host that its box belongs to (Xsigo), or empty.
+  void header(std::string& out, std::time_t now) const;
+  void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}) const;
+  void chassis(std::string& out, const subnet::Chassis& box) const;
+  void listed(std::string& out, subnet::NodeIndex at) const;
+  void ports(std::string& out, subnet::NodeIndex at) const;
+  /// A line of -s: "DR path slid 0; dlid 0; 0,1 -> new Switch {…} portnum 0 lid 0-0 """.
+  void step(std::string& out, const subnet::LegacyStep& step) const;
+
+ private:
+  std::string clean(subnet::NodeIndex at) const;
+  std::string name(subnet::NodeIndex at) const;
+  void ids(std::string& out, subnet::NodeIndex at, std::string_view host) const;
+  void switch_port(std::string& out, subnet::PortIndex at) const;
+  void end_port(std::string& out, subnet::PortIndex at) const;
+  std::string rate(subnet::PortIndex at, std::string_view between) const;
+  std::string external(subnet::PortIndex at) const;
+  bool exists(subnet::PortIndex at) const;
+
+  const subnet::Subnet& subnet_;
+  const subnet::NodeNameMap& names_;
+  const std::vector<subnet::NodeIndex>& nodes_;
+};
+
+/// "DR path slid 0; dlid 0; 0,1,3"
+std::string route_text(std::span<const std::uint8_t> ports);
+
+}  // namespace ib::diags

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Discovery as the commands do it: mode, progress on a terminal, and afterwards the errors in an order of their own,
+// so that a fabric with dead parts always reads the same.
+#include "tools/fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "iba/text.hpp"
+#include "out/escape.hpp"
+#include "out/progress.hpp"
+
+namespace ib::tools {
+namespace {
+
+void tell(std::string_view line) { fmt::print(stderr, "D: {}\n", line); }
+
+std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
+  const subnet::Node& node = subnet.node(at);
+  std::string text = to_text(node.guid());
+  if (node.has_description) text += ' ' + out::quoted(node.description());
+  return text;
+}
+
+/// Port numbers as ranges: "1-8, 12".
+class Ranges {
+ public:
+  void add(unsigned number) {
+    if (!text_.empty() && number == last_ + 1) {
+      last_ = number;
+      return;
+    }
+    close();
+    text_ += (text_.empty() ? "" : ", ") + std::to_string(number);
+    first_ = last_ = number;
+    ++runs_;
+  }
+  std::string text() {
+    close();
+    return (runs_ > 1 || last_ != first_ ? "ports " : "port ") + text_;
+  }
+
+ private:
+  void close() {
+    if (last_ != first_) text_ += '-' + std::to_string(last_);
+    first_ = last_;
+  }
+  std::string text_;
+  unsigned first_{}, last_{}, runs_{};
+};
+
+std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failure, Ranges& ports) {
+  using Kind = subnet::Failure::Kind;
+  const std::string who = node_text(subnet, failure.node);
+  if (failure.beyond) {
+    const std::string where = fmt::format("port {} of {}", failure.port, who);
+    if (failure.kind == Kind::no_answer) return fmt::format("No answer from beyond {}.", where);
+    if (failure.kind == Kind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
+    return fmt::format("Beyond {}: {}", where, failure.why);
+  }
+  const std::string what = failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
+  switch (failure.kind) {
+    case Kind::no_answer: return fmt::format("No answer from {} about {}.", who, what);
+    case Kind::refused: return fmt::format("{} refuses to tell its {}.", who, what);
+    default: return fmt::format("{}: {}", who, failure.why);
+  }
+}
+
+bool alike(const subnet::Failure& a, const subnet::Failure& b) {
+  return a.error && b.error && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
+}
+
+void note_mode(subnet::Routing routing) {
+  tell(fmt::format("Performing discovery using mode '{}'", routing == subnet::Routing::lid ? "LID" : "DR"));
+}
+
+}  // namespace
+
+void add_discovery(OptionSet& set, DiscoveryOptions& options) {
+  set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "Method to use for discovering the subnet");
+}
+
+subnet::Routing routing_of(Session& session, const DiscoveryOptions& options) {
+  const bool from_sa = options.mode == "SA" || session.options().use_sa;
+  if (session.options().use_sa && options.mode && options.mode != "SA") {
+    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
+  }
+  if (from_sa) throw UsageError("Discovery from the SA is not available in this version: use --discovery=LID or DR.");
+  if (options.mode) return options.mode == "LID" ? subnet::Routing::lid : subnet::Routing::directed;
+  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
+  const sys::EndPort& port = session.end_port();
+  return port.state == active && port.lid.is_unicast() ? subnet::Routing::lid : subnet::Routing::directed;
+}
+
+subnet::NodeNameMap read_names(const CommonOptions& options) {
+  if (options.node_name_map) return subnet::NodeNameMap::read(*options.node_name_map);
+  try {
+    return subnet::NodeNameMap::read(subnet::default_node_name_map_file);
+  } catch (const SysError& error) {
+    if (error.code() != ENOENT && error.code() != EACCES) throw;
+    return {};
+  }
+}
+
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Scope scope, Fabric& fabric) {
+  const int level = session.options().error_level();
+  fabric.names = read_names(session.options());
+  subnet::DiscoverOptions how;
+  how.routing = routing_of(session, options);
+  how.radius = scope.radius;
+  out::Progress progress;
+  how.progress = [&progress](std::size_t nodes) {
+    if (progress.due()) progress.update(fmt::format("{} nodes found", nodes));
+  };
+  if (level >= 1) {
+    how.tell = tell;
+    note_mode(how.routing);
+  }
+  path::Path start = co_await session.smp_path(scope.target);
+  mad::Transactor& transactor = session.transactor();
+  fabric.stats = co_await subnet::discover(transactor, fabric.subnet, start, how);
+  progress.clear();
+  std::fputs(failures_text(fabric.subnet, level).c_str(), stderr);
+  if (!session.options().stats) co_return;
+  fmt::print(stderr, "mads planned: {}\n", fabric.stats.plan);
+  for (const auto& [reason, count] : fabric.stats.beyond) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
+}
+
+void note_discovered(const Session& session, std::string_view what) {
+  if (session.options().error_level() >= 1) tell(fmt::format("Discovered: '{}'", what));
+}
+
+std::string failures_text(const subnet::Subnet& subnet, int level) {
+  std::string text;
+  const auto& failures = subnet.failures;
+  for (std::size_t at = 0; at < failures.size();) {
+    const subnet::Failure& failure = failures[at];
+    Ranges ports;
+    std::size_t end = at;
+    do {
+      if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
+      ++end;
+    } while (end < failures.size() && alike(failure, failures[end]));
+    text += "E: " + sentence(subnet, failure, ports) + '\n';
+    if (failure.error) {
+      for (const std::string& line : failure.error->lines(level)) {
+        text += (line.starts_with(' ') ? "" : line.starts_with('+') ? "E: " : "E: +") + line + '\n';
+      }
+    }
+    at = end;
+  }
+  return text;
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the commands that look at a whole fabric share: how it is discovered, the names of nodes, and what is said of
+// the parts that did not answer.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subnet/discovery.hpp"
+#include "subnet/node_name_map.hpp"
+#include "tools/emit.hpp"
+#include "tools/options.hpp"
+#include "tools/session.hpp"
+
+namespace ib::tools {
+
+struct DiscoveryOptions {
+  std::optional<std::string> mode;  ///< LID, DR or SA
+};
+
+/// Adds --discovery.
+void add_discovery(OptionSet& set, DiscoveryOptions& options);
+
+/// A fabric as it was found.
+struct Fabric {
+  subnet::Subnet subnet;
+  subnet::DiscoverStats stats;
+  subnet::NodeNameMap names;
+};
+
+/// What part of a fabric a command wants.
+struct Scope {
+  const path::Path* target = nullptr;  ///< where to begin; the local port where it is null
+  unsigned radius = ~0U;               ///< links from there
+};
+
+/// Discovers the fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa and
+/// --discovery=SA, and what discover() throws.
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Scope scope, Fabric& fabric);
+/// The mode that `options` come to on the session's end port.
+subnet::Routing routing_of(Session& session, const DiscoveryOptions& options);
+
+/// Reads the map that --node-name-map names, or the default one if there is one.
+subnet::NodeNameMap read_names(const CommonOptions& options);
+
+/// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
+void note_discovered(const Session& session, std::string_view what);
+
+/// The `E:` lines for what a sweep did not learn; requests that failed alike are told of together.
+std::string failures_text(const subnet::Subnet& subnet, int level);
+
+/// The base of reports on a fabric: those that are not complete say so in their exit status.
+struct FabricReport : Report {
+  explicit FabricReport(const Fabric& of) : fabric(of) {}
+  Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
+
+  /// The member `nodes`: each of `nodes` as an object.
+  void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, bool with_ports) const;
+  /// A node with its ports, as one JSON object.
+  void visit_node(out::Sink& sink, subnet::NodeIndex at, bool with_ports, std::string_view key = {}) const;
+  /// A port as one JSON object.
+  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  /// The member `unreachable`: what did not answer, and why.
+  void visit_failures(out::Sink& sink) const;
+  /// One line of JSON for each node of `nodes`, then one for each failure.
+  void lines(const std::vector<subnet::NodeIndex>& nodes, bool with_ports,
+             const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
+
+  const Fabric& fabric;
+
+ private:
+  void visit_link(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_failure(out::Sink& sink, const subnet::Failure& failure, std::string_view key = {}) const;
+};
+
+}  // namespace ib::tools
