@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What every fuzz target provides. With clang and -Dfuzz=true libFuzzer drives it; else standalone.cpp does, with a
+// fixed set of mutations, so that the targets are built and run wherever the tests are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+/// Runs the code under test on one input. Always returns 0; what must not happen ends the program.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace ibtest {
+
+/// Good inputs to begin with.
+std::vector<std::string> seeds();
+
+/// Ends the program where `condition` does not hold.
+inline void must(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "fuzz: %s\n", what);
+  std::abort();
+}
+
+}  // namespace ibtest

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// MADs from the wire: whatever they hold and wherever they end, they can be described, dumped and listed.
+#include <algorithm>
+
+#include "fuzz.hpp"
+#include "iba/dump.hpp"
+#include "iba/registry.hpp"
+#include "mad/describe.hpp"
+
+using namespace ib;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes mad(data, size);
+  static_cast<void>(mad::describe(mad));
+  static_cast<void>(mad::format_name(mad));
+  static_cast<void>(mad::dump_packet(mad));
+  if (size < 3) return 0;
+  const auto all = all_structs();
+  const auto& info = *all[(data[0] + 256U * data[1]) % all.size()];
+  const Bytes payload = mad.subspan(2);
+  if (payload.size() < info.bytes) return 0;
+  static_cast<void>(dump_words(payload, info, data[0]));
+  DottedOptions options;
+  options.names = static_cast<NameStyle>(data[0] % 4);
+  options.colon = (data[0] & 4) != 0;
+  options.reserved = (data[0] & 8) != 0;
+  options.element_lines = (data[0] & 16) != 0;
+  static_cast<void>(dotted(payload, info, options));
+  return 0;
+}
+
+std::vector<std::string> ibtest::seeds() {
+  std::vector<std::string> all;
+  // A MAD of every class and of its attributes as far as they are known.
+  for (const auto* info : all_structs()) {
+    if (info->attribute_id < 0) continue;
+    std::string mad(256, '\x5a');
+    mad[0] = 1;
+    mad[1] = static_cast<char>(info->mgmt_class);
+    mad[2] = static_cast<char>(info->class_version);
+    mad[3] = static_cast<char>(0x81);
+    mad[16] = static_cast<char>(info->attribute_id >> 8);
+    mad[17] = static_cast<char>(info->attribute_id);
+    all.push_back(mad);
+  }
+  for (std::size_t i = 0; i < all_structs().size(); ++i) {
+    all.push_back(std::string{static_cast<char>(i), static_cast<char>(i >> 8)} +
+                  std::string(std::max(all_structs()[i]->bytes, 16U), '\xc3'));
+  }
+  return all;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Text of unknown origin: addresses, numbers, node name maps, and what the output makes of any bytes.
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "fuzz.hpp"
+#include "iba/text.hpp"
+#include "out/escape.hpp"
+#include "subnet/node_name_map.hpp"
+
+using namespace ib;
+
+namespace {
+
+bool is_ascii(std::string_view text) {
+  for (const char c : text) {
+    if (c < 0x20 || c > 0x7e) return false;
+  }
+  return true;
+}
+
+template <class T, class Parse>
+void round_trip(std::string_view text, Parse parse) {
+  const std::optional<T> value = parse(text);
+  if (value) ibtest::must(parse(to_text(*value)) == value, "an address is not what it says");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  ibtest::must(is_ascii(out::escaped(text)) && is_ascii(out::quoted(text)) && is_ascii(out::printable(text)), "unsafe for a terminal");
+  std::string json;
+  out::append_json_string(json, text);
+  ibtest::must(nlohmann::json::parse(json, nullptr, false).is_string(), "not JSON");
+  round_trip<Guid>(text, parse_guid);
+  round_trip<Gid>(text, parse_gid);
+  round_trip<Lid>(text, parse_lid);
+  round_trip<GidPrefix>(text, parse_gid_prefix);
+  static_cast<void>(parse_number(text));
+  const auto half = text.substr(size / 2);
+  ibtest::must(!(natural_less(text, half) && natural_less(half, text)) && !natural_less(text, text), "an order that is none");
+  try {
+    static_cast<void>(subnet::NodeNameMap::parse(text, "map"));
+  } catch (const UsageError&) {
+  }
+  return 0;
+}
+
+std::vector<std::string> ibtest::seeds() {
+  return {"0002:c903:0000:1491",
+          "0x0002c90300001491",
+          "fe80::2:c903:0:1491",
+          "fe80::/64",
+          "49151",
+          "0xc000",
+          "mlx5_10",
+          "0x0008f10400411a08  \"leaf switch 7\"   # comment\n\n# only a comment\n0x0008f10400411a09 plain name\n",
+          "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x1b[2J 'a' \"b\" \\"};
+}
