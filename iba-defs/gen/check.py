@@ -135,8 +135,10 @@ def check_masks(s, errors):
             used[bit] = what
 
     for f in s.fields:
+        if f.mask_bits != 1 and f.count != 1 and f.mask_bits != f.count:
+            errors.append(f.where.error(f"{s.qname}.{f.name}: mask-bits= of an array is 1 or its count"))
         if f.mask >= 0:
-            take(f.where, f"{s.qname}.{f.name}", f.mask, 1)
+            take(f.where, f"{s.qname}.{f.name}", f.mask, f.mask_bits)
         for where, member, bit in f.member_masks:
             inner = next((i for i in f.struct.fields if i.name == member), None) if f.struct else None
             if not inner:
@@ -149,7 +151,12 @@ def check_masks(s, errors):
 
 def check_attributes(structs, errors):
     seen = {}
+    traps = {}
     for s in structs:
+        for t in s.traps:
+            if t in traps:
+                errors.append(s.where.error(f"{s.qname}: trap {t} already has {traps[t].qname}"))
+            traps[t] = s
         for m in s.methods:
             if m not in METHODS:
                 errors.append(s.where.error(f"{s.qname}: unknown method '{m}'"))

@@ -117,15 +117,16 @@ def is_record(s):
     return any(f.mask >= 0 or f.member_masks for f in s.fields) and any(c == 3 for c, _ in s.classes)
 
 
-def setter(name, type_, path, bit, count, per_element):
+def setter(name, type_, path, bit, count, mask_bits):
+    """A setter; of an array it takes the index, and each element has a mask bit of its own if there are as many."""
     by_value = not type_.startswith("std::array") and type_ not in ("Gid",) and "::" not in type_.replace("std::", "")
     arg = f"{type_} value" if by_value else f"const {type_}& value"
     if count > 1:
-        shift = f"({bit}U + i)" if per_element else f"{bit}U"
+        shift = f"({bit}U + i)" if mask_bits == count else f"{bit}U"
         return (f"  Query& {name}(std::size_t i, {arg}) {{\n    record.{path}.at(i) = value;\n"
                 f"    component_mask |= std::uint64_t{{1}} << {shift};\n    return *this;\n  }}\n")
     return (f"  Query& {name}({arg}) {{\n    record.{path} = value;\n"
-            f"    component_mask |= std::uint64_t{{1}} << {bit}U;\n    return *this;\n  }}\n")
+            f"    component_mask |= std::uint64_t{{{(1 << mask_bits) - 1:#x}}} << {bit}U;\n    return *this;\n  }}\n")
 
 
 def emit_query(s):
@@ -136,7 +137,7 @@ def emit_query(s):
         if f.reserved:
             continue
         if f.mask >= 0:
-            out += setter(f.name, element_type(f, s.ns), f.name, f.mask, f.count, False)
+            out += setter(f.name, element_type(f, s.ns), f.name, f.mask, f.count, f.mask_bits)
         for _where, member, bit in f.member_masks:
             inner = next(i for i in f.struct.fields if i.name == member)
             if inner.reserved:
@@ -145,7 +146,7 @@ def emit_query(s):
             if inner.enumeration and inner.enumeration.kind == "values":
                 type_ = relative(inner.enumeration.qname, s.ns)
             name = member if member not in taken else f"{f.name}_{member}"
-            out += setter(name, type_, f"{f.name}.{member}", bit, inner.count, True)
+            out += setter(name, type_, f"{f.name}.{member}", bit, inner.count, inner.count)
     return out + "};\n\n"
 
 

@@ -62,6 +62,7 @@ class Field:
     enum: str
     unit: str
     mask: int
+    mask_bits: int  # consecutive bits from `mask` on: one an element, or all for one value
     libibmad: str  # libibmad's name; {} stands for the index
     libibmad_bits: int  # of libibmad's field, where it spans more than this one
     libibmad_rank: int  # libibmad lists fields of a higher rank after those of a lower one
@@ -101,6 +102,7 @@ class Struct:
     methods: list
     variant: str
     format: bool
+    traps: list  # numbers of the traps whose DataDetails have this layout
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
 
@@ -131,9 +133,9 @@ ATTRIBUTES = {  # element: (required, optional)
     "enum": (("ns", "name", "kind", "bits", "section"), ()),
     "value": (("name", "number", "text"), ()),
     "struct": (("ns", "name", "iba", "title", "section", "bytes"),
-               ("class", "oui", "attribute", "methods", "variant", "format")),
+               ("class", "oui", "attribute", "methods", "variant", "format", "traps")),
     "field": (("name", "iba", "offset", "bits", "kind"),
-              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "was", "reserved",
+              ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
                "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
@@ -215,7 +217,8 @@ class Reader:
         s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"],
                    self.number(where, "bytes", a["bytes"]), classes, self.number(where, "oui", a.get("oui"), 0),
                    self.number(where, "attribute", a.get("attribute"), -1), a.get("methods", "").split(),
-                   a.get("variant", ""), a.get("format") == "yes")
+                   a.get("variant", ""), a.get("format") == "yes",
+                   [self.number(where, "traps", t) for t in a.get("traps", "").split()])
         self.model.structs.append(s)
         return s
 
@@ -235,7 +238,8 @@ class Reader:
         f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),
                   self.offset(where, a["offset"]), self.number(where, "bits", a["bits"]),
                   self.number(where, "count", a.get("count"), 1), a["kind"], a.get("type", ""), a.get("display", ""),
-                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1), a.get("libibmad", ""),
+                  a.get("enum", ""), a.get("unit", ""), self.number(where, "mask", a.get("mask"), -1),
+                  self.number(where, "mask-bits", a.get("mask-bits"), 1), a.get("libibmad", ""),
                   self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
                   self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
                   a.get("reserved") == "yes")

@@ -26,7 +26,7 @@ def field_row(s, f):
             f"{'&enum_' + ident(f.enumeration.qname) if f.enumeration else 'nullptr'}, "
             f"{'&struct_' + ident(f.struct.qname) if f.struct else 'nullptr'}, {quoted(f.unit)}, {quoted(f.legacy_sa)}, "
             f"{quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
-            f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}}},\n")
+            f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, {f.mask_bits if f.mask >= 0 else 0}}},\n")
 
 
 def struct_table(s):
@@ -61,9 +61,12 @@ def tables(model):
         if s.attribute >= 0 or s.format:
             for cls, version in s.classes:
                 out += f"    {{{cls:#x}, {version}, {s.oui:#x}, {s.attribute}, &struct_{ident(s.qname)}}},\n"
+    out += "};\nconstexpr detail::TrapRow traps[] = {\n"
+    out += "".join(f"    {{{t}, &struct_{ident(s.qname)}}},\n" for s in model.structs for t in s.traps)
     out += "};\n}  // namespace\n\n"
     out += "std::span<const StructInfo* const> detail::all_structs() { return all; }\n"
-    out += "std::span<const detail::IndexRow> detail::index_rows() { return index; }\n\n"
+    out += "std::span<const detail::IndexRow> detail::index_rows() { return index; }\n"
+    out += "std::span<const detail::TrapRow> detail::trap_rows() { return traps; }\n\n"
     for s in model.structs:
         out += f"const StructInfo& {s.qname}::info() {{ return struct_{ident(s.qname)}; }}\n"
     for e in model.enums:

@@ -38,6 +38,18 @@ int member_mask(const FieldInfo& outer, const FieldInfo& inner, std::uint32_t in
   return -1;
 }
 
+int own_mask(const FieldInfo& field, std::uint32_t index) {
+  const bool each = field.count > 1 && field.mask_bits == field.count;
+  return field.mask_bit < 0 ? -1 : field.mask_bit + static_cast<int>(each ? index : 0);
+}
+
+/// All mask bits of one value: usually one, two for the ServiceID of a PathRecord.
+std::uint64_t mask_of(const FieldInfo& field, bool direct, int first) {
+  if (first < 0) return 0;
+  const unsigned count = direct && field.count == 1 ? std::max<unsigned>(field.mask_bits, 1) : 1;
+  return ((std::uint64_t{1} << count) - 1) << first;
+}
+
 /// The only nested structure with a field of this name, for paths without a prefix.
 const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
   const FieldInfo* found = nullptr;
@@ -165,8 +177,9 @@ std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path)
     ref.index = index;
     ref.whole = !part->second;
     ref.bit_offset += field->bit_offset + index * field->bits;
-    ref.mask_bit = outer != nullptr ? member_mask(*outer, *field, index) : field->mask_bit;
+    ref.mask_bit = outer != nullptr ? member_mask(*outer, *field, index) : own_mask(*field, index);
     if (outer != nullptr && ref.mask_bit < 0) ref.mask_bit = outer->mask_bit;
+    ref.mask = mask_of(*field, outer == nullptr, ref.mask_bit);
     if (dot == std::string_view::npos) return ref;
     if (field->structure == nullptr) return {};
     outer = field;

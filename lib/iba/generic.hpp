@@ -24,7 +24,8 @@ struct FieldRef {
   std::uint32_t index = 0;       ///< within an array
   bool whole = true;             ///< the path named no index
   std::uint32_t bit_offset = 0;  ///< from the outermost structure's first bit
-  int mask_bit = -1;             ///< SA component-mask bit, −1 where there is none
+  int mask_bit = -1;             ///< first SA component-mask bit, −1 where there is none
+  std::uint64_t mask = 0;        ///< all SA component-mask bits to set with the field
 };
 
 /// Reads element `index` of a field of the structure that begins at bit `base` of `bytes`. Bytes that are

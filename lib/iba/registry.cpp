@@ -58,6 +58,13 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
   return find_row(mgmt_class, class_version, attribute_id, 0);
 }
 
+const StructInfo* find_trap(std::uint16_t trap_number) {
+  for (const auto& row : detail::trap_rows()) {
+    if (row.number == trap_number) return row.info;
+  }
+  return nullptr;
+}
+
 const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
   const auto exact = std::ranges::find_if(info.fields, [&](const FieldInfo& f) { return f.name == name || f.iba_name == name; });
   if (exact != info.fields.end()) return &*exact;

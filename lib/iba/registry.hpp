@@ -24,6 +24,9 @@ const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_versio
 /// The structure of an attribute. Null where there is none.
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);
 
+/// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null where there is none.
+const StructInfo* find_trap(std::uint16_t trap_number);
+
 /// A field by its C++ name, IBA name or legacy name, without regard to case; null where there is none.
 const FieldInfo* find_field(const StructInfo& info, std::string_view name);
 

@@ -18,7 +18,14 @@ struct IndexRow {
   const StructInfo* info;
 };
 
+/// The layout of a trap's DataDetails.
+struct TrapRow {
+  std::uint16_t number;
+  const StructInfo* info;
+};
+
 std::span<const StructInfo* const> all_structs();
 std::span<const IndexRow> index_rows();
+std::span<const TrapRow> trap_rows();
 
 }  // namespace ib::detail

@@ -74,7 +74,7 @@ struct FieldInfo {
   FieldKind kind;
   Display display;
   bool reserved;
-  std::int8_t mask_bit;         ///< SA component-mask bit of the whole field, −1 where there is none
+  std::int8_t mask_bit;         ///< first SA component-mask bit of the field, −1 where there is none
   const EnumInfo* enumeration;  ///< null where the value is a plain number
   const StructInfo* structure;  ///< of a nested structure, else null
   std::string_view unit;
@@ -86,6 +86,7 @@ struct FieldInfo {
   LibibmadText libibmad_text;
   std::uint8_t libibmad_bits;  ///< of libibmad's field where it covers several of ours, else 0
   std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
+  std::uint8_t mask_bits;      ///< mask bits from mask_bit on: as many as elements, or all of them for one value
 };
 
 /// A part of the attribute modifier of an attribute. Bit 0 is the most significant of the 32.

@@ -104,12 +104,20 @@ class Complaints(unittest.TestCase):
         mask = 'kind="uint" display="dec" mask="{}"'
         self.check(struct(field("a", "0[0]", 8, mask.format(0)), field("b", "1[0]", 8, mask.format(0)), more=record),
                    (4, "t::S.b: mask bit 0 already belongs to t::S.a"))
+        two = 'kind="uint" display="dec" count="2" mask="0" mask-bits="3"'
+        self.check(struct(field("a", "0[0]", 8, two), more=record), (3, "t::S.a: mask-bits= of an array is 1 or its count"))
         self.check(struct(field("a", "0[0]", 16, mask.format(64)), more=record), (3, "t::S.a: mask bit 64 is outside 0..63"))
         self.check(struct(field("a", "0[0]", 16, mask.format(0))), (2, "t::S: component masks belong to class 0x03"))
 
     def test_method(self):
         self.check(struct(field("a", "0[0]", 16), more=' class="0x01:1" attribute="0x10" methods="Fetch"'),
                    (2, "t::S: unknown method 'Fetch'"))
+
+    def test_trap(self):
+        one = STRUCT.format(more=' traps="64"')
+        two = one.replace('"S"', '"T"').replace('"TS"', '"TT"')
+        fields = field("a", "0[0]", 16)
+        self.check(chapter(one, fields, "</struct>", two, fields, "</struct>"), (5, "t::T: trap 64 already has t::S"))
 
     def test_modifier(self):
         part = '<modifier name="port" offset="0[0]" bits="8"/>'

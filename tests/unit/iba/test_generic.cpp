@@ -127,6 +127,11 @@ TEST_CASE("a query sets values and component mask together") {
   CHECK(node.record.node_info.node_type == smp::NodeType::switch_);
   const auto guids = sa::GuidInfoRecord::Query{}.guid_block(7, Guid{5});
   CHECK(guids.component_mask == 1U << 11);
+  CHECK(sa::PathRecord::Query{}.service_id(1).component_mask == 3);  // ServiceID8MSB, ServiceID56LSB
+  CHECK(sa::ServiceRecord::Query{}.service_data8(3, 1).component_mask == 1U << 10);
+  CHECK(find_path(*find_struct("SAPathRecord"), "serviceID")->mask == 3);
+  CHECK(find_path(*find_struct("SAServiceRecord"), "serviceData8[3]")->mask == 1U << 10);
+  CHECK(find_path(*find_struct("SAMultiPathRecord"), "SDGID[5]")->mask == 1U << 23);
   CHECK(sa::MulticastForwardingTableRecord::Query{}.block_num(1).component_mask == 1U << 3);
 }
 
@@ -151,4 +156,7 @@ TEST_CASE("the registry knows names, formats and attributes") {
   CHECK(find_attribute(0x04, 1, 0x1f)->variant.empty());
   CHECK(find_attribute(0x33, 1, 0x10, 0x1405)->iba_name == "OFASysStatPing");
   CHECK(find_attribute(0x04, 1, 0x9999) == nullptr);
+  CHECK(find_trap(67)->iba_name == "MADNoticeTrap64");
+  CHECK(find_trap(144)->iba_name == "MADNoticeTrap144");
+  CHECK(find_trap(1) == nullptr);
 }
