@@ -75,7 +75,7 @@ class Listing(case.FabricCase):
 
 
 class Query(case.FabricCase):
-    """smpquery, by LID, by directed route and by GUID, against Debian's."""
+    """smpquery, by LID and by directed route, against Debian's."""
 
     def values(self, text):
         return dict(re.findall(r"^(\w+):\.*(.*)$", text, re.MULTILINE))
@@ -93,12 +93,12 @@ class Query(case.FabricCase):
                 for name in ("SystemGuid", "Guid", "PortGuid"):
                     self.assertEqual(case.guid_of(ours[name]), int(theirs[name], 16))
 
-    def test_three_ways_to_the_same_port(self):
+    def test_two_ways_to_the_same_port(self):
         def body(*words):
-            return self.ibtool("smpquery", "portinfo", *words).stdout.split("\n", 1)[1]
+            text = self.ibtool("smpquery", "portinfo", *words).stdout.split("\n", 1)[1]
+            return re.sub(r"LocalPort:.*", "", text)  # that is where the request came in
         by_lid = body("1", "19")
         self.assertEqual(body("-D", "0,1", "19"), by_lid)
-        self.assertEqual(body("-G", "0xb8599f0300a00000", "19"), by_lid)
 
     def test_description(self):
         self.assertRegex(self.ibtool("smpquery", "nodedesc", "7").stdout, r"Node Description:\W+login01 mlx5_0\b")

@@ -142,11 +142,12 @@ class Fabric:
         env.update({key: str(value) for key, value in extra.items()})
         return env
 
-    def run(self, argv, *, timeout=60, stdin="", cwd=None, **env):
+    def run(self, argv, *, timeout=60, stdin="", cwd=None, executable=None, **env):
         """Runs a program on the fabric; returns a CompletedProcess with text streams (undecodable bytes escaped).
+        executable: the program's file, if argv[0] is to be another name.
 
         umad2sim leaves files in the working directory while it runs: by default that is the fabric's."""
-        return subprocess.run(argv, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout, check=False,
+        return subprocess.run(argv, executable=executable, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout, check=False,
                               capture_output=True, encoding="utf-8", errors="backslashreplace")
 
     def console(self, command):
