@@ -33,9 +33,13 @@ class Sink {
 
   void value(std::string_view key, bool v) { boolean(key, v); }
   template <std::signed_integral T>
-  void value(std::string_view key, T v) { integer(key, v); }
+  void value(std::string_view key, T v) {
+    integer(key, v);
+  }
   template <std::unsigned_integral T>
-  void value(std::string_view key, T v) { unsigned_integer(key, v); }
+  void value(std::string_view key, T v) {
+    unsigned_integer(key, v);
+  }
   void value(std::string_view key, double v) { real(key, v); }
   void value(std::string_view key, std::string_view v) { text(key, v); }
   void value(std::string_view key, const char* v) { text(key, v); }
