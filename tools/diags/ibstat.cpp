@@ -82,7 +82,7 @@ class Ibstat : public Legacy {
  public:
   const Tool& tool() const override { return ibstat_tool; }
 
-  void option(int letter, const char* /*value*/) override {
+  void option(int letter, const char* /*value*/, Settings& /*settings*/) override {
     if (letter == 'l') list_ = true;
     if (letter == 's') short_ = true;
     if (letter == 'p') port_list_ = true;

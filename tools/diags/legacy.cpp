@@ -42,13 +42,13 @@ long Context::number(std::size_t at, long missing) const {
   return at < arguments.size() ? std::strtol(arguments[at].c_str(), nullptr, 0) : missing;
 }
 
-void Legacy::option(int /*letter*/, const char* /*value*/) {}
+void Legacy::option(int /*letter*/, const char* /*value*/, Settings& /*settings*/) {}
 
 int run_legacy(Legacy& legacy, std::span<char* const> words) {
   Settings settings;
   std::vector<std::string> arguments;
   try {
-    arguments = parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value); });
+    arguments = parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
   } catch (const Stop& stop) {
     std::fputs(stop.err.c_str(), stderr);
     return stop.status;

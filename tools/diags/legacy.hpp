@@ -32,8 +32,8 @@ class Legacy {
   virtual ~Legacy() = default;
 
   virtual const Tool& tool() const = 0;
-  /// Takes an option of the tool's own; `value` is null if it has no argument.
-  virtual void option(int letter, const char* value);
+  /// Takes an option of the tool's own; `value` is null if it has no argument. May change the common settings.
+  virtual void option(int letter, const char* value, Settings& settings);
   /// Does the work. Throws Failure or Panic to give up, Stop for a usage error.
   virtual async::Task<> run(Context& context) = 0;
 };
