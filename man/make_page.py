@@ -6,6 +6,7 @@ make_page.py TABLES.json SOURCE.1.in OUTPUT.1 VERSION
 
 Lines of the source that begin with '@' are replaced:
   @header TITLE     the .TH line
+  @synopsis NAME    how command NAME is called
   @commands         every command and its summary, by group
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
@@ -13,6 +14,7 @@ Lines of the source that begin with '@' are replaced:
 Everything else is roff and stays as it is.
 """
 import json
+import re
 import sys
 
 
@@ -50,10 +52,15 @@ def listed(words):
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def find(tables, name):
+    for command in tables["commands"]:
+        if command["name"] == name:
+            return command
+    raise SystemExit(f"make_page: no command is called {name}")
+
+
 def options_of(tables, name):
-    command = next((c for c in tables["commands"] if c["name"] == name), None)
-    if command is None:
-        raise SystemExit(f"make_page: no command is called {name}")
+    command = find(tables, name)
     own = [o for o in command["options"] if not o["common"]]
     common = [o for o in command["options"] if o["common"]]
     out = table(own)
@@ -75,19 +82,29 @@ def common_options(tables):
     return table(merged)
 
 
+GROUPS = ("This host", "One node", "Topology", "Forwarding", "Counters", "Subnet administration", "Changing the fabric", "Other")
+
+
 def commands(tables):
     out = []
-    for group in tables["groups"]:
-        members = [c for c in tables["commands"] if c["group"] == group["name"]]
+    for group in GROUPS:
+        members = [c for c in tables["commands"] if c["group"] == group]
         if members:
-            out.append(".SS " + group["title"])
+            out.append(".SS " + group)
         for command in members:
             out += [".TP", "\\fB" + roff(command["name"]) + "\\fR", roff(command["summary"])]
     return out
 
 
+def synopsis(tables, name):
+    command = find(tables, name)
+    words = [("\\fI" + roff(word) + "\\fR") if re.fullmatch(r"[A-Z_]+", word) else roff(word)
+             for word in re.split(r"([A-Z_]{2,})", command["operands"])]
+    return ["\\fBibtool " + roff(name) + "\\fR [\\fIOPTION\\fR ...] " + "".join(words)]
+
+
 def legacy(tables):
-    return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]])]
+    return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]] or ["no name"])]
 
 
 def page(tables, source, version):
@@ -98,6 +115,8 @@ def page(tables, source, version):
             out.append(f'.TH {rest} 1 "" "ibtool {version}" "InfiniBand diagnostics"')
         elif word == "@commands":
             out += commands(tables)
+        elif word == "@synopsis":
+            out += synopsis(tables, rest.strip())
         elif word == "@options":
             out += options_of(tables, rest.strip())
         elif word == "@common":

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The program's own tables of commands and options as JSON, from which the manual's option tables are made: what
+// stands in a page is what the program takes.
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <string>
+
+#include "tools/command.hpp"
+
+namespace {
+
+using namespace ib::tools;
+using Tree = nlohmann::ordered_json;
+
+const char* group_name(HelpGroup group) {
+  switch (group) {
+    case HelpGroup::local: return "This host";
+    case HelpGroup::query: return "One node";
+    case HelpGroup::topology: return "Topology";
+    case HelpGroup::forwarding: return "Forwarding";
+    case HelpGroup::counters: return "Counters";
+    case HelpGroup::sa: return "Subnet administration";
+    case HelpGroup::config: return "Changing the fabric";
+    case HelpGroup::other: return "Other";
+  }
+  return "";
+}
+
+Tree option_json(const Option& option) {
+  Tree names = Tree::array();
+  if (option.letter != 0) names.push_back(std::string("-") + option.letter);
+  for (const std::string& name : option.names) names.push_back("--" + name);
+  return {{"names", names},   {"value", option.has_value ? option.metavar : ""}, {"optional", option.value_optional},
+          {"help", option.help}, {"common", option.common}};
+}
+
+Tree command_json(const CommandInfo& info) {
+  const auto command = info.make();
+  OptionSet set;
+  CommonOptions common;
+  General general;
+  command->options(set, common);
+  add_general(set, common, general);
+  Tree options = Tree::array();
+  for (const Option& option : set.options()) options.push_back(option_json(option));
+  return {{"name", info.name},       {"group", group_name(info.group)}, {"summary", info.summary},
+          {"operands", set.operands()}, {"legacy", info.legacy != nullptr},  {"options", options}};
+}
+
+}  // namespace
+
+int main() {
+  Tree all = Tree::array();
+  for (const CommandInfo& info : commands()) all.push_back(command_json(info));
+  std::puts(Tree{{"commands", all}}.dump(1).c_str());
+}
