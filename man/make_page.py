@@ -11,6 +11,7 @@ Lines of the source that begin with '@' are replaced:
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
   @legacy           the names by which the program speaks infiniband-diags' dialect
+  @example ... @end the lines between are printed as they are: a session that begins with "$ COMMAND"
 Everything else is roff and stays as it is.
 """
 import json
@@ -108,9 +109,16 @@ def legacy(tables):
 
 
 def page(tables, source, version):
-    out = []
+    out, literal = [], False
     for line in source:
         word, _, rest = line.partition(" ")
+        if literal and word != "@end":
+            out.append(roff(line))
+            continue
+        if word in ("@example", "@end"):
+            literal = word == "@example"
+            out += [".PP", ".EX"] if literal else [".EE"]
+            continue
         if word == "@header":
             out.append(f'.TH {rest} 1 "" "ibtool {version}" "InfiniBand diagnostics"')
         elif word == "@commands":
