@@ -19,7 +19,7 @@ constexpr std::string_view ibprintswitch_aliases[]{"ibprintswitch.pl"};
 constexpr CommandInfo table[] = {
     {"decode_mad", {}, HelpGroup::query, "Accept on stdin a hex dump of a MAD and pretty print it.", make_decode_mad, nullptr},
     {"help", {}, HelpGroup::local, "show this help message and exit", make_help, nullptr},
-    {"ibaddr", {}, HelpGroup::query, "Display the GID and LID addresses for end ports.", make_ibaddr, nullptr},
+    {"ibaddr", {}, HelpGroup::query, "Display the GID and LID addresses for end ports.", make_ibaddr, diags::ibaddr},
     {"ibhosts", {}, HelpGroup::topology, "Display all CA nodes.", make_ibhosts, nullptr},
     {"iblinkinfo", iblinkinfo_aliases, HelpGroup::topology, "Display the topology of the subnet, differently.", make_iblinkinfo, nullptr},
     {"ibnetdiscover", {}, HelpGroup::topology, "Display the topology of the subnet.", make_ibnetdiscover, diags::ibnetdiscover},
@@ -33,7 +33,7 @@ constexpr CommandInfo table[] = {
     {"ibswitches", {}, HelpGroup::topology, "Display all switch nodes.", make_ibswitches, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
     {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, nullptr},
-    {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, nullptr},
+    {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, diags::smpquery},
 };
 
 }  // namespace

@@ -21,6 +21,12 @@ bool may_be_rmpp(const HeaderView& request, Bytes reply) {
   return table && rmpp_class && reply.size() > rmpp_flags_offset && (reply[rmpp_flags_offset] & rmpp_active) != 0;
 }
 
+/// An answer of the SA that ends with its record, as some senders make them: the rest of the packet is zero.
+bool ends_early(Bytes reply) {
+  return reply.size() < packet_size && reply.size() > data_area(mgmt_class::sa).offset && reply[1] == mgmt_class::sa &&
+         (reply[rmpp_flags_offset] & rmpp_active) == 0;
+}
+
 /// What is wrong with `reply` as an answer to `request`; empty when nothing is. The class has been compared already.
 /// The attribute modifier is not compared: SMAs differ in what they return of it.
 std::string contradiction(Bytes request, Bytes reply) {
@@ -67,6 +73,11 @@ void Rpc::stray(Bytes mad, const Source& source) {
 }
 
 void Rpc::received(Bytes mad, const Source& source) {
+  Packet whole{};
+  if (ends_early(mad)) {
+    std::copy(mad.begin(), mad.end(), whole.begin());
+    mad = whole;
+  }
   Sent* sent = nullptr;
   if (mad.size() >= header_size && HeaderView(mad).is_response()) sent = find_sent(mad);
   if (sent == nullptr) {
