@@ -15,14 +15,22 @@ using Tree = nlohmann::ordered_json;
 
 const char* group_name(HelpGroup group) {
   switch (group) {
-    case HelpGroup::local: return "This host";
-    case HelpGroup::query: return "One node";
-    case HelpGroup::topology: return "Topology";
-    case HelpGroup::forwarding: return "Forwarding";
-    case HelpGroup::counters: return "Counters";
-    case HelpGroup::sa: return "Subnet administration";
-    case HelpGroup::config: return "Changing the fabric";
-    case HelpGroup::other: return "Other";
+    case HelpGroup::local:
+      return "This host";
+    case HelpGroup::query:
+      return "One node";
+    case HelpGroup::topology:
+      return "Topology";
+    case HelpGroup::forwarding:
+      return "Forwarding";
+    case HelpGroup::counters:
+      return "Counters";
+    case HelpGroup::sa:
+      return "Subnet administration";
+    case HelpGroup::config:
+      return "Changing the fabric";
+    case HelpGroup::other:
+      return "Other";
   }
   return "";
 }
@@ -31,8 +39,11 @@ Tree option_json(const Option& option) {
   Tree names = Tree::array();
   if (option.letter != 0) names.push_back(std::string("-") + option.letter);
   for (const std::string& name : option.names) names.push_back("--" + name);
-  return {{"names", names},   {"value", option.has_value ? option.metavar : ""}, {"optional", option.value_optional},
-          {"help", option.help}, {"common", option.common}};
+  return {{"names", names},
+          {"value", option.has_value ? option.metavar : ""},
+          {"optional", option.value_optional},
+          {"help", option.help},
+          {"common", option.common}};
 }
 
 Tree command_json(const CommandInfo& info) {
@@ -44,8 +55,8 @@ Tree command_json(const CommandInfo& info) {
   add_general(set, common, general);
   Tree options = Tree::array();
   for (const Option& option : set.options()) options.push_back(option_json(option));
-  return {{"name", info.name},       {"group", group_name(info.group)}, {"summary", info.summary},
-          {"operands", set.operands()}, {"legacy", info.legacy != nullptr},  {"options", options}};
+  return {{"name", info.name},          {"group", group_name(info.group)},  {"summary", info.summary},
+          {"operands", set.operands()}, {"legacy", info.legacy != nullptr}, {"options", options}};
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ inline constexpr const char* default_ibdiag_conf = "/etc/infiniband-diags/ibdiag
 
 /// What a file says; absent members were not mentioned.
 struct IbdiagConf {
-  std::optional<std::string> device;                  ///< CA
-  std::optional<unsigned> port;                       ///< Port
-  std::optional<std::chrono::milliseconds> timeout;   ///< timeout: of one try of a MAD
-  std::optional<std::uint64_t> m_key;                 ///< m_key
-  std::optional<std::uint64_t> sa_key;                ///< sa_key: the SM_Key of SA queries
-  std::optional<bool> mlnx_extended_port_info;        ///< MLX_EPI: ask Mellanox ports for ExtendedPortInfo in a sweep
-  std::optional<std::string> node_description_format; ///< nd_format
+  std::optional<std::string> device;                   ///< CA
+  std::optional<unsigned> port;                        ///< Port
+  std::optional<std::chrono::milliseconds> timeout;    ///< timeout: of one try of a MAD
+  std::optional<std::uint64_t> m_key;                  ///< m_key
+  std::optional<std::uint64_t> sa_key;                 ///< sa_key: the SM_Key of SA queries
+  std::optional<bool> mlnx_extended_port_info;         ///< MLX_EPI: ask Mellanox ports for ExtendedPortInfo in a sweep
+  std::optional<std::string> node_description_format;  ///< nd_format
 
   /// Reads `file`. One that is missing or can not be read says nothing: the default file is optional and so was
   /// the file of -z ever since.

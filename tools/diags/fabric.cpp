@@ -156,10 +156,14 @@ void Fabric::warn_of(const mad::MadError& error, std::string_view function, cons
   warn(function, fmt::format("_do_madrpc failed; dport ({})", target));
 }
 
-async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute, std::uint32_t modifier) {
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute,
+                                                                      std::uint32_t modifier) {
   if (settings_.debug > 0) warn("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, target.text));
-  const mad::Request request{
-      .path = target.path, .mgmt_class = mad::smp_class(target.path), .attribute_id = attribute, .attribute_modifier = modifier, .payload = {}};
+  const mad::Request request{.path = target.path,
+                             .mgmt_class = mad::smp_class(target.path),
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = {}};
   const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
   if (!reply) {
     warn_of(reply.error(), "mad_rpc", target.text);

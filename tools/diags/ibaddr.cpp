@@ -20,12 +20,8 @@ constexpr Option options[]{
     {"Lid_show", 'L', nullptr, "show lid range (in decimal) only"},
 };
 constexpr const char* examples[]{
-    "\t\t# local port's address",
-    "32\t\t# show lid range and gid of lid 32",
-    "-G 0x8f1040023\t# same but using guid address",
-    "-l 32\t\t# show lid range only",
-    "-L 32\t\t# show decimal lid range only",
-    "-g 32\t\t# show gid address only",
+    "\t\t# local port's address",     "32\t\t# show lid range and gid of lid 32", "-G 0x8f1040023\t# same but using guid address",
+    "-l 32\t\t# show lid range only", "-L 32\t\t# show decimal lid range only",   "-g 32\t\t# show gid address only",
 };
 constexpr Tool ibaddr_tool{"ibaddr", "[<lid|dr_path|guid>]", "KL", options, examples};
 

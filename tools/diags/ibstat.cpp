@@ -24,8 +24,8 @@ constexpr const char* examples[]{"-l       # list all IB devices", "mthca0 2 # s
 constexpr Tool ibstat_tool{"ibstat", "<ca_name> [portnum]", "CDeGKLPstyY", options, examples};
 
 constexpr std::array<const char*, 5> states{"???", "Down", "Initializing", "Armed", "Active"};
-constexpr std::array<const char*, 8> physical_states{"No state change", "Sleep",  "Polling",           "Disabled", "PortConfigurationTraining",
-                                                     "LinkUp",          "LinkErrorRecovery", "PhyTest"};
+constexpr std::array<const char*, 8> physical_states{"No state change",           "Sleep",  "Polling",           "Disabled",
+                                                     "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "PhyTest"};
 
 template <std::size_t N>
 const char* word(const std::array<const char*, N>& words, unsigned number) {
@@ -49,7 +49,8 @@ unsigned rate(const sys::EndPort& port) {
 std::string rate_text(const sys::EndPort& port) {
   const unsigned value = rate(port);
   std::string text = port.rate_text;
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (text.find("fdr10)") != std::string::npos) return fmt::format("{} (FDR10)", value);
   return value == 2 ? "2.5" : std::to_string(value);  // 1X SDR
 }
@@ -127,7 +128,8 @@ class Ibstat : public Legacy {
     const sys::EndPort* port = device.port(static_cast<unsigned>(number));
     if (port == nullptr) {
       context.out.flush();
-      warn("ca_stat", fmt::format("{}: '{}' has no port number {} - max ({})", node_type(device), device.name, number, highest_port(device)));
+      warn("ca_stat",
+           fmt::format("{}: '{}' has no port number {} - max ({})", node_type(device), device.name, number, highest_port(device)));
       throw Panic("main", fmt::format("stat of IB device '{}' failed", device.name), ENOENT);
     }
     context.out.print("{}: '{}'\n", node_type(device), device.name);

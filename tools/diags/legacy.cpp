@@ -48,7 +48,8 @@ int run_legacy(Legacy& legacy, std::span<char* const> words) {
   Settings settings;
   std::vector<std::string> arguments;
   try {
-    arguments = parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
+    arguments =
+        parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
   } catch (const Stop& stop) {
     std::fputs(stop.err.c_str(), stderr);
     return stop.status;

@@ -24,8 +24,9 @@ constexpr std::size_t value_column = 33;
 
 const Words node_types{{1, "Channel Adapter"}, {2, "Switch"}, {3, "Router"}};
 const Words port_states{{0, "NoChange"}, {1, "Down"}, {2, "Initialize"}, {3, "Armed"}, {4, "Active"}};
-const Words physical_states{{0, "NoChange"}, {1, "Sleep"}, {2, "Polling"}, {3, "Disabled"}, {4, "PortConfigurationTraining"},
-                            {5, "LinkUp"},   {6, "LinkErrorRecovery"}, {7, "PhyTest"}};
+const Words physical_states{
+    {0, "NoChange"},          {1, "Sleep"},  {2, "Polling"}, {3, "Disabled"}, {4, "PortConfigurationTraining"}, {5, "LinkUp"},
+    {6, "LinkErrorRecovery"}, {7, "PhyTest"}};
 const Words link_down_defaults{{0, "NoChange"}, {1, "Sleep"}, {2, "Polling"}};
 const Words mtus{{1, "256"}, {2, "512"}, {3, "1024"}, {4, "2048"}, {5, "4096"}};
 const Words vl_caps{{1, "VL0"}, {2, "VL0-1"}, {3, "VL0-3"}, {4, "VL0-7"}, {5, "VL0-14"}};
@@ -33,8 +34,7 @@ const Words operational_vls{{0, "No change"}, {1, "VL0"}, {2, "VL0-1"}, {3, "VL0
 const Words widths{{1, "1X"}, {2, "4X"}, {4, "8X"}, {8, "12X"}, {16, "2X"}};
 const Words speeds_active{{0, "Extended speed"}, {1, "2.5 Gbps"}, {2, "5.0 Gbps"}, {4, "10.0 Gbps"}};
 const Words speeds{{1, "2.5 Gbps"}, {2, "5.0 Gbps"}, {4, "10.0 Gbps"}};
-const Words ext_speeds_active{
-    {0, "No Extended Speed"}, {1, "14.0625 Gbps"}, {2, "25.78125 Gbps"}, {4, "53.125 Gbps"}, {8, "106.25 Gbps"}};
+const Words ext_speeds_active{{0, "No Extended Speed"}, {1, "14.0625 Gbps"}, {2, "25.78125 Gbps"}, {4, "53.125 Gbps"}, {8, "106.25 Gbps"}};
 const Words ext_speeds{{1, "14.0625 Gbps"}, {2, "25.78125 Gbps"}, {4, "53.125 Gbps"}, {8, "106.25 Gbps"}};
 const Words ext_speeds2_active{{0, "No Extended Speed 2"}, {1, "212.5 Gbps"}};
 const Words ext_speeds2{{1, "212.5 Gbps"}};
@@ -109,8 +109,19 @@ std::string capabilities(const Words& names, std::uint64_t mask) {
 /// IBA 14.2.5.6 LinkWidthSupported: the combinations that a port may claim all include 1X, save for 1X and 8X alone.
 bool width_combination_defined(std::uint64_t value) {
   switch (value) {
-    case 1: case 3: case 7: case 11: case 15: case 17: case 19: case 23: case 27: case 31: return true;
-    default: return value >> 5 != 0;  // already marked as undefined
+    case 1:
+    case 3:
+    case 7:
+    case 11:
+    case 15:
+    case 17:
+    case 19:
+    case 23:
+    case 27:
+    case 31:
+      return true;
+    default:
+      return value >> 5 != 0;  // already marked as undefined
   }
 }
 
@@ -119,10 +130,18 @@ std::string speeds_of(std::uint64_t value) {
 }
 
 constexpr ListedField node_info_fields[]{
-    {"base_version", "BaseVers"},        {"class_version", "ClassVers"},          {"node_type", "NodeType", Form::node_type},
-    {"num_ports", "NumPorts"},           {"system_image_guid", "SystemGuid", Form::hex}, {"node_guid", "Guid", Form::hex},
-    {"port_guid", "PortGuid", Form::hex}, {"partition_cap", "PartCap"},            {"device_id", "DevId", Form::hex},
-    {"revision", "Revision", Form::hex}, {"local_port_num", "LocalPort"},         {"vendor_id", "VendorId", Form::hex},
+    {"base_version", "BaseVers"},
+    {"class_version", "ClassVers"},
+    {"node_type", "NodeType", Form::node_type},
+    {"num_ports", "NumPorts"},
+    {"system_image_guid", "SystemGuid", Form::hex},
+    {"node_guid", "Guid", Form::hex},
+    {"port_guid", "PortGuid", Form::hex},
+    {"partition_cap", "PartCap"},
+    {"device_id", "DevId", Form::hex},
+    {"revision", "Revision", Form::hex},
+    {"local_port_num", "LocalPort"},
+    {"vendor_id", "VendorId", Form::hex},
 };
 
 constexpr ListedField switch_info_fields[]{
@@ -244,27 +263,48 @@ std::string listed_line(std::string_view label, std::string_view value) {
 std::string listed_value(Form form, std::uint64_t value, unsigned bits) {
   const std::string unknown = fmt::format("?({})", value);
   switch (form) {
-    case Form::decimal: return std::to_string(value);
-    case Form::hex: return fmt::format("0x{:0{}x}", value, (bits + 7) / 8 * 2);
-    case Form::node_type: return one_of(node_types, value, unknown + "?");
-    case Form::port_state: return one_of(port_states, value, unknown);
-    case Form::physical_state: return one_of(physical_states, value, unknown);
-    case Form::link_down_default: return one_of(link_down_defaults, value, unknown);
-    case Form::mtu: return one_of(mtus, value, unknown);
-    case Form::vl_cap: return one_of(vl_caps, value, unknown);
-    case Form::operational_vls: return one_of(operational_vls, value, unknown);
-    case Form::width_active: return one_of(widths, value, undefined(value));
-    case Form::width_enabled: return any_of(widths, value);
-    case Form::width_supported: return any_of(widths, value) + (width_combination_defined(value) ? "" : " (IBA extension)");
-    case Form::speed_active: return one_of(speeds_active, value, undefined(value));
-    case Form::speeds: return speeds_of(value);
-    case Form::ext_speed_active: return one_of(ext_speeds_active, value, undefined(value));
-    case Form::ext_speeds: return ext_speeds_of(value);
-    case Form::ext_speeds_enabled: return value == 30 ? "Extended link speeds disabled" : ext_speeds_of(value);
-    case Form::ext_speed2_active: return one_of(ext_speeds2_active, value, undefined(value));
-    case Form::ext_speeds2: return value == 0 ? "0" : any_of(ext_speeds2, value);
-    case Form::capability_mask: return capabilities(capability_bits, value);
-    case Form::capability_mask2: return capabilities(capability2_bits, value);
+    case Form::decimal:
+      return std::to_string(value);
+    case Form::hex:
+      return fmt::format("0x{:0{}x}", value, (bits + 7) / 8 * 2);
+    case Form::node_type:
+      return one_of(node_types, value, unknown + "?");
+    case Form::port_state:
+      return one_of(port_states, value, unknown);
+    case Form::physical_state:
+      return one_of(physical_states, value, unknown);
+    case Form::link_down_default:
+      return one_of(link_down_defaults, value, unknown);
+    case Form::mtu:
+      return one_of(mtus, value, unknown);
+    case Form::vl_cap:
+      return one_of(vl_caps, value, unknown);
+    case Form::operational_vls:
+      return one_of(operational_vls, value, unknown);
+    case Form::width_active:
+      return one_of(widths, value, undefined(value));
+    case Form::width_enabled:
+      return any_of(widths, value);
+    case Form::width_supported:
+      return any_of(widths, value) + (width_combination_defined(value) ? "" : " (IBA extension)");
+    case Form::speed_active:
+      return one_of(speeds_active, value, undefined(value));
+    case Form::speeds:
+      return speeds_of(value);
+    case Form::ext_speed_active:
+      return one_of(ext_speeds_active, value, undefined(value));
+    case Form::ext_speeds:
+      return ext_speeds_of(value);
+    case Form::ext_speeds_enabled:
+      return value == 30 ? "Extended link speeds disabled" : ext_speeds_of(value);
+    case Form::ext_speed2_active:
+      return one_of(ext_speeds2_active, value, undefined(value));
+    case Form::ext_speeds2:
+      return value == 0 ? "0" : any_of(ext_speeds2, value);
+    case Form::capability_mask:
+      return capabilities(capability_bits, value);
+    case Form::capability_mask2:
+      return capabilities(capability2_bits, value);
   }
   return unknown;
 }

@@ -17,7 +17,7 @@ namespace ib::diags {
 /// How libibmad writes a value.
 enum class Form : std::uint8_t {
   decimal,
-  hex,               ///< 0x and as many digits as the field's whole bytes take
+  hex,  ///< 0x and as many digits as the field's whole bytes take
   node_type,
   port_state,
   physical_state,
@@ -27,7 +27,7 @@ enum class Form : std::uint8_t {
   operational_vls,
   width_active,
   width_enabled,
-  width_supported,   ///< as enabled, marked where IBA defines no such combination
+  width_supported,  ///< as enabled, marked where IBA defines no such combination
   speed_active,
   speeds,
   ext_speed_active,
@@ -35,7 +35,7 @@ enum class Form : std::uint8_t {
   ext_speeds_enabled,
   ext_speed2_active,
   ext_speeds2,
-  capability_mask,   ///< in hex, then the names of the bits on lines of their own
+  capability_mask,  ///< in hex, then the names of the bits on lines of their own
   capability_mask2,
 };
 

@@ -65,26 +65,55 @@ std::uint16_t pkey_index_of(const char* text) {
 /// A common option; false if `letter` is none.
 bool take_common(const Tool& tool, int letter, const char* value, Settings& to) {
   switch (letter) {
-    case 'z': to.apply(tools::IbdiagConf::read(value)); break;
-    case 'C': to.device = value; break;
-    case 'P': to.port = value; break;
-    case 'D': to.destination = Destination::direct; break;
-    case 'L': to.destination = Destination::lid; break;
-    case 'G': to.destination = Destination::guid; break;
-    case 't': to.timeout_ms = timeout_of(value); break;
-    case 's': to.sm_lid = sm_lid_of(value); break;
-    case 'K': to.show_keys = true; break;
-    case 'y': to.m_key = m_key_of(value); break;
-    case 'Y': to.pkey_index = pkey_index_of(value); break;
-    case 'e': to.show_errors = true; break;
-    case 'v': ++to.verbose; break;
+    case 'z':
+      to.apply(tools::IbdiagConf::read(value));
+      break;
+    case 'C':
+      to.device = value;
+      break;
+    case 'P':
+      to.port = value;
+      break;
+    case 'D':
+      to.destination = Destination::direct;
+      break;
+    case 'L':
+      to.destination = Destination::lid;
+      break;
+    case 'G':
+      to.destination = Destination::guid;
+      break;
+    case 't':
+      to.timeout_ms = timeout_of(value);
+      break;
+    case 's':
+      to.sm_lid = sm_lid_of(value);
+      break;
+    case 'K':
+      to.show_keys = true;
+      break;
+    case 'y':
+      to.m_key = m_key_of(value);
+      break;
+    case 'Y':
+      to.pkey_index = pkey_index_of(value);
+      break;
+    case 'e':
+      to.show_errors = true;
+      break;
+    case 'v':
+      ++to.verbose;
+      break;
     case 'd':
       ++to.debug;
       to.show_errors = true;
       break;
-    case 'h': throw Stop{2, usage_text(tool)};
-    case 'V': throw Stop{0, fmt::format("{} BUILD VERSION: {}\n", tool.name, build_version)};
-    default: return false;
+    case 'h':
+      throw Stop{2, usage_text(tool)};
+    case 'V':
+      throw Stop{0, fmt::format("{} BUILD VERSION: {}\n", tool.name, build_version)};
+    default:
+      return false;
   }
   return true;
 }

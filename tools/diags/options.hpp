@@ -18,38 +18,38 @@
 namespace ib::diags {
 
 struct Option {
-  const char* name;         ///< of the long form
-  int letter;               ///< of the short form; one that can not be printed says that there is none
-  const char* argument;     ///< its placeholder in the usage text; null for an option without an argument
+  const char* name;      ///< of the long form
+  int letter;            ///< of the short form; one that can not be printed says that there is none
+  const char* argument;  ///< its placeholder in the usage text; null for an option without an argument
   const char* help;
-  bool listed = true;       ///< in the usage text: options younger than the recorded text are taken but not listed
+  bool listed = true;  ///< in the usage text: options younger than the recorded text are taken but not listed
 };
 
 /// What makes one tool's command line differ from the others'.
 struct Tool {
-  const char* name;                      ///< "smpquery"
-  const char* arguments;                 ///< what follows "[options]" in the usage text
-  std::string_view left_out;             ///< letters of the common options that the tool does not have
-  std::span<const Option> options;       ///< its own ones, listed first; a letter here hides the common one
-  std::span<const char* const> examples; ///< arguments and comment; the usage text puts the name in front
+  const char* name;                       ///< "smpquery"
+  const char* arguments;                  ///< what follows "[options]" in the usage text
+  std::string_view left_out;              ///< letters of the common options that the tool does not have
+  std::span<const Option> options;        ///< its own ones, listed first; a letter here hides the common one
+  std::span<const char* const> examples;  ///< arguments and comment; the usage text puts the name in front
 };
 
 enum class Destination : std::uint8_t { lid, direct, guid, combined };
 
 /// What the common options and ibdiag.conf say.
 struct Settings {
-  std::optional<std::string> device;   ///< -C
-  std::string port;                    ///< -P; empty for any. A number, or any form that ibtool's -P takes
+  std::optional<std::string> device;           ///< -C
+  std::string port;                            ///< -P; empty for any. A number, or any form that ibtool's -P takes
   Destination destination = Destination::lid;  ///< -D, -L, -G: the last one wins
-  std::optional<int> timeout_ms;       ///< -t
-  std::optional<Lid> sm_lid;           ///< -s
-  std::uint64_t m_key = 0;             ///< -y
+  std::optional<int> timeout_ms;               ///< -t
+  std::optional<Lid> sm_lid;                   ///< -s
+  std::uint64_t m_key = 0;                     ///< -y
   std::uint64_t sa_key = 0;
-  std::uint16_t pkey_index = 0;        ///< -Y
-  bool show_keys = false;              ///< -K
-  bool show_errors = false;            ///< -e, -d
-  int verbose = 0;                     ///< count of -v
-  int debug = 0;                       ///< count of -d
+  std::uint16_t pkey_index = 0;  ///< -Y
+  bool show_keys = false;        ///< -K
+  bool show_errors = false;      ///< -e, -d
+  int verbose = 0;               ///< count of -v
+  int debug = 0;                 ///< count of -d
   bool mlnx_extended_port_info = true;
   std::optional<std::string> node_description_format;
 

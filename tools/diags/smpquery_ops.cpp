@@ -170,16 +170,11 @@ Task<> guid_info(Query& query) {
 }
 
 constexpr Operation operations[]{
-    {"NodeInfo", "NI", node_info},
-    {"NodeDesc", "ND", node_description},
-    {"PortInfo", "PI", port_info},
-    {"PortInfoExtended", "PIE", port_info_extended},
-    {"SwitchInfo", "SI", switch_info},
-    {"PKeyTable", "PKeys", pkey_table},
-    {"SL2VLTable", "SL2VL", sl_to_vl},
-    {"VLArbitration", "VLArb", vl_arbitration},
-    {"GUIDInfo", "GI", guid_info},
-    {"MlnxExtPortInfo", "MEPI", mlnx_ext_port_info},
+    {"NodeInfo", "NI", node_info},     {"NodeDesc", "ND", node_description},
+    {"PortInfo", "PI", port_info},     {"PortInfoExtended", "PIE", port_info_extended},
+    {"SwitchInfo", "SI", switch_info}, {"PKeyTable", "PKeys", pkey_table},
+    {"SL2VLTable", "SL2VL", sl_to_vl}, {"VLArbitration", "VLArb", vl_arbitration},
+    {"GUIDInfo", "GI", guid_info},     {"MlnxExtPortInfo", "MEPI", mlnx_ext_port_info},
 };
 
 bool same_word(std::string_view a, std::string_view b) { return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0; }
@@ -202,7 +197,8 @@ const Operation* find_operation(std::string_view name) {
 
 std::string clean_description(Bytes description) {
   std::string text(description.begin(), std::find(description.begin(), description.end(), 0));
-  std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
   return text;
 }
 

@@ -51,6 +51,4 @@ TEST_CASE("a line without a GUID is an error that shows the line") {
   }
 }
 
-TEST_CASE("a map that can not be read is a system error") {
-  CHECK_THROWS_AS(NodeNameMap::read("/nonexistent/map"), ib::SysError);
-}
+TEST_CASE("a map that can not be read is a system error") { CHECK_THROWS_AS(NodeNameMap::read("/nonexistent/map"), ib::SysError); }

@@ -94,10 +94,11 @@ TEST_CASE("bad values are failures") {
 
 TEST_CASE("the usage text lists the tool's options first") {
   const std::string text = usage_text(tool);
-  CHECK(text.starts_with("\nUsage: atool [options] <op> <dest>\n\nOptions:\n"
-                         "  --file <file>           a file\n"
-                         "  --quick, -s             be quick\n"
-                         "  --config, -z <config>   use config file, default: /etc/infiniband-diags/ibdiag.conf\n"));
+  CHECK(
+      text.starts_with("\nUsage: atool [options] <op> <dest>\n\nOptions:\n"
+                       "  --file <file>           a file\n"
+                       "  --quick, -s             be quick\n"
+                       "  --config, -z <config>   use config file, default: /etc/infiniband-diags/ibdiag.conf\n"));
   CHECK_THAT(text, ibtest::contains("  --timeout, -t <ms>      timeout in ms\n"));
   CHECK(text.find("pkey-idx") == std::string::npos);
   CHECK(text.find("show_keys") == std::string::npos);

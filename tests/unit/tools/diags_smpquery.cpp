@@ -23,7 +23,8 @@ TEST_CASE("VL tables are written as libibmad writes them") {
     REQUIRE(arbitration_lines(block, entries) == theirs.data());
 
     std::array<std::uint8_t, 16> vls{};
-    for (std::size_t sl = 0; sl < vls.size(); ++sl) vls[sl] = static_cast<std::uint8_t>(sl % 2 == 0 ? block[sl / 2] >> 4 : block[sl / 2] & 15);
+    for (std::size_t sl = 0; sl < vls.size(); ++sl)
+      vls[sl] = static_cast<std::uint8_t>(sl % 2 == 0 ? block[sl / 2] >> 4 : block[sl / 2] & 15);
     mad_dump_sltovl(theirs.data(), static_cast<int>(theirs.size()), block.data(), 8);
     REQUIRE(sl_to_vl_line(vls) + "\n" == theirs.data());
   }
