@@ -62,7 +62,7 @@ class Ibnetdiscover : public Legacy {
  public:
   const Tool& tool() const override { return ibnetdiscover_tool; }
 
-  void option(int letter, const char* value) override {
+  void option(int letter, const char* value, Settings& /*settings*/) override {
     switch (letter) {
       case 'f': full_ = true; break;
       case 's': show_ = true; break;
