@@ -81,7 +81,9 @@ std::string command_help(const CommandInfo& command, const OptionSet& set) {
   if (!set.notes().empty()) result += set.notes() + "\n\n";
   Rows rows;
   for (const Option& option : set.options()) {
-    if (option.letter != 0 || !option.names.empty()) rows.emplace_back(option_names(option), option.help);
+    if (option.letter == 0 && option.names.empty()) continue;  // a common one, all of it taken by the command's own
+    const bool asks_help = !option.names.empty() && option.names.front() == "help";
+    rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
   }
   return result + "Options:\n" + table(rows);
 }

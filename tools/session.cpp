@@ -3,6 +3,7 @@
 #include "tools/session.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -26,6 +27,20 @@ const path::Path* Session::target(std::size_t at) const {
 
 std::optional<std::int64_t> Session::integer(std::size_t at) const {
   return at < integers_.size() ? integers_[at] : std::nullopt;
+}
+
+const subnet::NodeNameMap& Session::node_name_map() {
+  if (!node_name_map_) {
+    const char* file = subnet::default_node_name_map_file;
+    if (options_.node_name_map) {
+      node_name_map_ = subnet::NodeNameMap::read(*options_.node_name_map);
+    } else if (access(file, R_OK) == 0) {
+      node_name_map_ = subnet::NodeNameMap::read(file);
+    } else {
+      node_name_map_.emplace();
+    }
+  }
+  return *node_name_map_;
 }
 
 void Session::debug(int level, std::string_view text) const {

@@ -12,6 +12,7 @@
 
 #include "async/task.hpp"
 #include "path/path.hpp"
+#include "subnet/node_name_map.hpp"
 #include "sys/device.hpp"
 #include "tools/command.hpp"
 
@@ -44,6 +45,9 @@ class Session {
 
   const sys::DeviceList& devices();
   const sys::EndPort& end_port();
+  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Throws SysError or
+  /// subnet::NodeNameMapError.
+  const subnet::NodeNameMap& node_name_map();
   /// All that asks the fabric. Opens it on end_port().
   mad::Transactor& transactor();
 
@@ -74,6 +78,7 @@ class Session {
   std::vector<std::optional<path::Path>> targets_;
   std::vector<std::optional<std::int64_t>> integers_;
   std::optional<sys::DeviceList> devices_;
+  std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};  ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;

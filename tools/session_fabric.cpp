@@ -6,6 +6,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
+#include "mad/describe.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
 #include "path/indexes.hpp"
@@ -23,6 +24,18 @@ namespace {
 
 void write_trace(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+/// For -e: what goes wrong on the way, also where a further try mends it.
+class ErrorTracer final : public mad::Tracer {
+ public:
+  void completed(Bytes, const path::Path&, Bytes) override {}
+  void retried(Bytes request, const path::Path& path) override {
+    fmt::print(stderr, "W: no good answer to RPC {} from '{}', asking again\n", mad::describe(request), to_text(path));
+  }
+  void unexpected(Bytes mad, const path::Path& path, bool late) override {
+    fmt::print(stderr, "W: {} {} on '{}'\n", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path));
+  }
+};
+
 }  // namespace
 
 Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop)
@@ -38,8 +51,10 @@ mad::Transactor& Session::transactor() {
   auto rpc = std::make_unique<mad::Rpc>(loop_, mad::open_umad(end_port()), limits);
   if (options_.debug > 0) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, write_trace);
-    rpc->set_tracer(tracer_.get());
+  } else if (options_.show_errors) {
+    tracer_ = std::make_unique<ErrorTracer>();
   }
+  rpc->set_tracer(tracer_.get());
   apply_options(rpc->sa_path());
   rpc->sa_path().ib().sm_key = options_.sm_key;
   if (options_.pkey_index) path::set_pkey_index(rpc->sa_path().ib(), *options_.pkey_index);

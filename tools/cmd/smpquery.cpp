@@ -109,13 +109,15 @@ async::Task<> switch_info(const Query& q) {
 
 struct DescriptionReport final : Report {
   std::string path, description;
+  std::optional<std::string> name;  ///< of the site's map
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", "NodeDesc");
     sink.value("path", path);
     sink.value("node_description", description);
+    if (name) sink.value("name", *name);
   }
-  void text(TextOut& out) const override { out.print("Node Description: {}\n", out::quoted(description)); }
+  void text(TextOut& out) const override { out.print("Node Description: {}\n", out::quoted(name.value_or(description))); }
 };
 
 async::Task<> node_description(const Query& q) {
@@ -123,6 +125,10 @@ async::Task<> node_description(const Query& q) {
   DescriptionReport report;
   report.path = to_text(q.path);
   report.description = out::fixed_text(value.node_string);
+  if (!q.session.node_name_map().empty()) {
+    const auto node = co_await q.transactor.subn_get<smp::NodeInfo>(q.path);
+    if (const auto name = q.session.node_name_map().find(node.node_guid)) report.name = *name;
+  }
   q.emit(report);
 }
 
