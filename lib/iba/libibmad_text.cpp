@@ -8,6 +8,7 @@
 
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
 
 namespace ib {
 namespace {
@@ -124,6 +125,12 @@ std::string hex_array(Bytes bytes) {
   return out;
 }
 
+std::string upper_hex(std::uint64_t value) {
+  std::string out = to_hex(value).substr(2);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return out;
+}
+
 std::string field_name(const FieldInfo& field, std::uint32_t index) {
   std::string name(field.libibmad_name);
   if (const auto at = name.find("{}"); at != std::string::npos) name.replace(at, 2, std::to_string(index));
@@ -215,6 +222,28 @@ std::string libibmad_listing(Bytes bytes, const StructInfo& info) {
   std::string out;
   for (unsigned rank = 0; rank <= 2; ++rank) list_rank(out, bytes, info, rank);
   return out;
+}
+
+std::string libibmad_sl_to_vl(Bytes table) {
+  std::string out = "|";
+  for (unsigned sl = 0; sl < 16; ++sl) {
+    const auto vl = wire::get_bits(table, 4 * sl, 4);
+    out += (vl < 10 ? " " : "") + std::to_string(vl) + '|';
+  }
+  return out + '\n';
+}
+
+std::string libibmad_vl_arbitration(Bytes table, unsigned entries) {
+  const auto row = [&](std::string_view title, unsigned bit, unsigned width) {
+    std::string out(title);
+    for (unsigned i = 0; i < entries; ++i) {
+      std::string cell = upper_hex(wire::get_bits(table, 16 * i + bit, width));
+      cell.append(cell.size() < 2 ? 2 - cell.size() : 0, ' ');
+      out += "0x" + cell + '|';
+    }
+    return out + '\n';
+  };
+  return '\n' + row("VL    : |", 4, 4) + row("WEIGHT: |", 8, 8);
 }
 
 std::string clean_description(Bytes bytes) {

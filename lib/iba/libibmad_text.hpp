@@ -24,6 +24,12 @@ std::string libibmad_line(std::string_view name, std::string_view value);
 /// All fields that libibmad knows of a structure, a line each, in libibmad's order.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info);
 
+/// `| 0| 1|…|` and a newline: the VL of each SL of an SLtoVLMappingTable (8 bytes; missing ones count as zero).
+std::string libibmad_sl_to_vl(Bytes table);
+
+/// Two lines, VLs and weights, of the first `entries` entries of a VLArbitrationTable, after an empty line.
+std::string libibmad_vl_arbitration(Bytes table, unsigned entries);
+
 /// A node description as infiniband-diags cleans it: up to the first NUL, at most 63 bytes, what is not
 /// printable ASCII as a blank.
 std::string clean_description(Bytes bytes);
