@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "iba/text.hpp"
@@ -79,6 +80,7 @@ void note_mode(subnet::Routing routing) {
 
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "Method to use for discovering the subnet");
+  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10");
 }
 
 subnet::Routing routing_of(Session& session, const DiscoveryOptions& options) {
@@ -103,12 +105,15 @@ subnet::NodeNameMap read_names(const CommonOptions& options) {
   }
 }
 
-async::Task<> discover(Session& session, const DiscoveryOptions& options, Scope scope, Fabric& fabric) {
+namespace {
+
+/// One sweep; what it did not learn stays in the model.
+async::Task<> sweep(Session& session, const DiscoveryOptions& options, const path::Path* target, unsigned radius, Fabric& fabric) {
   const int level = session.options().error_level();
-  fabric.names = read_names(session.options());
   subnet::DiscoverOptions how;
   how.routing = routing_of(session, options);
-  how.radius = scope.radius;
+  how.radius = radius;
+  how.mlnx_extended_port_info = options.fdr10;
   out::Progress progress;
   how.progress = [&progress](std::size_t nodes) {
     if (progress.due()) progress.update(fmt::format("{} nodes found", nodes));
@@ -117,14 +122,66 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Scope 
     how.tell = tell;
     note_mode(how.routing);
   }
-  path::Path start = co_await session.smp_path(scope.target);
+  path::IbDrPath local;
+  local.end_port = &session.end_port();
+  local.sqpn = Qpn{0};
+  path::Path start = local;
+  session.apply_options(start);
+  if (target != nullptr) start = co_await session.smp_path(target);
   mad::Transactor& transactor = session.transactor();
   fabric.stats = co_await subnet::discover(transactor, fabric.subnet, start, how);
-  progress.clear();
-  std::fputs(failures_text(fabric.subnet, level).c_str(), stderr);
-  if (!session.options().stats) co_return;
+}
+
+void tell_outcome(const Session& session, const Fabric& fabric) {
+  std::fputs(failures_text(fabric.subnet, session.options().error_level()).c_str(), stderr);
+  if (!session.options().stats) return;
   fmt::print(stderr, "mads planned: {}\n", fabric.stats.plan);
   for (const auto& [reason, count] : fabric.stats.beyond) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
+}
+
+/// True if the start of a sweep is a switch and nothing was found beyond any of its ports, though something should.
+bool is_cut_off(const subnet::Subnet& subnet) {
+  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
+  const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
+  const auto ports = subnet.ports_of(node);
+  return node.kind() == subnet::NodeKind::sw && std::none_of(ports.begin(), ports.end(), linked) &&
+         std::any_of(subnet.failures.begin(), subnet.failures.end(), [](const subnet::Failure& f) { return f.beyond; });
+}
+
+bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subnet::NodeIndex node) {
+  const auto ports = subnet.ports_of(subnet.node(node));
+  return failure.node == node || std::any_of(ports.begin(), ports.end(), [&](const subnet::Port& port) {
+           return port.peer != subnet::none && subnet.port(port.peer).node == failure.node && !failure.beyond;
+         });
+}
+
+}  // namespace
+
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
+  fabric.names = read_names(session.options());
+  co_await sweep(session, options, nullptr, ~0U, fabric);
+  tell_outcome(session, fabric);
+}
+
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric) {
+  fabric.names = read_names(session.options());
+  co_await sweep(session, options, target, 1, fabric);
+  subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
+  if (target->directed() == nullptr && is_cut_off(fabric.subnet)) {
+    const Guid guid = fabric.subnet.node(node).guid();
+    if (session.options().error_level() >= 1) tell("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+    Fabric whole;
+    co_await sweep(session, options, nullptr, ~0U, whole);
+    const subnet::NodeIndex found = whole.subnet.find_node(guid);
+    if (found != subnet::none) {
+      node = found;
+      std::erase_if(whole.subnet.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, found); });
+      fabric.subnet = std::move(whole.subnet);
+      fabric.stats = std::move(whole.stats);
+    }
+  }
+  tell_outcome(session, fabric);
+  co_return node;
 }
 
 void note_discovered(const Session& session, std::string_view what) {

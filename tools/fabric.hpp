@@ -19,9 +19,10 @@ namespace ib::tools {
 
 struct DiscoveryOptions {
   std::optional<std::string> mode;  ///< LID, DR or SA
+  bool fdr10{};                     ///< also ask for MlnxExtPortInfo
 };
 
-/// Adds --discovery.
+/// Adds --discovery and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 
 /// A fabric as it was found.
@@ -31,15 +32,13 @@ struct Fabric {
   subnet::NodeNameMap names;
 };
 
-/// What part of a fabric a command wants.
-struct Scope {
-  const path::Path* target = nullptr;  ///< where to begin; the local port where it is null
-  unsigned radius = ~0U;               ///< links from there
-};
-
-/// Discovers the fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa and
-/// --discovery=SA, and what discover() throws.
-async::Task<> discover(Session& session, const DiscoveryOptions& options, Scope scope, Fabric& fabric);
+/// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa
+/// and --discovery=SA, and what subnet::discover() throws.
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
+/// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
+/// counts for the exit status is what concerns the node. Returns the node.
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric);
 /// The mode that `options` come to on the session's end port.
 subnet::Routing routing_of(Session& session, const DiscoveryOptions& options);
 

@@ -57,9 +57,10 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
     return;
   }
   join(from, to);
-  if (subnet_.node(node).kind() == NodeKind::sw) return;
-  subnet_.set_port_guid(to, info.port_guid);
-  queue({What::port_info, info.local_port_num, level_beyond(node), node});
+  const bool is_switch = subnet_.node(node).kind() == NodeKind::sw;
+  if (!is_switch) subnet_.set_port_guid(to, info.port_guid);
+  const bool at_rim = subnet_.node(node).hops >= options_.radius;
+  if (!is_switch || at_rim) queue({What::port_info, info.local_port_num, level_beyond(node), node});
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
@@ -194,7 +195,9 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
 void Sweep::follow(PortIndex index) {
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(port.node);
-  const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : index == subnet_.start;
+  // Directed routes do not go through end nodes; they leave only the local one.
+  const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
+  const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
   const bool up = port.physical_state() == link_up || port.state() >= state_init;
   if (leads_on && up && node.hops < options_.radius) queue({What::beyond, port.number, level_beyond(port.node), index});
 }

@@ -118,26 +118,24 @@ class Iblinkinfo final : public Command {
     Fabric fabric;
     const path::Path* target = session.target(0);
     if (target == nullptr) {
-      co_await discover(session, discovery_, Scope{}, fabric);
+      co_await discover(session, discovery_, fabric);
       std::vector<NodeIndex> switches = subnet::breadth_first(fabric.subnet);
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != subnet::NodeKind::sw; });
       emit(LinkReport(fabric, shown_, std::move(switches)));
     } else {
-      const Scope around{target, 1};
-      co_await discover(session, discovery_, around, fabric);
-      emit(LinkReport(fabric, shown_, {the_switch(fabric)}));
+      const NodeIndex at = co_await discover_around(session, discovery_, target, fabric);
+      check_switch(fabric, at);
+      emit(LinkReport(fabric, shown_, {at}));
     }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
-  static NodeIndex the_switch(const Fabric& fabric) {
-    const subnet::Port& port = fabric.subnet.port(fabric.subnet.start);
-    if (fabric.subnet.node(port.node).kind() != subnet::NodeKind::sw) {
-      throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", port.number, to_text(fabric.subnet.node(port.node).guid()),
-                              fabric.subnet.lid(fabric.subnet.start).value));
-    }
-    return port.node;
+  static void check_switch(const Fabric& fabric, NodeIndex at) {
+    const subnet::Node& node = fabric.subnet.node(at);
+    if (node.kind() == subnet::NodeKind::sw) return;
+    throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
+                            fabric.subnet.lid(fabric.subnet.start).value));
   }
 
   Shown shown_;

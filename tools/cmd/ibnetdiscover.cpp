@@ -122,7 +122,7 @@ class Ibnetdiscover final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.read_operands({}, 0);
     Fabric fabric;
-    co_await discover(session, discovery_, Scope{}, fabric);
+    co_await discover(session, discovery_, fabric);
     emit(TopologyReport(fabric, shown_));
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }

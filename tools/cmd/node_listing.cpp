@@ -68,7 +68,7 @@ class ListNodes final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.read_operands({}, 0);
     Fabric fabric;
-    co_await discover(session, discovery_, Scope{}, fabric);
+    co_await discover(session, discovery_, fabric);
     emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
@@ -92,7 +92,7 @@ class PrintNode final : public Command {
     session.read_operands({Operand::word}, list_ ? 0 : 1);
     const Guid guid = wanted(session);
     Fabric fabric;
-    co_await discover(session, discovery_, Scope{}, fabric);
+    co_await discover(session, discovery_, fabric);
     if (list_) {
       emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
     } else {
