@@ -61,8 +61,8 @@ def check_kind(s, f, structs, enums, errors):
         bad(f"kind {f.kind} must stand on whole bytes")
     if f.kind == "uint" and f.display not in DISPLAYS:
         bad(f"display= must be one of {' '.join(DISPLAYS)}")
-    if f.kind != "uint" and f.display:
-        bad(f"kind {f.kind} takes no display=")
+    if f.kind != "uint" and f.display and (f.kind, f.display) != ("lid", "hex"):
+        bad(f"kind {f.kind} takes no display={f.display}")
     if bool(f.libibmad) != bool(f.dump) or f.dump and f.dump not in DUMPS:
         bad("libibmad= goes with a known dump=")
     if (f.kind == "struct") != bool(f.type):

@@ -102,6 +102,7 @@ class Struct:
     methods: list
     variant: str
     format: bool
+    legacy_sa: str  # what saquery calls it
     traps: list  # numbers of the traps whose DataDetails have this layout
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
@@ -133,7 +134,7 @@ ATTRIBUTES = {  # element: (required, optional)
     "enum": (("ns", "name", "kind", "bits", "section"), ()),
     "value": (("name", "number", "text"), ()),
     "struct": (("ns", "name", "iba", "title", "section", "bytes"),
-               ("class", "oui", "attribute", "methods", "variant", "format", "traps")),
+               ("class", "oui", "attribute", "methods", "variant", "format", "traps", "legacy-sa")),
     "field": (("name", "iba", "offset", "bits", "kind"),
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
                "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
@@ -217,7 +218,7 @@ class Reader:
         s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"],
                    self.number(where, "bytes", a["bytes"]), classes, self.number(where, "oui", a.get("oui"), 0),
                    self.number(where, "attribute", a.get("attribute"), -1), a.get("methods", "").split(),
-                   a.get("variant", ""), a.get("format") == "yes",
+                   a.get("variant", ""), a.get("format") == "yes", a.get("legacy-sa", ""),
                    [self.number(where, "traps", t) for t in a.get("traps", "").split()])
         self.model.structs.append(s)
         return s

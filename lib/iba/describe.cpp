@@ -167,7 +167,7 @@ std::string method_text(std::uint8_t method) {
 
 std::uint32_t mad_oui(Bytes mad) {
   const auto mgmt_class = wire::get_bits(mad, 8, 8);
-  return mgmt_class >= 0x30 && mgmt_class <= 0x4f ? static_cast<std::uint32_t>(wire::get_bits(mad, 37 * 8, 24)) : 0;
+  return mgmt_class >= 0x30 && mgmt_class <= 0x4f ? static_cast<std::uint32_t>(wire::get_bits(mad, 296, 24)) : 0;
 }
 
 std::string mad_description(std::uint8_t method, std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id,

@@ -72,8 +72,9 @@ class Listing {
       for (std::uint32_t i = 0; i < f.count; ++i) {
         const std::string index = f.count > 1 ? '[' + std::to_string(i) + ']' : "";
         const std::size_t at = std::min<std::size_t>((f.bit_offset + i * f.bits) / 8, bytes.size());
-        run(bytes.subspan(at, std::min<std::size_t>(inner->bytes, bytes.size() - at)), *inner,
-            prefix + std::string(f.iba_name) + index + '.');
+        std::string inner_prefix = prefix;
+        inner_prefix.append(f.iba_name).append(index).append(1, '.');
+        run(bytes.subspan(at, std::min<std::size_t>(inner->bytes, bytes.size() - at)), *inner, inner_prefix);
       }
       return;
     }
@@ -131,7 +132,7 @@ std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index)
   const Value value = read_field(bytes, field, index);
   if (const auto* number = std::get_if<std::uint64_t>(&value))
     return field.display == Display::hex ? to_hex(*number, (field.bits + 3) / 4) : std::to_string(*number);
-  if (const auto* lid = std::get_if<Lid>(&value)) return to_text(*lid);
+  if (const auto* lid = std::get_if<Lid>(&value)) return field.display == Display::hex ? to_hex(lid->value, 4) : to_text(*lid);
   if (const auto* prefix = std::get_if<GidPrefix>(&value)) return to_text(*prefix);
   if (const auto* guid = std::get_if<Guid>(&value)) return to_text(*guid);
   if (const auto* gid = std::get_if<Gid>(&value)) return to_text(*gid);

@@ -227,7 +227,7 @@ std::string libibmad_listing(Bytes bytes, const StructInfo& info) {
 std::string libibmad_sl_to_vl(Bytes table) {
   std::string out = "|";
   for (unsigned sl = 0; sl < 16; ++sl) {
-    const auto vl = wire::get_bits(table, 4 * sl, 4);
+    const auto vl = wire::get_bits(table, std::size_t{4} * sl, 4);
     out += (vl < 10 ? " " : "") + std::to_string(vl) + '|';
   }
   return out + '\n';
@@ -237,7 +237,7 @@ std::string libibmad_vl_arbitration(Bytes table, unsigned entries) {
   const auto row = [&](std::string_view title, unsigned bit, unsigned width) {
     std::string out(title);
     for (unsigned i = 0; i < entries; ++i) {
-      std::string cell = upper_hex(wire::get_bits(table, 16 * i + bit, width));
+      std::string cell = upper_hex(wire::get_bits(table, std::size_t{16} * i + bit, width));
       cell.append(cell.size() < 2 ? 2 - cell.size() : 0, ' ');
       out += "0x" + cell + '|';
     }

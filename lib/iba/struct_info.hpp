@@ -110,6 +110,7 @@ struct StructInfo {
   bool format;                             ///< a whole MAD of its class, whose field `data` holds the attribute
   std::string_view variant;                ///< not empty for a second layout of an attribute that only context can tell
   std::span<const ModifierInfo> modifier;  ///< empty where it is unused or has no parts
+  std::string_view saquery_name;           ///< what ibtool saquery heads it with (`MCMember Record`), or empty
 };
 
 }  // namespace ib

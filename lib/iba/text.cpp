@@ -37,7 +37,7 @@ std::optional<std::uint64_t> groups(std::string_view text) {
   std::uint64_t value = 0;
   for (int group = 0; group < 4; ++group) {
     const std::size_t end = group < 3 ? text.find(':') : text.size();
-    if (end == std::string_view::npos || end > 4) return {};
+    if (end > 4) return {};  // also where there is no colon
     const auto part = digits(text.substr(0, end), 16);
     if (!part) return {};
     value = value << 16 | *part;

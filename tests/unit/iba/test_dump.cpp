@@ -150,6 +150,14 @@ TEST_CASE("arrays and text list as recorded") {
   CHECK(dotted(record, guids, options) == text);
 }
 
+TEST_CASE("a multicast LID lists in hex, others in decimal") {
+  const StructInfo& info = *find_struct("SAMCMemberRecord");
+  std::vector<std::uint8_t> bytes(info.bytes);
+  set_field(bytes, info, "MLID", "0xc000");
+  CHECK_THAT(dotted(bytes, info), ibtest::contains("MLID.............................0xc000\n"));
+  CHECK_THAT(dump_words(bytes, info), ibtest::contains("MLID=49152"));
+}
+
 TEST_CASE("hostile text is escaped") {
   CHECK(quote("Switch1") == "'Switch1'");
   CHECK(quote("it's") == "\"it's\"");
