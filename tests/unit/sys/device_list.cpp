@@ -69,21 +69,24 @@ TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
 
 TEST_CASE("there is no limit on devices or ports, and names count as people do", "[sys]") {
   FakeSysfs sysfs;
-  for (int i = 0; i < 150; ++i) {
+  // More than the 32 devices and 64 umad numbers that libibumad knows, with names longer than its 19 characters.
+  for (int i = 0; i < 70; ++i) {
     const auto name = fmt::format("a_device_with_a_very_long_name_{}", i);
-    sysfs.device(name, fmt::format("0002:c903:0001:{:04x}", i));
-    sysfs.port(name, {.gid = fmt::format("fe80::2:c903:2:{:x}", i), .umad = fmt::format("umad{}", i)});
+    sysfs.write("class/infiniband/" + name + "/node_type", "1: CA\n");
+    sysfs.write("class/infiniband/" + name + "/ports/1/gids/0", fmt::format("fe80::2:c903:2:{:x}\n", i));
+    sysfs.write(fmt::format("class/infiniband_mad/umad{}/ibdev", i), name);
+    sysfs.write(fmt::format("class/infiniband_mad/umad{}/port", i), "1");
   }
-  sysfs.device("zz", "0002:c903:0003:0000", "2: SWITCH");
-  for (unsigned i = 0; i < 300; ++i) sysfs.port("zz", {.number = i, .state = "1: DOWN", .gid = "::"});
+  sysfs.write("class/infiniband/zz/node_type", "2: SWITCH\n");
+  for (unsigned i = 0; i < 260; ++i) sysfs.write(fmt::format("class/infiniband/zz/ports/{}/state", i), "1: DOWN\n");
   const auto list = DeviceList::read();
-  REQUIRE(list.devices().size() == 151);
+  REQUIRE(list.devices().size() == 71);
   CHECK(list.devices()[2]->name.ends_with("_2"));
   CHECK(list.devices()[10]->name.ends_with("_10"));
-  CHECK(list.devices()[149]->ports[0]->umad == "umad149");
-  CHECK(list.find_end_port("fe80::2:c903:2:63").device->name.ends_with("_99"));
-  REQUIRE(list.devices()[150]->ports.size() == 300);
-  CHECK(list.devices()[150]->ports[299]->number == 299);
+  CHECK(list.devices()[69]->ports.at(0)->gsi_umad == "umad69");
+  CHECK(list.find_end_port("fe80::2:c903:2:42").device->name.ends_with("_66"));
+  REQUIRE(list.devices()[70]->ports.size() == 260);
+  CHECK(list.devices()[70]->ports[259]->number == 259);
 }
 
 TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
