@@ -10,14 +10,8 @@
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
 #include "path/indexes.hpp"
-#include "tools/session.hpp"
-#if __has_include("sa/resolve.hpp")
 #include "sa/resolve.hpp"
-#else  // until lib/sa is there
-namespace ib::sa {
-static async::Task<path::Path> resolve_path(mad::Transactor&, const path::Path&) { throw Error("GID and GUID targets are not available yet"); co_return path::Path(path::IbPath()); }
-}  // namespace ib::sa
-#endif
+#include "tools/session.hpp"
 
 namespace ib::tools {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "mad/describe.hpp"
 
 namespace ib::mad {
@@ -23,6 +25,16 @@ std::string class_error_text(Bytes request, Bytes reply) {
 
 MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
     : Error(std::move(message)), request_(copied(request)), reply_(copied(reply)), path_(std::move(path)) {}
+
+void MadError::raise_with(std::string text) const {
+  try {
+    raise();
+  } catch (MadError& error) {
+    error.note(std::move(text));
+    throw;
+  }
+  std::abort();  // raise() always throws
+}
 
 std::uint16_t MadError::status() const {
   return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status();

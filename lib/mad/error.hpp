@@ -26,6 +26,8 @@ class MadError : public Error {
   std::vector<std::string> lines(int verbosity) const override;
   /// Throws a copy of this error as what it is.
   [[noreturn]] virtual void raise() const { throw *this; }
+  /// The same, with `text` on top of its notes.
+  [[noreturn]] void raise_with(std::string text) const;
 
  private:
   std::vector<std::uint8_t> request_, reply_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "mad/rpc_call.hpp"
 
 namespace ib::mad {
@@ -62,6 +64,9 @@ Rpc::~Rpc() {
 
 Task<Result<Reply>> Rpc::try_call(const Request& request) {
   if (broken_) std::rethrow_exception(broken_);
+  if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
+    throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
+  }
   Call call(*this, request);
   co_return co_await call;
 }

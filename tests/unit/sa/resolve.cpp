@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Resolving paths with a scripted SA: what is asked, what is taken over, and how it fails.
+#include "sa/resolve.hpp"
+
+#include "iba-gen/sa.hpp"
+#include "mad/rpc.hpp"
+#include "support/catch.hpp"
+#include "support/fake_fabric.hpp"
+
+using namespace ib;
+using ibtest::FakeFabric;
+
+namespace {
+
+constexpr std::size_t record_offset = 56;
+
+struct Bench {
+  Bench() {
+    fabric.network.gmp = [this](Bytes request, const path::Path& path) -> std::optional<FakeFabric::Answer> {
+      asked.assign(request.begin(), request.end());
+      asked_path = path;
+      if (silent) return std::nullopt;
+      FakeFabric::Answer answer = ibtest::answer_to(request, status);
+      record.pack(MutableBytes(answer).subspan(record_offset, sa::PathRecord::wire_size));
+      return answer;
+    };
+    record.dgid = Gid::from(link_local_prefix, Guid{0x2c9030000014e1});
+    record.sgid = fabric.end_port().gids[0];
+    record.dlid = Lid{18};
+    record.slid = Lid{1};
+    record.p_key = 0xffff;
+    record.sl = 3;
+    record.mtu = smp::Mtu::mtu_2048;
+    record.rate = sa::Rate::gbps_10;
+    record.packet_life_time = 17;
+  }
+  path::Path resolve(const path::Path& path) { return loop.run(sa::resolve_path(rpc, path)); }
+  sa::Format query() const { return sa::Format::unpack(asked); }
+
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  mad::Rpc rpc{loop, fabric.open()};
+  std::vector<std::uint8_t> asked;
+  std::optional<path::Path> asked_path;
+  sa::PathRecord record;
+  std::uint16_t status = 0;
+  bool silent = false;
+};
+
+path::IbPath to_gid(const Bench& bench, std::uint64_t guid) {
+  path::IbPath path;
+  path.end_port = &bench.fabric.end_port();
+  path.dgid = Gid::from(link_local_prefix, Guid{guid});
+  path.dqpn = path.sqpn = Qpn{0};
+  path.qkey = 0;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("a GID becomes a full path by one query for a reversible path") {
+  Bench bench;
+  path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
+  wanted.m_key = 77;
+  wanted.retries = 1;
+  const path::Path path = bench.resolve(wanted);
+  REQUIRE(bench.fabric.channel().sent == 1);
+  const sa::Format query = bench.query();
+  REQUIRE(query.method == mad::method::get);
+  REQUIRE(query.attribute_id == 0x35);
+  REQUIRE(query.component_mask == (1U << 2 | 1U << 3 | 1U << 11));  // DGID, SGID, Reversible (IBA table 178)
+  const sa::PathRecord record = sa::PathRecord::unpack(Bytes(bench.asked).subspan(record_offset));
+  REQUIRE(record.reversible == 1);
+  REQUIRE(record.dgid == *wanted.dgid);
+  REQUIRE(record.sgid == bench.fabric.end_port().gids[0]);
+  REQUIRE(bench.asked_path->ib().dqpn == Qpn{1});
+  REQUIRE(bench.asked_path->ib().qkey == path::qp1_qkey);
+
+  const path::IbPath& got = path.ib();
+  REQUIRE(got.dlid == Lid{18});
+  REQUIRE(got.slid == Lid{1});
+  REQUIRE(got.sl == 3);
+  REQUIRE(got.mtu == 4);
+  REQUIRE(got.rate == 3);
+  REQUIRE(got.packet_life_time == std::uint8_t{17});
+  REQUIRE_FALSE(got.has_grh);
+  REQUIRE(got.dqpn == Qpn{0});
+  REQUIRE(got.m_key == 77);
+  REQUIRE(got.retries == 1);
+}
+
+TEST_CASE("a LID is asked for by its LID, and a hop limit means a GRH") {
+  Bench bench;
+  path::IbPath wanted = to_gid(bench, 0);
+  wanted.dgid.reset();
+  wanted.dlid = Lid{18};
+  bench.record.hop_limit = 64;
+  bench.record.flow_label = 0x12345;
+  const path::Path path = bench.resolve(wanted);
+  REQUIRE(bench.query().component_mask == (1U << 4 | 1U << 3 | 1U << 11));
+  REQUIRE(path.ib().has_grh);
+  REQUIRE(path.ib().hop_limit == 64);
+  REQUIRE(path.ib().flow_label == 0x12345);
+}
+
+TEST_CASE("an address that the SA does not know is PathNotFound, in the words of the seeds") {
+  Bench bench;
+  bench.status = 0x0300;
+  try {
+    bench.resolve(to_gid(bench, 0x18));
+    FAIL("resolved");
+  } catch (const sa::PathNotFound& error) {
+    const std::vector<std::string> lines = error.lines(0);
+    REQUIRE(lines.size() == 2);
+    REQUIRE(lines[0] ==
+            "Failed getting path record for path IBPath(end_port='fake0/1', DGID=GID('fe80::18'), dqpn=0, qkey=0x0, sqpn=0).");
+    REQUIRE(lines[1] == "RPC MAD_METHOD_GET(1) SAFormat(3.2) SAPathRecord(53) got class specific error MAD_STATUS_SA_NO_RECORDS(3)");
+  }
+}
+
+TEST_CASE("other errors keep their kind and get the same note") {
+  Bench bench;
+  bench.status = 0x0400;
+  REQUIRE_THROWS_AS(bench.resolve(to_gid(bench, 0x18)), mad::SaError);
+  bench.silent = true;
+  try {
+    bench.resolve(to_gid(bench, 0x18));
+    FAIL("resolved");
+  } catch (const mad::MadTimeout& error) {
+    REQUIRE_THAT(error.what(), ibtest::starts_with("Failed getting path record for path IBPath("));
+    REQUIRE_THAT(error.message(), ibtest::contains("timed out to 'Path "));
+  }
+}
+
+TEST_CASE("an SA that answers with an impossible path is not believed") {
+  Bench bench;
+  bench.record.dlid = Lid{0xc001};
+  REQUIRE_THROWS_AS(bench.resolve(to_gid(bench, 0x18)), Error);
+}
+
+TEST_CASE("a port without a subnet manager says so") {
+  Bench bench;
+  bench.rpc.sa_path().ib().dlid = Lid{};
+  REQUIRE_THROWS_WITH(bench.resolve(to_gid(bench, 0x18)), "No subnet administrator is known: the SM LID of fake0/1 is 0");
+  REQUIRE(bench.fabric.channel().sent == 0);
+}
