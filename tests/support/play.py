@@ -71,7 +71,8 @@ def switch_link(netfile):
 def description(fabric):
     """What the host is called, as the network file says."""
     with open(fabric.netfile, encoding="latin-1") as net:
-        found = [line.split('"')[3] for line in net if f'"{fabric.host}"' in line and line[0] != "[" and line.count('"') >= 4]
+        heads = [line.split('"') for line in net if f'"{fabric.host}"' in line and line[0] != "["]
+        found = [words[3] for words in heads if len(words) > 4]
     return found[0] if found else fabric.host
 
 

@@ -174,8 +174,8 @@ class Fabric:
         stdin = os.open(fifo, os.O_RDWR)
         try:
             with open(self.path("ibsim.out"), "wb") as out, open(self.path("ibsim.err"), "wb") as err:
-                self.ibsim = self._spawn(["ibsim", "-s", "-N", nodes, "-S", switches, "-P", ports, *self.options, self.netfile],
-                                         stdin, out, err, env=dict(os.environ, IBSIM_SOCKNAME=os.path.basename(self.dir)))
+                argv = ["ibsim", "-s", "-N", nodes, "-S", switches, "-P", ports, *self.options, self.netfile]
+                self.ibsim = self._spawn(argv, stdin, out, err, env=dict(os.environ, IBSIM_SOCKNAME=os.path.basename(self.dir)))
         finally:
             os.close(stdin)
         self._wait(lambda: self._read("ibsim.out").endswith(PROMPT), self.load_timeout, self.ibsim, "ibsim did not start")
@@ -212,6 +212,7 @@ class Fabric:
         end = time.monotonic() + timeout
         while not condition():
             if child.poll() is not None or time.monotonic() > end:
-                logs = [self._read(name)[-2000:] for name in ("ibsim.out", "ibsim.err", "opensm.out") if os.path.exists(self.path(name))]
+                names = ("ibsim.out", "ibsim.err", "opensm.out")
+                logs = [self._read(name)[-2000:] for name in names if os.path.exists(self.path(name))]
                 raise FabricError(f"{what}:\n" + "\n".join(logs))
             time.sleep(0.01)
