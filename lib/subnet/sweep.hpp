@@ -74,7 +74,7 @@ class Sweep {
   path::Path directed_path(NodeIndex node) const;
   path::Path lid_path(NodeIndex node) const;
   std::optional<path::Path> directed_beyond(PortIndex from) const;
-  path::Path combined_beyond(PortIndex from) const;
+  path::Path combined_beyond(PortIndex from, bool trial) const;
   async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
   async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
   async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason);

@@ -2,6 +2,9 @@
 // How a request gets to a node. Directed routes always work. LID routing is quicker for the switches on the way, but the
 // tables may be stale, and a directed route that starts at a LID ("combined", IBA 14.2.2) is not supported everywhere:
 // the first such request is a trial, and while it runs, or after it failed, others go by directed routes.
+#include <algorithm>
+#include <chrono>
+
 #include "mad/packet.hpp"
 #include "subnet/sweep.hpp"
 
@@ -9,6 +12,7 @@ namespace ib::subnet {
 namespace {
 
 constexpr mad::Reason fallback = "routing by LID did not work";
+constexpr path::Duration trial_timeout = std::chrono::milliseconds(100);
 constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
@@ -63,12 +67,16 @@ std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
   return std::nullopt;
 }
 
-path::Path Sweep::combined_beyond(PortIndex from) const {
+path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
   path::IbDrPath path;
   static_cast<path::IbPath&>(path) = to_node.ib();
   path.dr_slid = path.slid;
   path.route[++path.hops] = subnet_.port(from).number;
+  if (trial) {  // one short try: where the answer is lost, directed routes do as well
+    path.retries = 0;
+    path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
+  }
   return path;
 }
 
@@ -101,7 +109,7 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
 }
 
 async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
-  path::Path path = combined_beyond(from);
+  path::Path path = combined_beyond(from, trial);
   Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
   const bool silent = !answer && dynamic_cast<const mad::MadTimeout*>(&answer.error()) != nullptr;
   if (!silent) combined_ = Trust::works;
