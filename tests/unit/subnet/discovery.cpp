@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Sweeps of healthy fabrics: everything is found, by shortest routes, with no MAD more than it takes.
+#include "subnet/discovery.hpp"
+
+#include "support/catch.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::subnet;
+using ibtest::FakeFabric;
+using ibtest::Swept;
+
+namespace {
+
+DiscoverOptions by_lid() {
+  DiscoverOptions options;
+  options.routing = Routing::lid;
+  return options;
+}
+
+/// A torus of `n` × `n` switches with a host at each: links between switches of one distance, and several ways.
+FakeFabric torus(unsigned n) {
+  FakeFabric fabric;
+  std::vector<FakeFabric::NodeId> switches;
+  for (unsigned i = 0; i < n * n; ++i) switches.push_back(fabric.add_switch(0x1000 + i, 8, "switch"));
+  for (unsigned i = 0; i < n * n; ++i) {
+    fabric.link(switches[i], 1, switches[i / n * n + (i + 1) % n], 2);
+    fabric.link(switches[i], 3, switches[(i + n) % (n * n)], 4);
+    fabric.link(switches[i], 5, fabric.add_ca(0x9000 + 16 * i, 1, "host"), 1);
+  }
+  fabric.assign_lids();
+  fabric.attach(n * n);
+  return fabric;
+}
+
+}  // namespace
+
+TEST_CASE("a fat tree is read with exactly the MADs it takes") {
+  FakeFabric fabric = FakeFabric::fat_tree(6, 3, 5);
+  const Swept swept(fabric);
+  CHECK(swept.count(NodeKind::ca) == 30);
+  CHECK(swept.count(NodeKind::sw) == 9);
+  CHECK(swept.links() == 30 + 18);
+  CHECK(swept.subnet.failures.empty());
+  // 1 + C + L + 2C + S(P+3), the ports of each switch counted as they are
+  std::uint64_t of_switches = 0;
+  for (const Node& node : swept.subnet.nodes()) {
+    if (node.kind() == NodeKind::sw) of_switches += node.info.num_ports + 3U;
+  }
+  CHECK(swept.sent() == 1 + 30 + 18 + 2 * 30 + of_switches);
+  CHECK(swept.stats.plan == swept.sent());
+  CHECK(swept.explained() == 0);
+}
+
+TEST_CASE("routes are the shortest ones and lead where they say") {
+  FakeFabric fabric = torus(5);
+  const Swept swept(fabric);
+  REQUIRE(swept.count(NodeKind::sw) == 25);
+  std::array<std::uint8_t, 64> route{};
+  unsigned farthest = 0;
+  for (NodeIndex at = 0; at < swept.subnet.nodes().size(); ++at) {
+    const unsigned hops = route_to(swept.subnet, at, route);
+    CHECK(hops == swept.subnet.node(at).hops);
+    PortIndex end = swept.subnet.start;
+    for (unsigned hop = 1; hop <= hops; ++hop) {
+      const PortIndex out = swept.subnet.port_of(swept.subnet.port(end).node, route[hop]);
+      REQUIRE(swept.subnet.port(out).peer != none);
+      end = swept.subnet.port(out).peer;
+    }
+    CHECK(swept.subnet.port(end).node == at);
+    farthest = std::max(farthest, hops);
+  }
+  CHECK(farthest == 1 + 4 + 1);  // host, switch, at most two steps in each direction, host
+}
+
+TEST_CASE("every MAD beyond the plan is counted by reason") {
+  for (unsigned n : {3U, 4U, 5U}) {
+    FakeFabric fabric = torus(n);
+    const Swept swept(fabric);
+    CHECK(swept.links() == 2 * n * n + n * n);
+    CHECK(swept.subnet.failures.empty());
+    CHECK(swept.sent() == swept.stats.plan + swept.explained());
+    CHECK(swept.explained() <= 2 * n * n);  // at most one extra NodeInfo for each switch link
+  }
+}
+
+TEST_CASE("by LID the same is found") {
+  FakeFabric fabric = torus(4);
+  const Swept directed(fabric);
+  SECTION("where all routes work") {}
+  SECTION("where directed routes from a LID are not answered") { fabric.network.combined_routes = false; }
+  SECTION("where nothing is answered by LID") { fabric.network.lid_routing = fabric.network.combined_routes = false; }
+  std::vector<std::string> told;
+  DiscoverOptions options = by_lid();
+  options.tell = [&](std::string_view line) { told.emplace_back(line); };
+  const Swept swept(fabric, options);
+  CHECK(swept.guids() == directed.guids());
+  CHECK(swept.link_names() == directed.link_names());
+  CHECK(swept.subnet.failures.empty());
+  CHECK(told.empty() == fabric.network.combined_routes);
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+  const auto& first = swept.rpc->stats()->first_tries;
+  const bool fell_back = std::any_of(first.begin(), first.end(), [](const auto& entry) { return entry.first != mad::asked; });
+  CHECK(fell_back != fabric.network.combined_routes);
+}
+
+TEST_CASE("what nodes say is kept") {
+  FakeFabric fabric;
+  const auto sw = fabric.add_switch(0x100, 4, std::string(64, 'x'));
+  const auto one = fabric.add_ca(0x200, 2, "two ports");
+  const auto other = fabric.add_router(0x300, 1, "a router");
+  fabric.link(sw, 1, one, 1);
+  fabric.link(sw, 2, one, 2);
+  fabric.link(sw, 3, other, 1);
+  fabric.assign_lids();
+  fabric.attach(one);
+  const Swept swept(fabric);
+  const Subnet& subnet = swept.subnet;
+  REQUIRE(subnet.nodes().size() == 3);
+  const NodeIndex at = subnet.find_node(Guid{0x100});
+  CHECK(subnet.node(at).description() == std::string(64, 'x'));  // no terminator
+  CHECK(subnet.node(subnet.find_node(Guid{0x300})).kind() == NodeKind::router);
+  const NodeIndex host = subnet.find_node(Guid{0x200});
+  CHECK(subnet.find_port(Guid{0x202}) == subnet.port_of(host, 2));
+  CHECK(subnet.lid(subnet.port_of(host, 1)) != subnet.lid(subnet.port_of(host, 2)));
+  CHECK(subnet.lid(subnet.port_of(at, 3)) == subnet.lid(subnet.port_of(at, 0)));
+  CHECK(subnet.find_lid(subnet.lid(subnet.port_of(at, 3))) == subnet.port_of(at, 0));
+  CHECK(subnet.start == subnet.port_of(host, 1));
+  CHECK(swept.failed(Failure::Kind::no_answer) == 0);
+}
+
+TEST_CASE("a switch may have 254 ports") {
+  FakeFabric fabric;
+  const auto sw = fabric.add_switch(0x100, 254, "director");
+  for (unsigned port = 1; port <= 254; ++port) fabric.link(sw, port, fabric.add_ca(0x10000 + 16 * port, 1, "host"), 1);
+  fabric.assign_lids();
+  fabric.attach(1);
+  const Swept swept(fabric);
+  CHECK(swept.count(NodeKind::ca) == 254);
+  CHECK(swept.subnet.failures.empty());
+}
+
+TEST_CASE("a sweep from a switch, and of one node that is linked to nothing") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 2, 2);
+  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+    if (!fabric.node(id).is_switch()) continue;
+    fabric.attach(id, 0);
+    break;
+  }
+  const Swept swept(fabric);
+  CHECK(swept.subnet.nodes().size() == fabric.size());
+  CHECK(swept.subnet.port(swept.subnet.start).number == 0);
+
+  FakeFabric alone;
+  alone.attach(alone.add_ca(0x200, 1, "alone"));
+  const Swept one(alone);
+  CHECK(one.subnet.nodes().size() == 1);
+  CHECK(one.subnet.failures.empty());
+}
+
+TEST_CASE("a radius limits the sweep to the neighbours, each link to them with both ends read") {
+  FakeFabric fabric = FakeFabric::fat_tree(3, 2, 4);
+  DiscoverOptions options;
+  options.radius = 2;
+  const Swept swept(fabric, options);
+  CHECK(swept.subnet.nodes().size() == 2 + 3 + 2);  // the leaf's hosts, the leaf, the spines
+  for (const Port& port : swept.subnet.ports()) {
+    if (port.peer != none) CHECK(port.has_info);
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The model's bookkeeping and the orders in which a subnet is listed.
+#include "subnet/model.hpp"
+
+#include "subnet/guid_index.hpp"
+#include "subnet/order.hpp"
+#include "subnet/rate.hpp"
+#include "support/catch.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::subnet;
+using ibtest::FakeFabric;
+using ibtest::Swept;
+
+namespace {
+
+smp::NodeInfo node_info(std::uint64_t guid, smp::NodeType type, unsigned ports, unsigned local = 1) {
+  smp::NodeInfo info;
+  info.node_guid = info.port_guid = Guid{guid};
+  info.node_type = type;
+  info.num_ports = static_cast<std::uint8_t>(ports);
+  info.local_port_num = static_cast<std::uint8_t>(local);
+  return info;
+}
+
+std::array<std::uint8_t, 64> packed(const smp::PortInfo& info) {
+  std::array<std::uint8_t, 64> bytes{};
+  info.pack(bytes);
+  return bytes;
+}
+
+/// The little fabric of ibsim's example: two switches joined by two links, a host with two ports at each of ports 1 and 2.
+FakeFabric little() {
+  FakeFabric fabric;
+  const auto s1 = fabric.add_switch(0x200000, 8, "Switch1"), s2 = fabric.add_switch(0x200001, 8, "Switch2");
+  const auto h1 = fabric.add_ca(0x100000, 2, "Hca1"), h2 = fabric.add_ca(0x100003, 2, "Hca2");
+  fabric.link(s1, 1, h1, 1);
+  fabric.link(s1, 2, h2, 2);
+  fabric.link(s1, 3, s2, 3);
+  fabric.link(s1, 4, s2, 4);
+  fabric.assign_lids();
+  fabric.attach(h1);
+  return fabric;
+}
+
+std::vector<std::string> names(const Subnet& subnet, const std::vector<NodeIndex>& nodes) {
+  std::vector<std::string> result;
+  for (const NodeIndex at : nodes) result.emplace_back(subnet.node(at).description());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("the GUID index keeps the first value of a GUID") {
+  GuidIndex index;
+  for (std::uint32_t i = 0; i < 5000; ++i) CHECK(index.insert(Guid{0x2c90300000000U + 4 * i}, i) == i);
+  CHECK(index.insert(Guid{0x2c90300000000U}, 77) == 0);
+  CHECK(index.size() == 5000);
+  for (std::uint32_t i = 0; i < 5000; ++i) CHECK(index.find(Guid{0x2c90300000000U + 4 * i}) == i);
+  CHECK(index.find(Guid{1}) == none);
+  CHECK(GuidIndex().find(Guid{1}) == none);
+}
+
+TEST_CASE("LIDs with LMC lead to their port, and twins to each other") {
+  Subnet subnet;
+  const NodeIndex ca = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 2, 2));
+  smp::PortInfo info;
+  info.lid = Lid{8};
+  info.lmc = 2;
+  CHECK(subnet.set_port_info(subnet.port_of(ca, 2), packed(info)) == none);
+  for (std::uint16_t lid = 8; lid < 12; ++lid) CHECK(subnet.find_lid(Lid{lid}) == subnet.port_of(ca, 2));
+  CHECK(subnet.find_lid(Lid{7}) == none);
+  CHECK(subnet.find_lid(Lid{12}) == none);
+
+  const NodeIndex twin = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 2));
+  CHECK(subnet.find_node(Guid{1}) == ca);
+  CHECK(subnet.node(ca).twin == twin);
+  CHECK(subnet.node(twin).is_twin);
+  info.lid = Lid{11};
+  info.lmc = 0;
+  CHECK(subnet.set_port_info(subnet.port_of(twin, 1), packed(info)) == subnet.port_of(ca, 2));
+  CHECK(subnet.port_of(ca, 3) == none);
+}
+
+TEST_CASE("a new link takes its ends from the old ones") {
+  Subnet subnet;
+  const NodeIndex a = subnet.add_node(node_info(1, smp::NodeType::switch_, 4)), b = subnet.add_node(node_info(2, smp::NodeType::switch_, 4));
+  subnet.link(subnet.port_of(a, 1), subnet.port_of(b, 1));
+  subnet.link(subnet.port_of(a, 2), subnet.port_of(b, 1));
+  CHECK(subnet.port(subnet.port_of(a, 1)).peer == none);
+  CHECK(subnet.port(subnet.port_of(b, 1)).peer == subnet.port_of(a, 2));
+  subnet.link(subnet.port_of(b, 3), subnet.port_of(b, 3));
+  CHECK(subnet.port(subnet.port_of(b, 3)).peer == subnet.port_of(b, 3));
+  subnet.unlink(subnet.port_of(b, 3));
+  CHECK(subnet.port(subnet.port_of(b, 3)).peer == none);
+}
+
+TEST_CASE("breadth first goes by ascending ports from the start") {
+  FakeFabric fabric = little();
+  const Swept swept(fabric);
+  CHECK(names(swept.subnet, breadth_first(swept.subnet)) == std::vector<std::string>{"Hca1", "Switch1", "Hca2", "Switch2"});
+  CHECK(names(swept.subnet, by_guid(swept.subnet, NodeKind::ca)) == std::vector<std::string>{"Hca1", "Hca2"});
+  CHECK(names(swept.subnet, by_guid(swept.subnet, std::nullopt)) == std::vector<std::string>{"Hca1", "Hca2", "Switch1", "Switch2"});
+}
+
+// The steps are those that Debian's ibnetdiscover -s shows on ibsim's example; its MADs were counted.
+TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
+  FakeFabric fabric = little();
+  const Swept swept(fabric);
+  const LegacySweep sweep = legacy_sweep(swept.subnet, true, false);
+  CHECK(names(swept.subnet, sweep.found) == std::vector<std::string>{"Hca1", "Switch1", "Hca2", "Switch2"});
+  struct Seen {
+    std::vector<std::uint8_t> route;
+    std::string node;
+    bool is_new, described;
+    bool operator==(const Seen&) const = default;
+  };
+  std::vector<Seen> seen;
+  for (const LegacyStep& step : sweep.steps) {
+    seen.push_back({step.route, std::string(swept.subnet.node(swept.subnet.port(step.port).node).description()), step.is_new, step.described});
+  }
+  CHECK(seen == std::vector<Seen>{{{}, "Hca1", true, false},
+                                  {{1}, "Switch1", true, false},
+                                  {{1, 2}, "Hca2", true, false},
+                                  {{1, 3}, "Switch2", true, false},
+                                  {{1, 4}, "Switch2", false, false},
+                                  {{1, 3, 4}, "Switch1", false, true}});
+  CHECK(sweep.hops == 3);
+  CHECK(sweep.mads == 32);
+  CHECK(legacy_sweep(swept.subnet, false, true).mads == 32 + 10);  // MlnxExtPortInfo of ports that may be at FDR10
+}
+
+TEST_CASE("a rate is read from the fields that count") {
+  Subnet subnet;
+  const NodeIndex at = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 1)), to = subnet.add_node(node_info(2, smp::NodeType::channel_adapter, 1));
+  const PortIndex port = subnet.port_of(at, 1), peer = subnet.port_of(to, 1);
+  subnet.link(port, peer);
+  CHECK(active_rate(subnet, port).lanes == 0);
+  smp::PortInfo info;
+  info.link_width_active = 2;
+  info.link_width_supported = 31;
+  info.link_speed_active = 4;
+  info.link_speed_supported = 7;
+  info.link_speed_ext_active = 2;
+  info.link_speed_ext_supported = 3;
+  subnet.set_port_info(port, packed(info));
+  CHECK(active_rate(subnet, port).speed == Speed::qdr);  // it does not say that it has extended speeds
+  CHECK(best_rate(subnet, port).lanes == 0);             // the peer is not known
+  info.capability_mask = 1U << 14;
+  subnet.set_port_info(port, packed(info));
+  info.link_speed_ext_supported = 15;
+  info.link_width_supported = 3;
+  subnet.set_port_info(peer, packed(info));
+  CHECK(active_rate(subnet, port).speed == Speed::edr);
+  CHECK(active_rate(subnet, port).lanes == 4);
+  CHECK(best_rate(subnet, port).speed == Speed::edr);
+  CHECK(best_rate(subnet, port).lanes == 4);
+  subnet.port(port).fdr10 = 1;
+  info.link_speed_ext_active = 0;
+  subnet.set_port_info(port, packed(info));
+  CHECK(active_rate(subnet, port).speed == Speed::fdr10);
+  info.capability_mask |= 1U << 15;
+  info.capability_mask2 = 1U << 11;
+  info.link_speed_ext_active2 = 1;
+  subnet.set_port_info(port, packed(info));
+  CHECK(active_rate(subnet, port).speed == Speed::xdr);
+}
