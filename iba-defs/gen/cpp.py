@@ -61,7 +61,7 @@ def needs(structs, ns):
 def emit_enum(e):
     out = ""
     if e.kind == "values":
-        out += f"/// IBA {e.section}. A field may hold other numbers; they survive unpack and pack.\n"
+        out += f"/// {spec(e.section)}. A field may hold other numbers; they survive unpack and pack.\n"
         out += f"enum class {e.name} : {uint(e.bits)} {{\n"
         for v in e.values:
             out += f"  {v.name} = {v.number},\n"
@@ -69,12 +69,17 @@ def emit_enum(e):
         out += f"/// The text of a value, empty where it has none.\nstd::string_view to_text({e.name} value);\n\n"
         return out
     what = "Single bits, to be combined" if e.kind == "flags" else "Numbers"
-    out += f"/// {what} (IBA {e.section}).\nnamespace {snake(e.name)} {{\n"
+    out += f"/// {what} ({spec(e.section)}).\nnamespace {snake(e.name)} {{\n"
     for v in e.values:
         number = hex(v.number) if e.kind == "flags" else v.number
         out += f"inline constexpr {uint(e.bits)} {v.name} = {number}{'U' if e.bits > 16 else ''};\n"
     out += f"const EnumInfo& info();\n}}  // namespace {snake(e.name)}\n\n"
     return out
+
+
+def spec(section):
+    """A section as a citation: chapters and annexes are the IBA's, the rest names its source."""
+    return f"IBA {section}" if re.match(r"A?\d", section) else section
 
 
 def home_class(s):
@@ -100,7 +105,7 @@ def constants(s):
 
 
 def emit_struct(s):
-    out = f"/// {s.iba} ({s.section if not s.section[0].isdigit() else 'IBA ' + s.section}).\nstruct {s.name} {{\n"
+    out = f"/// {s.iba} ({spec(s.section)}).\nstruct {s.name} {{\n"
     out += constants(s)
     if is_record(s):
         out += "  struct Query;\n"

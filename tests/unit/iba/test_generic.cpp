@@ -149,6 +149,7 @@ TEST_CASE("the registry knows names, formats and attributes") {
   CHECK(find_format(0x33, 1, 1, 0x1405)->iba_name == "OFASysStatFormat");
   CHECK(find_format(0x33, 1, 1, 0x1234)->iba_name == "VendOUIFormat");
   CHECK(find_format(0x21, 2)->iba_name == "CCFormat");
+  CHECK(find_format(0x05, 1)->iba_name == "BMFormat");
   CHECK(find_format(0x01, 1, 0x80) == nullptr);  // OPA
   CHECK(find_attribute(0x81, 1, 0x15)->iba_name == "SMPPortInfo");
   CHECK(find_attribute(0x03, 2, 0x01)->iba_name == "MADClassPortInfo");
