@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The dotted listing and the text of single values.
 #include <algorithm>
-#include <cstring>
 
-#include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
-#include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "iba/wire.hpp"
 
 namespace ib {
 namespace {
@@ -68,7 +64,7 @@ class Listing {
 
  private:
   void field(Bytes bytes, const StructInfo& info, const FieldInfo& f, const std::string& prefix, bool was_reserved) {
-    if (const StructInfo* inner = structure_of(bytes, info, f)) {
+    if (const StructInfo* inner = held_structure(bytes, info, f)) {
       for (std::uint32_t i = 0; i < f.count; ++i) {
         const std::string index = f.count > 1 ? '[' + std::to_string(i) + ']' : "";
         const std::size_t at = std::min<std::size_t>((f.bit_offset + i * f.bits) / 8, bytes.size());
@@ -89,14 +85,6 @@ class Listing {
     std::string list;
     for (std::uint32_t i = 0; i < f.count; ++i) list += (i == 0 ? "" : ", ") + std::to_string(i) + ':' + field_text(bytes, f, i);
     line(name, '[' + list + ']');
-  }
-
-  static const StructInfo* structure_of(Bytes bytes, const StructInfo& info, const FieldInfo& f) {
-    if (f.structure != nullptr || !info.format || f.name != "data") return f.structure;
-    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
-    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
-    return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
   }
 
   void line(std::string name, const std::string& value) {

@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "iba/describe.hpp"
 #include "iba/generic.hpp"
-#include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "iba/wire.hpp"
 
 namespace ib {
 namespace {
@@ -81,7 +78,7 @@ class Words {
 
   /// Structures, arrays and text have lines of their own. False for a plain field.
   bool whole_words(const FieldInfo& f) {
-    if (const StructInfo* inner = structure_of(f)) {
+    if (const StructInfo* inner = held_structure(bytes_, info_, f)) {
       flush();
       for (std::uint32_t i = 0; i < f.count; ++i) nested(f, *inner, i);
       at_ = (f.bit_offset + f.bits * f.count) / 8;
@@ -95,15 +92,6 @@ class Words {
       elements(f, f.bits, f.count);
     }
     return true;
-  }
-
-  /// The structure of a field; of a format's data the one that the header names, if it fits.
-  const StructInfo* structure_of(const FieldInfo& f) const {
-    if (f.structure != nullptr || !info_.format || f.name != "data") return f.structure;
-    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes_, bit, width); };
-    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes_));
-    return attribute != nullptr && attribute->bytes * 8 <= f.bits ? attribute : nullptr;
   }
 
   void nested(const FieldInfo& f, const StructInfo& inner, std::uint32_t index) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "iba/describe.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -153,6 +154,19 @@ Value read_field(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::
     default:
       return field_bytes(bytes, field, index, base);
   }
+}
+
+const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const FieldInfo& field) {
+  if (field.structure != nullptr) return field.structure;
+  const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
+  const StructInfo* held = nullptr;
+  if (info.format && field.name == "data") {
+    held = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
+                          static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+  } else if (field.name == "data_details" && number(0, 1) == 1) {
+    held = find_trap(static_cast<std::uint16_t>(number(32, 16)));
+  }
+  return held != nullptr && held->bytes * 8 <= field.bits ? held : nullptr;
 }
 
 std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path) {

@@ -38,6 +38,10 @@ std::uint64_t read_number(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 /// The bytes of element `index` of a field that stands on whole bytes, cut at the end of `bytes`.
 Bytes field_bytes(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0, std::uint32_t base = 0);
 
+/// The structure that a field holds: its nested structure; for `data` of a MAD format the attribute that the
+/// header names, if it fits; for the DataDetails of a generic notice the layout of its trap. Null for others.
+const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const FieldInfo& field);
+
 /// Finds a field by path. Names are IBA, C++ or legacy names without regard to case. A name alone of an array
 /// means its element 0; a name that only one nested structure has may stand without its prefix.
 std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path);

@@ -158,6 +158,18 @@ TEST_CASE("a multicast LID lists in hex, others in decimal") {
   CHECK_THAT(dump_words(bytes, info), ibtest::contains("MLID=49152"));
 }
 
+TEST_CASE("the details of a generic notice list as its trap's") {
+  const StructInfo& info = *find_struct("SMPNoticeTrap");
+  std::vector<std::uint8_t> bytes(info.bytes);
+  set_field(bytes, info, "trapNumber", "128");
+  bytes[11] = 7;                                                                               // the LID of the details
+  CHECK_THAT(dotted(bytes, info), ibtest::contains("DataDetails......................0007"));  // not generic: unknown
+  set_field(bytes, info, "isGeneric", "1");
+  CHECK_THAT(dotted(bytes, info), ibtest::contains("dataDetails.LidAddr..............7\n"));
+  set_field(bytes, info, "trapNumber", "9999");
+  CHECK_THAT(dotted(bytes, info), ibtest::contains("DataDetails......................0007"));
+}
+
 TEST_CASE("hostile text is escaped") {
   CHECK(quote("Switch1") == "'Switch1'");
   CHECK(quote("it's") == "\"it's\"");
