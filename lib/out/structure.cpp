@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "iba/describe.hpp"
 #include "iba/generic.hpp"
-#include "iba/registry.hpp"
-#include "iba/wire.hpp"
 #include "out/escape.hpp"
 
 namespace ib::out {
@@ -21,7 +18,7 @@ class Visitor {
   void members(Bytes bytes, const StructInfo& info) {
     for (const FieldInfo& field : info.fields) {
       if (field.reserved) continue;
-      const StructInfo* inner = structure_of(bytes, info, field);
+      const StructInfo* inner = held_structure(bytes, info, field);
       if (std::find(hidden_.begin(), hidden_.end(), field.name) != hidden_.end()) {
         sink_.null(field.name);
       } else if (field.count == 1) {
@@ -37,14 +34,6 @@ class Visitor {
   }
 
  private:
-  static const StructInfo* structure_of(Bytes bytes, const StructInfo& info, const FieldInfo& field) {
-    if (field.structure != nullptr || !info.format || field.name != "data") return field.structure;
-    const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
-    const StructInfo* attribute = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                                                 static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
-    return attribute != nullptr && attribute->bytes * 8 <= field.bits ? attribute : nullptr;
-  }
-
   void element(std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner, std::uint32_t index) {
     if (inner != nullptr) {
       sink_.begin_object(key);
