@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "iba/describe.hpp"
 
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+
 #include "iba-gen/mad.hpp"
 #include "iba/libibmad_text.hpp"
 #include "support/catch.hpp"
@@ -73,4 +78,40 @@ TEST_CASE("enums tell their text") {
   CHECK(to_text(smp::SMState::master) == "Master");
   CHECK(to_text(mad::NoticeType{99}).empty());
   CHECK(enum_info(smp::SMState{}).values.size() == 4);
+}
+
+TEST_CASE("value texts equal python-rdma's, but for what it does not know") {
+  using Describe = std::function<std::string(std::uint8_t)>;
+  const std::map<std::string, Describe> functions = {
+      {"node_type", [](std::uint8_t v) { return describe(smp::NodeType{v}); }},
+      {"link_state", [](std::uint8_t v) { return describe(smp::PortState{v}); }},
+      {"phys_link_state", [](std::uint8_t v) { return describe(smp::PortPhysicalState{v}); }},
+      {"link_speed", link_speed_text},
+      {"link_speed_ext", [](std::uint8_t v) { return link_speed_ext_text(v & 3U); }},  // HDR and NDR are newer
+      {"link_width", [](std::uint8_t v) { return std::to_string(link_width_lanes(v)); }},
+      {"mad_status", [](std::uint8_t v) { return mad_status_text(v); }},
+      {"method", method_text},
+  };
+  const std::map<std::string, std::string> ours = {
+      {"link_state 5", "ActDefer"},  // IBA 14.2.5.6
+      {"link_width 16", "2"},        // newer
+      {"method 6", "MAD_METHOD_REPORT(6)"},
+      {"method 134", "MAD_METHOD_REPORT_RESP(134)"},
+      {"method 146", "MAD_METHOD_GET_TABLE_RESP(146)"},
+  };
+  std::ifstream in(std::string(IBA_TEST_DATA) + "/value-texts.txt");
+  int checked = 0;
+  for (std::string line; std::getline(in, line); ++checked) {
+    std::istringstream words(line);
+    std::string function, text;
+    unsigned value = 0;
+    words >> function >> value;
+    std::getline(words.ignore(1), text);
+    const std::string key = function + ' ' + std::to_string(value);
+    if (const auto at = text.find("REDIECT"); at != std::string::npos) text.replace(at, 7, "REDIRECT");
+    if (ours.contains(key)) text = ours.at(key);
+    INFO(key);
+    CHECK(functions.at(function)(static_cast<std::uint8_t>(value)) == text);
+  }
+  CHECK(checked == 150);
 }
