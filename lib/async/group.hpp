@@ -28,9 +28,7 @@ class TaskGroup {
   std::size_t running() const { return children_.size(); }
 
   /// Waits until all tasks have ended. Throws the first error of one; the others are then gone already.
-  Task<> join() {
-    co_await wait_below(1);
-  }
+  Task<> join() { co_await wait_below(1); }
 
   /// co_await it to wait until fewer than `limit` tasks run. Throws the first error of a task.
   struct Below {

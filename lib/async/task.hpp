@@ -135,9 +135,7 @@ template <class T>
 Task<T> Promise<T>::get_return_object() {
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
 }
-inline Task<void> Promise<void>::get_return_object() {
-  return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
-}
+inline Task<void> Promise<void>::get_return_object() { return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this)); }
 
 /// `co_await current_loop` gives the loop that runs the calling coroutine.
 struct CurrentLoop {

@@ -14,31 +14,51 @@ namespace {
 
 std::string_view method_name(std::uint8_t number) {
   switch (number) {
-    case method::get: return "GET";
-    case method::set: return "SET";
-    case method::send: return "SEND";
-    case method::trap: return "TRAP";
-    case method::trap_repress: return "TRAP_REPRESS";
-    case method::get_table: return "GET_TABLE";
-    case method::get_trace_table: return "GET_TRACE_TABLE";
-    case method::get_multi: return "GET_MULTI";
-    case method::delete_: return "DELETE";
-    case method::response: return "RESPONSE";
-    case method::get_resp: return "GET_RESP";
-    default: return "??";
+    case method::get:
+      return "GET";
+    case method::set:
+      return "SET";
+    case method::send:
+      return "SEND";
+    case method::trap:
+      return "TRAP";
+    case method::trap_repress:
+      return "TRAP_REPRESS";
+    case method::get_table:
+      return "GET_TABLE";
+    case method::get_trace_table:
+      return "GET_TRACE_TABLE";
+    case method::get_multi:
+      return "GET_MULTI";
+    case method::delete_:
+      return "DELETE";
+    case method::response:
+      return "RESPONSE";
+    case method::get_resp:
+      return "GET_RESP";
+    default:
+      return "??";
   }
 }
 
 std::string_view sa_status_name(unsigned code) {
   switch (code) {
-    case 1: return "NO_RESOURCE";
-    case 2: return "REQ_INVALID";
-    case 3: return "NO_RECORDS";
-    case 4: return "TOO_MANY_RECORDS";
-    case 5: return "INVALID_GID";
-    case 6: return "INSUFFICIENT_COMPONENTS";
-    case 7: return "DENIED";
-    default: return "??";
+    case 1:
+      return "NO_RESOURCE";
+    case 2:
+      return "REQ_INVALID";
+    case 3:
+      return "NO_RECORDS";
+    case 4:
+      return "TOO_MANY_RECORDS";
+    case 5:
+      return "INVALID_GID";
+    case 6:
+      return "INSUFFICIENT_COMPONENTS";
+    case 7:
+      return "DENIED";
+    default:
+      return "??";
   }
 }
 
@@ -54,8 +74,7 @@ std::string describe(Bytes mad) {
   const HeaderView header(mad);
   const StructInfo* attribute = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), oui_of(mad));
   return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method_name(header.method()), header.method(), format_name(mad),
-                     header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??",
-                     header.attribute_id());
+                     header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??", header.attribute_id());
 }
 
 std::string_view format_name(Bytes mad) {
@@ -69,12 +88,18 @@ std::string status_text(std::uint16_t status) {
   if ((status & 1U) != 0) text += "BUSY ";
   if ((status & 2U) != 0) text += "REDIRECT ";
   switch (status >> 2 & 7U) {
-    case 0: return text + "Ok";
-    case 1: return text + "Bad version";
-    case 2: return text + "Unsupported method";
-    case 3: return text + "Unsupported method+attr";
-    case 7: return text + "Invalid attr or modifier";
-    default: return text + "??";
+    case 0:
+      return text + "Ok";
+    case 1:
+      return text + "Bad version";
+    case 2:
+      return text + "Unsupported method";
+    case 3:
+      return text + "Unsupported method+attr";
+    case 7:
+      return text + "Invalid attr or modifier";
+    default:
+      return text + "??";
   }
 }
 

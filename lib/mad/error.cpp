@@ -36,9 +36,7 @@ void MadError::raise_with(std::string text) const {
   std::abort();  // raise() always throws
 }
 
-std::uint16_t MadError::status() const {
-  return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status();
-}
+std::uint16_t MadError::status() const { return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status(); }
 
 std::vector<std::string> MadError::lines(int verbosity) const {
   std::vector<std::string> lines = Error::lines(verbosity);

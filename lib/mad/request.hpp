@@ -24,9 +24,9 @@ struct Request {
   std::uint8_t method = mad::method::get;
   std::uint16_t attribute_id{};
   std::uint32_t attribute_modifier{};
-  Bytes payload;                     ///< of the attribute; zeros follow it
-  std::uint64_t component_mask{};    ///< SA only
-  std::uint32_t oui{};               ///< vendor classes of range 2 only
+  Bytes payload;                   ///< of the attribute; zeros follow it
+  std::uint64_t component_mask{};  ///< SA only
+  std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
 };
 

@@ -15,8 +15,8 @@ constexpr std::size_t rmpp_flags_offset = 26;  // IBA 13.6.2.1
 constexpr std::uint8_t rmpp_active = 1;
 
 bool may_be_rmpp(const HeaderView& request, Bytes reply) {
-  const bool table = request.method() == method::get_table || request.method() == method::get_trace_table ||
-                     request.method() == method::get_multi;
+  const bool table =
+      request.method() == method::get_table || request.method() == method::get_trace_table || request.method() == method::get_multi;
   const bool rmpp_class = request.mgmt_class() == mgmt_class::sa || has_oui(request.mgmt_class());
   return table && rmpp_class && reply.size() > rmpp_flags_offset && (reply[rmpp_flags_offset] & rmpp_active) != 0;
 }

@@ -29,8 +29,7 @@ std::string unsendable_text(Bytes mad, const path::Path& path, int code) {
 
 /// Errors of this host rather than of one address: no later send can do better.
 bool is_fatal(int code) {
-  return code == EIO || code == ENODEV || code == ENXIO || code == EBADF || code == EACCES || code == EPERM ||
-         code == EPROTONOSUPPORT;
+  return code == EIO || code == ENODEV || code == ENXIO || code == EBADF || code == EACCES || code == EPERM || code == EPROTONOSUPPORT;
 }
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace ib::mad {
 
 struct Stats {
   std::vector<std::pair<Reason, std::uint64_t>> first_tries;  ///< by the reason of the request
-  std::uint64_t retries_lost{};   ///< sent again because nothing came back in time
-  std::uint64_t retries_busy{};   ///< sent again because the node was busy
-  std::uint64_t timeouts{};       ///< tries that nothing came back from in time
-  std::uint64_t replies{};        ///< that ended a call
-  std::uint64_t late{};           ///< answers to calls that had ended
-  std::uint64_t unexpected{};     ///< MADs that answer nothing we sent
-  std::uint64_t invalid{};        ///< answers that contradict their request
+  std::uint64_t retries_lost{};                               ///< sent again because nothing came back in time
+  std::uint64_t retries_busy{};                               ///< sent again because the node was busy
+  std::uint64_t timeouts{};                                   ///< tries that nothing came back from in time
+  std::uint64_t replies{};                                    ///< that ended a call
+  std::uint64_t late{};                                       ///< answers to calls that had ended
+  std::uint64_t unexpected{};                                 ///< MADs that answer nothing we sent
+  std::uint64_t invalid{};                                    ///< answers that contradict their request
 
   std::uint64_t sent() const {
     std::uint64_t total = retries_lost + retries_busy;

@@ -32,8 +32,12 @@ constexpr std::uint8_t version_of() {
 
 template <class T>
 Task<Result<T>> Transactor::try_subn_get(const path::Path& path, std::uint32_t modifier, Reason reason) {
-  const Request request{.path = path, .mgmt_class = smp_class(path), .attribute_id = T::attribute_id, .attribute_modifier = modifier,
-                        .payload = {}, .reason = reason};
+  const Request request{.path = path,
+                        .mgmt_class = smp_class(path),
+                        .attribute_id = T::attribute_id,
+                        .attribute_modifier = modifier,
+                        .payload = {},
+                        .reason = reason};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
@@ -47,8 +51,12 @@ Task<T> Transactor::subn_get(const path::Path& path, std::uint32_t modifier, Rea
 template <class T>
 Task<Result<T>> Transactor::try_subn_set(const T& value, const path::Path& path, std::uint32_t modifier) {
   const auto bytes = detail::packed(value);
-  const Request request{.path = path, .mgmt_class = smp_class(path), .method = method::set, .attribute_id = T::attribute_id,
-                        .attribute_modifier = modifier, .payload = bytes};
+  const Request request{.path = path,
+                        .mgmt_class = smp_class(path),
+                        .method = method::set,
+                        .attribute_id = T::attribute_id,
+                        .attribute_modifier = modifier,
+                        .payload = bytes};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
@@ -62,8 +70,12 @@ Task<T> Transactor::subn_set(const T& value, const path::Path& path, std::uint32
 template <class T>
 Task<Result<T>> Transactor::try_gmp_get(const path::Path& path, std::uint32_t modifier, T value) {
   const auto bytes = detail::packed(value);
-  const Request request{.path = path, .mgmt_class = T::mgmt_class, .class_version = detail::version_of<T>(),
-                        .attribute_id = T::attribute_id, .attribute_modifier = modifier, .payload = bytes};
+  const Request request{.path = path,
+                        .mgmt_class = T::mgmt_class,
+                        .class_version = detail::version_of<T>(),
+                        .attribute_id = T::attribute_id,
+                        .attribute_modifier = modifier,
+                        .payload = bytes};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
@@ -71,8 +83,13 @@ Task<Result<T>> Transactor::try_gmp_get(const path::Path& path, std::uint32_t mo
 template <class T>
 Task<Result<T>> Transactor::try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier) {
   const auto bytes = detail::packed(value);
-  const Request request{.path = path, .mgmt_class = T::mgmt_class, .class_version = detail::version_of<T>(), .method = method::set,
-                        .attribute_id = T::attribute_id, .attribute_modifier = modifier, .payload = bytes};
+  const Request request{.path = path,
+                        .mgmt_class = T::mgmt_class,
+                        .class_version = detail::version_of<T>(),
+                        .method = method::set,
+                        .attribute_id = T::attribute_id,
+                        .attribute_modifier = modifier,
+                        .payload = bytes};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
@@ -105,8 +122,12 @@ template <class Query>
 Task<Result<decltype(Query::record)>> Transactor::try_subn_adm_get(const Query& query) {
   using Record = decltype(Query::record);
   const auto bytes = detail::packed(query.record);
-  const Request request{.path = sa_path_, .mgmt_class = mgmt_class::sa, .class_version = 2, .attribute_id = Record::attribute_id,
-                        .payload = bytes, .component_mask = query.component_mask};
+  const Request request{.path = sa_path_,
+                        .mgmt_class = mgmt_class::sa,
+                        .class_version = 2,
+                        .attribute_id = Record::attribute_id,
+                        .payload = bytes,
+                        .component_mask = query.component_mask};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<Record>(reply);
 }
@@ -121,8 +142,13 @@ template <class Query>
 Task<std::vector<decltype(Query::record)>> Transactor::subn_adm_get_table(const Query& query) {
   using Record = decltype(Query::record);
   const auto bytes = detail::packed(query.record);
-  const Request request{.path = sa_path_, .mgmt_class = mgmt_class::sa, .class_version = 2, .method = method::get_table,
-                        .attribute_id = Record::attribute_id, .payload = bytes, .component_mask = query.component_mask};
+  const Request request{.path = sa_path_,
+                        .mgmt_class = mgmt_class::sa,
+                        .class_version = 2,
+                        .method = method::get_table,
+                        .attribute_id = Record::attribute_id,
+                        .payload = bytes,
+                        .component_mask = query.component_mask};
   const Reply reply = co_await call(request);
   std::vector<Record> records;
   for (const Bytes record : sa_records(reply, Record::wire_size)) records.push_back(Record::unpack(record));

@@ -51,9 +51,7 @@ void FakeChannel::fail(Bytes mad, int error, Duration after) {
   deliveries_.back()->error = error;
 }
 
-void FakeChannel::break_down(int error) {
-  events_->broken(std::make_exception_ptr(ib::SysError(error, "read", "the fake device")));
-}
+void FakeChannel::break_down(int error) { events_->broken(std::make_exception_ptr(ib::SysError(error, "read", "the fake device"))); }
 
 void FakeChannel::due(Delivery& delivery) {
   const auto place = std::ranges::find(deliveries_, &delivery, &std::unique_ptr<Delivery>::get);

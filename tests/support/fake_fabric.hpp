@@ -37,25 +37,25 @@ class FakeFabric {
     ib::smp::PortInfo info;                           ///< what it answers, but for the state, which follows the link
   };
   struct Faults {
-    bool silent = false;           ///< its SMA never answers; a switch still forwards
-    unsigned answers_left = ~0U;   ///< after so many answers it falls silent
-    unsigned drop_next = 0;        ///< drops so many requests, then answers
-    unsigned busy_next = 0;        ///< answers so many requests with status Busy
-    unsigned vanish_after = ~0U;   ///< after so many answers all its links go down
-    std::uint16_t status = 0;      ///< the status of every answer to `status_attribute` (0: to any)
+    bool silent = false;          ///< its SMA never answers; a switch still forwards
+    unsigned answers_left = ~0U;  ///< after so many answers it falls silent
+    unsigned drop_next = 0;       ///< drops so many requests, then answers
+    unsigned busy_next = 0;       ///< answers so many requests with status Busy
+    unsigned vanish_after = ~0U;  ///< after so many answers all its links go down
+    std::uint16_t status = 0;     ///< the status of every answer to `status_attribute` (0: to any)
     std::uint16_t status_attribute = 0;
     std::optional<ib::async::Duration> delay;  ///< instead of the fabric's
     std::function<void(Answer&)> lie;          ///< may change every answer
   };
   struct Node {
-    ib::smp::NodeInfo info;                  ///< port_guid and local_port_num are set for each answer
+    ib::smp::NodeInfo info;  ///< port_guid and local_port_num are set for each answer
     std::array<std::uint8_t, 64> description{};
     ib::smp::SwitchInfo switch_info;
-    std::vector<Port> ports;                 ///< [0] is a switch's management port; unused by CAs
-    std::vector<std::uint8_t> lft;           ///< of a switch: output port by LID, 255 for none
+    std::vector<Port> ports;        ///< [0] is a switch's management port; unused by CAs
+    std::vector<std::uint8_t> lft;  ///< of a switch: output port by LID, 255 for none
     Faults faults;
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }
-    unsigned answered = 0;                   ///< MADs so far
+    unsigned answered = 0;  ///< MADs so far
   };
   /// Faults of the network.
   struct Network {

@@ -35,8 +35,8 @@ TEST_CASE("a directed-route SMP has its route, keys and LIDs in place") {
   directed.dr_slid = Lid{5};
   const path::Path path = directed;
   const std::array<std::uint8_t, 2> payload{0xaa, 0xbb};
-  const Packet mad = to_packet({.path = path, .mgmt_class = mgmt_class::smp_directed, .attribute_id = 0x15, .attribute_modifier = 9,
-                                .payload = payload});
+  const Packet mad =
+      to_packet({.path = path, .mgmt_class = mgmt_class::smp_directed, .attribute_id = 0x15, .attribute_modifier = 9, .payload = payload});
   const smp::FormatDirected format = smp::FormatDirected::unpack(mad);
   REQUIRE(format.mgmt_class == 0x81);
   REQUIRE(format.hop_count == 2);
@@ -56,7 +56,11 @@ TEST_CASE("an SA query has its key and mask in place") {
   path::IbPath to_sa;
   to_sa.sm_key = 0x0102030405060708;
   const path::Path path = to_sa;
-  const Packet mad = to_packet({.path = path, .mgmt_class = mgmt_class::sa, .class_version = 2, .attribute_id = 0x35, .payload = {},
+  const Packet mad = to_packet({.path = path,
+                                .mgmt_class = mgmt_class::sa,
+                                .class_version = 2,
+                                .attribute_id = 0x35,
+                                .payload = {},
                                 .component_mask = 0x8000000000000001});
   const sa::Format format = sa::Format::unpack(mad);
   REQUIRE(format.sm_key == to_sa.sm_key);
@@ -80,10 +84,16 @@ TEST_CASE("a payload that does not fit is refused") {
 TEST_CASE("what is not known is named ??") {
   const path::Path path = path::IbPath{};
   Packet mad = to_packet({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff20, .payload = {}});
-  REQUIRE(describe(mad) == "MAD_METHOD_GET(1) SMPFormat(1.1) ?" "?(65312)");
+  REQUIRE(describe(mad) ==
+          "MAD_METHOD_GET(1) SMPFormat(1.1) ?"
+          "?(65312)");
   mad[1] = 0x77;
   mad[3] = 0x92;
-  REQUIRE(describe(mad) == "MAD_METHOD_?" "?(146) ?" "?(119.1) ?" "?(65312)");
+  REQUIRE(describe(mad) ==
+          "MAD_METHOD_?"
+          "?(146) ?"
+          "?(119.1) ?"
+          "?(65312)");
   REQUIRE(describe(Bytes(mad).first(23)) == "a truncated MAD");
   REQUIRE(status_text(0x1c) == "Invalid attr or modifier");
   REQUIRE(status_text(0x0001) == "BUSY Ok");

@@ -54,9 +54,7 @@ path::Path to_lid(const Bench& bench, std::uint16_t lid, std::optional<async::Du
   return path;
 }
 
-Task<Result<smp::NodeInfo>> ask(Rpc& rpc, path::Path path) {
-  co_return co_await rpc.try_subn_get<smp::NodeInfo>(path);
-}
+Task<Result<smp::NodeInfo>> ask(Rpc& rpc, path::Path path) { co_return co_await rpc.try_subn_get<smp::NodeInfo>(path); }
 Task<> ask_into(Rpc& rpc, path::Path path, int& answers, int& failures) {
   const Result<smp::NodeInfo> result = co_await rpc.try_subn_get<smp::NodeInfo>(path);
   ++(result ? answers : failures);
@@ -174,9 +172,8 @@ TEST_CASE("a busy node is asked again later") {
 }
 
 TEST_CASE("a node that stays busy is an error with that status") {
-  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
-    channel.deliver(answer_to(mad, status::busy), 1ms);
-  });
+  Bench bench(
+      [](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.deliver(answer_to(mad, status::busy), 1ms); });
   const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
   REQUIRE_FALSE(result);
   REQUIRE(result.error().status() == status::busy);
@@ -256,9 +253,11 @@ TEST_CASE("on verbs all 64 bits of the transaction ID are ours") {
 }
 
 TEST_CASE("a cancelled request keeps its place until its fate is known") {
-  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) {
-    if (path.ib().dlid != Lid{9}) channel.deliver(answer_to(mad), 1ms);
-  }, {1, 1, 1});
+  Bench bench(
+      [](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) {
+        if (path.ib().dlid != Lid{9}) channel.deliver(answer_to(mad), 1ms);
+      },
+      {1, 1, 1});
   struct End final : async::ReadyNode {
     void fire() override {}
   } end;

@@ -113,8 +113,7 @@ TEST_CASE("an address that the SA does not know is PathNotFound, in the words of
   } catch (const sa::PathNotFound& error) {
     const std::vector<std::string> lines = error.lines(0);
     REQUIRE(lines.size() == 2);
-    REQUIRE(lines[0] ==
-            "Failed getting path record for path IBPath(end_port='fake0/1', DGID=GID('fe80::18'), dqpn=0, qkey=0x0, sqpn=0).");
+    REQUIRE(lines[0] == "Failed getting path record for path IBPath(end_port='fake0/1', DGID=GID('fe80::18'), dqpn=0, qkey=0x0, sqpn=0).");
     REQUIRE(lines[1] == "RPC MAD_METHOD_GET(1) SAFormat(3.2) SAPathRecord(53) got class specific error MAD_STATUS_SA_NO_RECORDS(3)");
   }
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the user reads: error lines at each -v, trace lines at each -d.
+#include "iba-gen/smp.hpp"
+#include "mad/describe.hpp"
+#include "mad/error.hpp"
+#include "mad/request.hpp"
+#include "mad/trace.hpp"
+#include "support/catch.hpp"
+#include "support/fake_channel.hpp"
+
+using namespace ib;
+using namespace ib::mad;
+
+namespace {
+
+struct Fixture {
+  Fixture() {
+    device.name = "ibsim0";
+    port.device = &device;
+    port.number = 1;
+    path::IbPath to;
+    to.end_port = &port;
+    to.dlid = Lid{2};
+    to.slid = Lid{1};
+    to.dqpn = to.sqpn = Qpn{0};
+    to.qkey = 0;
+    path = to;
+    mad = to_packet({.path = path,
+                     .mgmt_class = mgmt_class::smp,
+                     .attribute_id = smp::PortInfo::attribute_id,
+                     .attribute_modifier = 99,
+                     .payload = {}});
+    store_be(&mad[8], std::uint64_t{0x87a7351e});
+  }
+  sys::Device device;
+  sys::EndPort port;
+  path::Path path = path::IbPath{};
+  Packet mad{};
+  std::string text;
+  LineTracer tracer(int detail) {
+    return LineTracer(detail, [this](std::string_view more) { text += more; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an error says what, with -v where to, with -vv what was in the packets") {
+  const Fixture f;
+  const std::shared_ptr<MadError> error = status_error(f.mad, ibtest::answer_to(f.mad, 0x1c), f.path);
+  REQUIRE(error);
+  error->note("asking port 99");
+  const std::vector<std::string> plain = error->lines(0);
+  REQUIRE(plain == std::vector<std::string>{"asking port 99",
+                                            "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) got error status 0x1c - Invalid attr "
+                                            "or modifier"});
+  const std::vector<std::string> where = error->lines(1);
+  REQUIRE(where.size() == 3);
+  REQUIRE(where[2] == "MAD path was IBPath(end_port='ibsim0/1', DLID=2, SLID=1, dqpn=0, qkey=0x0, sqpn=0)");
+  const std::vector<std::string> packets = error->lines(2);
+  REQUIRE(packets.size() == 5);
+  REQUIRE_THAT(packets[3], ibtest::starts_with("Request Packet SMPFormat\n"
+                                               "  0 01010101 baseVersion=1,mgmtClass=1,classVersion=1,method=1\n"
+                                               "  4 00000000 status=0,classSpecific=0\n"
+                                               "  8 00000000 transactionID=2275882270\n"
+                                               " 12 87A7351E \n"
+                                               " 16 00150000 attributeID=21,reserved_144=0\n"
+                                               " 20 00000063 attributeModifier=99\n"));
+  REQUIRE_THAT(packets[3], ibtest::contains("\n   + data SMPPortInfo\n"));
+  REQUIRE_THAT(packets[3], ibtest::ends_with("\n252 00000000 "));
+  REQUIRE_THAT(packets[4], ibtest::starts_with("Reply Packet SMPFormat\n"
+                                               "  0 01010181 baseVersion=1,mgmtClass=1,classVersion=1,method=129\n"
+                                               "  4 001C0000 status=28,classSpecific=0\n"));
+}
+
+TEST_CASE("a timeout has no reply to show") {
+  const Fixture f;
+  const MadTimeout error(f.mad, f.path);
+  REQUIRE(error.lines(2).size() == 3);
+  REQUIRE(error.status() == 0);
+  REQUIRE(error.message() == "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) timed out to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'");
+}
+
+TEST_CASE("status 0 is no error, and the direction bit is no status") {
+  Fixture f;
+  REQUIRE_FALSE(status_error(f.mad, ibtest::answer_to(f.mad), f.path));
+  f.mad[1] = mgmt_class::smp_directed;
+  REQUIRE_FALSE(status_error(f.mad, ibtest::answer_to(f.mad), f.path));
+  const auto error = status_error(f.mad, ibtest::answer_to(f.mad, 0xc), f.path);
+  REQUIRE_THAT(error->message(), ibtest::ends_with("got error status 0xc - Unsupported method+attr"));
+}
+
+TEST_CASE("the short trace has one line for each event") {
+  Fixture f;
+  LineTracer tracer = f.tracer(1);
+  tracer.completed(f.mad, f.path, ibtest::answer_to(f.mad));
+  tracer.completed(f.mad, f.path, {});
+  tracer.retried(f.mad, f.path);
+  tracer.unexpected(f.mad, f.path, false);
+  tracer.unexpected(Bytes(f.mad).first(5), f.path, false);
+  REQUIRE(f.text ==
+          "D: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) completed to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0' len 256.\n"
+          "D: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) TIMED OUT to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'.\n"
+          "D: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) retry to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'.\n"
+          "D: Got unexpected MAD from 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'.\n"
+          "D: Got unexpected MAD from 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'.\n");
+}
+
+TEST_CASE("the long trace decodes both packets") {
+  Fixture f;
+  LineTracer tracer = f.tracer(2);
+  tracer.completed(f.mad, f.path, ibtest::answer_to(f.mad));
+  REQUIRE_THAT(f.text, ibtest::contains("len 256.\nD: Request MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21)\n  0 01010101 "));
+  REQUIRE_THAT(f.text,
+               ibtest::contains("\n252 00000000 \nD: Reply MAD_METHOD_GET_RESP(129) SMPFormat(1.1) SMPPortInfo(21)\n  0 01010181 "));
+  REQUIRE_THAT(f.text, ibtest::ends_with("\n"));
+}
+
+TEST_CASE("a Result is a value or an error") {
+  const Fixture f;
+  Result<int> good = 5;
+  REQUIRE(good);
+  REQUIRE(std::move(good).take() == 5);
+  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path));
+  REQUIRE_FALSE(bad);
+  REQUIRE_THROWS_AS(std::move(bad).take(), MadTimeout);
+  try {
+    bad.shared_error()->raise_with("more");
+    FAIL("came back");
+  } catch (const MadTimeout& error) {
+    REQUIRE(std::string(error.what()) == "more");
+  }
+}
