@@ -25,7 +25,7 @@ void TextOut::vprint(fmt::string_view format, fmt::format_args args) {
 }
 
 void TextOut::flush() {
-  if (!buffer_.empty()) std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
+  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() && failure_ == 0) failure_ = errno;
   buffer_.clear();
 }
 
@@ -41,7 +41,9 @@ void Emit::raise(Exit status) {
 
 void Emit::flush() {
   text_.flush();
-  if (std::fflush(file_) != 0 && errno != EPIPE) throw SysError(errno, "write", "standard output");
+  int failure = text_.failure();
+  if (std::fflush(file_) != 0 && failure == 0) failure = errno;
+  if (failure != 0 && failure != EPIPE) throw SysError(failure, "write", "standard output");
 }
 
 }  // namespace ib::tools

@@ -30,7 +30,10 @@ class TextOut {
   void print(fmt::format_string<T...> format, T&&... args) {
     vprint(format, fmt::make_format_args(args...));
   }
+  /// Hands the text to the FILE. What could not be written is remembered in failure().
   void flush();
+  /// The errno of the first write that failed, else 0.
+  int failure() const { return failure_; }
   /// The buffer, to append to directly; call write({}) now and then so that it drains.
   std::string& buffer() { return buffer_; }
 
@@ -39,6 +42,7 @@ class TextOut {
 
   std::FILE* file_;
   std::string buffer_;
+  int failure_ = 0;
 };
 
 /// What a command found. A plain struct of its own with a JSON and a text form.
