@@ -41,10 +41,11 @@ class Broken(case.FabricCase):
         self.assert_same_fabric(after, self.theirs())
 
     def test_some_loss_is_made_good(self):
+        # ibsim rolls its dice at every port on the way, there and back: this loses about one request in 16.
         before = self.ours()
         for guid, (kind, _, _) in before.nodes.items():
-            nodeid = f"{'S' if kind == 'Switch' else 'H'}-{guid:016x}"
-            self.change(f'Error "{nodeid}" 5', undo=f'Error "{nodeid}" 0')
+            if kind == "Ca":
+                self.change(f'Error "H-{guid:016x}" 2', undo=f'Error "H-{guid:016x}" 0')
         self.assert_same_fabric(self.ours(), before)
 
     def test_a_host_that_never_answers(self):
