@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The examples of the manual hold: each session in man/pages/ is run on the example cluster and must print what the page
+shows. A line "..." in a page stands for any lines. Dates and transaction IDs are not compared."""
+import glob
+import os
+import re
+import shlex
+import unittest
+
+import case
+
+PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
+LEGACY = ("ibaddr", "ibnetdiscover", "ibstat", "smpquery")
+
+
+def examples(text):
+    """(command line, lines shown) of each session between @example and @end."""
+    for block in re.findall(r"^@example\n(.*?)^@end$", text, re.M | re.S):
+        for session in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, shown = session.partition("\n")
+            yield command, shown.splitlines()
+
+
+def comparable(line):
+    line = re.sub(r"generated on .*", "generated on DATE", line)
+    line = re.sub(r"transactionID=\d+", "transactionID=N", line)
+    return re.sub(r"^(  8| 12) [0-9A-F]{8}", r"\1 TID", line).rstrip()
+
+
+def fits(shown, printed):
+    """Whether the printed lines are the shown ones, where "..." may be any number of lines."""
+    if not shown:
+        return not printed
+    if shown[0] == "...":
+        return any(fits(shown[1:], printed[i:]) for i in range(len(printed) + 1))
+    return bool(printed) and comparable(shown[0]) == comparable(printed[0]) and fits(shown[1:], printed[1:])
+
+
+class Examples(unittest.TestCase):
+    def test_what_fits(self):
+        self.assertTrue(fits(["a", "...", "c"], ["a", "b", "b", "c"]))
+        self.assertTrue(fits(["a", "..."], ["a"]))
+        self.assertFalse(fits(["a"], ["a", "b"]))
+        self.assertFalse(fits(["a", "...", "d"], ["a", "b", "c"]))
+        self.assertFalse(fits([], ["a"]))
+
+
+class Manual(case.FabricCase):
+    def output(self, command):
+        """Both streams of a session's command line, as a user sees them; a word before a pipe is its input."""
+        words = shlex.split(command)
+        stdin = None
+        if "|" in words:
+            at = words.index("|")
+            self.assertEqual(words[0], "echo")
+            stdin, words = " ".join(words[1:at]) + "\n", words[at + 1:]
+        if words[0] == "ibtool":
+            done = self.run_ours([case.IBTOOL, *words[1:]], **({"stdin": stdin} if stdin else {}))
+        else:
+            self.assertIn(words[0], LEGACY)
+            done = self.legacy(*words)
+        noise = [line for line in done.stderr.splitlines() if "sim_connect" not in line]
+        return done.stdout.splitlines() + noise
+
+    def test_pages(self):
+        count = 0
+        for page in sorted(glob.glob(os.path.join(PAGES, "*.in"))):
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+            for command, shown in examples(text):
+                count += 1
+                with self.subTest(f"{os.path.basename(page)}: {command}"):
+                    printed = self.output(command)
+                    self.assertTrue(shown, "the page shows no output")
+                    self.assertTrue(fits(shown, printed), "\n".join(["the page shows", *shown, "but it prints", *printed[:60]]))
+        self.assertGreater(count, 25)
+
+
+if __name__ == "__main__":
+    case.main()
