@@ -262,3 +262,22 @@ TEST_CASE("a switch that never has the same GUID twice is survived") {
   CHECK(swept.count(NodeKind::ca) >= 16);
   CHECK(swept.sent() < 20000);
 }
+
+TEST_CASE("nodes that answer anything at all are survived") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    FakeFabric fabric = FakeFabric::fat_tree(3, 2, 3);
+    std::mt19937 random(seed);
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      if (random() % 3 != 0 && seed % 2 == 0) continue;
+      fabric.node(id).faults.lie = [random](FakeFabric::Answer& mad) mutable {
+        for (unsigned i = 0; i < 4; ++i) mad[64 + random() % 64] = static_cast<std::uint8_t>(random());
+      };
+    }
+    CAPTURE(seed);
+    DiscoverOptions options;
+    if (seed % 4 < 2) options.routing = Routing::lid;
+    const Swept swept(fabric, options);
+    CHECK(swept.subnet.nodes().size() >= 1);
+    CHECK(swept.sent() < 300000);
+  }
+}

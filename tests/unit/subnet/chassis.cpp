@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Boxes: places of boards by wiring, by description and by system image. The tables are checked against the wiring that
+// rdma-core documents for each board.
+#include "subnet/chassis.hpp"
+
+#include "subnet/order.hpp"
+#include "subnet/voltaire.hpp"
+#include "support/catch.hpp"
+
+using namespace ib;
+using namespace ib::subnet;
+using voltaire::Line;
+using voltaire::Model;
+
+namespace {
+
+constexpr std::uint32_t voltaire_id = 0x8f1, mellanox_id = 0x2c9;
+
+NodeIndex add(Subnet& subnet, std::uint64_t guid, std::uint32_t vendor, std::uint16_t device, unsigned ports, std::uint64_t image = 0,
+              std::string_view description = {}) {
+  smp::NodeInfo info;
+  info.node_guid = info.port_guid = Guid{guid};
+  info.system_image_guid = Guid{image};
+  info.node_type = smp::NodeType::switch_;
+  info.num_ports = static_cast<std::uint8_t>(ports);
+  info.local_port_num = 1;
+  info.vendor_id = vendor;
+  info.device_id = device;
+  const NodeIndex at = subnet.add_node(info);
+  std::copy(description.begin(), description.end(), subnet.node(at).description_bytes.begin());
+  return at;
+}
+
+std::string slot(const Subnet& subnet, const Grouping& grouping, NodeIndex at) { return grouping.slot_text(subnet.node(at), at); }
+
+std::vector<unsigned> external(Line line, unsigned chip, unsigned first, unsigned last) {
+  std::vector<unsigned> ports;
+  for (unsigned port = first; port <= last; ++port) ports.push_back(voltaire::external_port(line, Model::unknown, chip, port));
+  return ports;
+}
+
+}  // namespace
+
+TEST_CASE("boards are placed by the port of the other board") {
+  const auto line = [](Model model, unsigned port) {
+    const auto at = voltaire::line_place(model, port);
+    return std::pair<unsigned, unsigned>(at.slot, at.chip);
+  };
+  CHECK(line(Model::isr9096, 1) == std::pair(1U, 1U));
+  CHECK(line(Model::isr9096, 6) == std::pair(1U, 2U));
+  CHECK(line(Model::isr9096, 24) == std::pair(4U, 2U));
+  CHECK(line(Model::isr9096, 25) == std::pair(0U, 0U));
+  CHECK(line(Model::isr9288, 24) == std::pair(12U, 2U));
+  CHECK(line(Model::isr4700, 36) == std::pair(18U, 1U));
+  CHECK(line(Model::isr4700x2, 18) == std::pair(18U, 1U));
+  CHECK(line(Model::isr4700x2, 19) == std::pair(0U, 0U));
+  CHECK(line(Model::isr4200, 36) == std::pair(9U, 1U));
+  const auto spine = [](Model model, unsigned port) {
+    const auto at = voltaire::spine_place(model, port);
+    return std::pair<unsigned, unsigned>(at.slot, at.chip);
+  };
+  CHECK(spine(Model::isr9288, 12) == std::pair(4U, 3U));
+  CHECK(spine(Model::isr9096, 12) == std::pair(4U, 1U));
+  CHECK(spine(Model::isr4700, 18) == std::pair(9U, 1U));
+  CHECK(spine(Model::isr4700x2, 1) == std::pair(1U, 2U));
+  CHECK(spine(Model::isr4700x2, 2) == std::pair(1U, 1U));
+  CHECK(spine(Model::isr4200, 4) == std::pair(1U, 1U));
+  CHECK(spine(Model::isr4200, 5).first == 0);
+  CHECK(spine(Model::isr4200, 7).first == 2);
+  CHECK(spine(Model::isr4200, 18) == std::pair(4U, 1U));
+  CHECK(voltaire::router_place(Model::isr9096, 1, Guid{0}).chip == 3);
+  CHECK(voltaire::router_place(Model::isr9288, 3, Guid{7}).chip == 1);
+  CHECK(voltaire::router_place(Model::isr9288, 3, Guid{5}).chip == 3);
+}
+
+TEST_CASE("external ports are those of the front panel") {
+  CHECK(external(Line::slb24, 1, 13, 24) == std::vector<unsigned>{6, 5, 4, 18, 17, 16, 1, 2, 3, 13, 14, 15});
+  CHECK(external(Line::slb24, 2, 13, 24) == std::vector<unsigned>{12, 11, 10, 24, 23, 22, 7, 8, 9, 19, 20, 21});
+  CHECK(external(Line::slb8, 2, 13, 24) == std::vector<unsigned>{4, 4, 4, 8, 8, 8, 3, 3, 3, 7, 7, 7});
+  CHECK(external(Line::slb2024, 1, 13, 15) == std::vector<unsigned>{13, 14, 15});
+  CHECK(external(Line::slb2024, 2, 13, 15) == std::vector<unsigned>{1, 2, 3});
+  CHECK(external(Line::slb4018, 1, 18, 20) == std::vector<unsigned>{0, 1, 2});
+  CHECK(voltaire::external_port(Line::none, Model::isr4700x2, 1, 19) == 7);
+  CHECK(voltaire::external_port(Line::none, Model::isr4700x2, 2, 36) == 6);
+  CHECK(voltaire::external_port(Line::slb24, Model::unknown, 3, 20) == 0);
+}
+
+TEST_CASE("a Voltaire director is put together from its wiring") {
+  Subnet subnet;
+  const NodeIndex spine1 = add(subnet, 0x1001, voltaire_id, 0x5a08, 24), spine2 = add(subnet, 0x1002, voltaire_id, 0x5a08, 24);
+  const NodeIndex line1 = add(subnet, 0x2001, voltaire_id, 0x5a09, 24), line2 = add(subnet, 0x2002, voltaire_id, 0x5a09, 24);
+  const NodeIndex outside = add(subnet, 0x3001, voltaire_id, 0x5a30, 24);
+  const auto wire = [&](NodeIndex line, unsigned line_port, NodeIndex spine, unsigned spine_port) {
+    subnet.link(subnet.port_of(line, line_port), subnet.port_of(spine, spine_port));
+  };
+  wire(line1, 1, spine1, 1);
+  wire(line1, 2, spine2, 1);
+  wire(line2, 1, spine1, 4);
+  wire(line2, 20, outside, 3);
+  subnet.start = subnet.port_of(outside, 0);
+  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  REQUIRE(grouping.chassis.size() == 1);
+  const Chassis& box = grouping.chassis[0];
+  CHECK(box.number == 1);
+  CHECK(box.guid == Guid{0x1000});
+  CHECK(box.spines[1] == spine1);
+  CHECK(box.spines[2] == spine2);
+  CHECK(box.lines[1] == line1);
+  CHECK(box.lines[5] == line2);  // slot 2, chip 2
+  CHECK(slot(subnet, grouping, spine2) == "Spine 1 Chip 2");
+  CHECK(slot(subnet, grouping, line2) == "Line 2 Chip 2");
+  CHECK(grouping.places[line2].model == "ISR9288");
+  CHECK(grouping.external_port[subnet.port_of(line2, 20)] == 8);
+  CHECK_FALSE(grouping.grouped(outside));
+}
+
+TEST_CASE("Mellanox boards say where they are") {
+  Subnet subnet;
+  const NodeIndex line = add(subnet, 0x1, mellanox_id, 0xbd36, 36, 0x500, "MF0;sw-core1:IS5600/L07/U1");
+  const NodeIndex spine = add(subnet, 0x2, mellanox_id, 0xbd36, 36, 0x500, "MF0;sw-core1:IS5600/S18:board/U2");
+  const NodeIndex other = add(subnet, 0x3, mellanox_id, 0xbd36, 36, 0x500, "something else");
+  const NodeIndex broken = add(subnet, 0x4, mellanox_id, 0xbd36, 36, 0x500, "MF0;sw-core1:IS5600/L99/U1");
+  const NodeIndex alone = add(subnet, 0x5, mellanox_id, 0xbd36, 36, 0x600, "MF0;lone:IS5035/U1");
+  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  REQUIRE(grouping.grouped(line));
+  const Chassis& box = grouping.chassis[grouping.places[line].chassis];
+  CHECK(box.lines[7] == line);
+  CHECK(box.spines[18] == spine);
+  CHECK(box.others == std::vector<NodeIndex>{other});
+  CHECK(slot(subnet, grouping, spine) == "Spine 18 Chip 2");
+  CHECK(grouping.places[line].model == "IS5600");
+  CHECK(grouping.external_port[subnet.port_of(line, 18)] == 18);
+  CHECK(grouping.external_port[subnet.port_of(line, 19)] == 0);
+  CHECK_FALSE(grouping.grouped(broken));
+  CHECK_FALSE(grouping.grouped(alone));
+}
