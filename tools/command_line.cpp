@@ -66,6 +66,14 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
     }
     const bool option = args[i].size() > 1 && args[i][0] == '-';
     words.push_back(option && args[i][1] == '-' ? unabbreviated(args[i]) : args[i]);
+    if (const std::size_t equals = words.back().find('='); option && equals != std::string::npos && words.back()[1] == '-') {
+      if (find_long(std::string_view(words.back()).substr(2, equals - 2)).has_value) {  // as two words: the value may be empty
+        std::string value = words.back().substr(equals + 1);
+        words.back().resize(equals);
+        words.push_back(std::move(value));
+        continue;
+      }
+    }
     if (!option || !takes_next(words.back())) continue;
     if (++i == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", args[i - 1]));
     words.push_back(args[i]);

@@ -121,7 +121,7 @@ TEST_CASE("errors are one line that says what is wrong") {
   CHECK(message({"--nosuch"}) == "unrecognized option '--nosuch'");
   CHECK(message({"-x"}) == "invalid option -- 'x'");
   CHECK(message({"-lx"}) == "invalid option -- 'x'");
-  CHECK(message({"-C"}) == "option requires an argument -- 'C'");
+  CHECK(message({"-C"}) == "option '-C' requires an argument");
   CHECK(message({"--Ca"}) == "option '--Ca' requires an argument");
   CHECK(message({"--list=3"}) == "option '--list' doesn't allow an argument");
   CHECK(message({"--li"}) == "option '--li' is ambiguous; possibilities: '--list' '--lid_show'");

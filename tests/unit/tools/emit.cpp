@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What leaves a command: text, one document, lines; and the exit status that reports call for.
+#include "tools/emit.hpp"
+
+#include <cstdio>
+#include <memory>
+
+#include "support/catch.hpp"
+
+using namespace ib::tools;
+
+namespace {
+
+struct Sample final : Report {
+  ib::Exit exit = ib::Exit::ok;
+
+  void visit(ib::out::Sink& sink) const override { sink.value("number", 1U); }
+  void visit_lines(const std::function<void(const std::function<void(ib::out::Sink&)>&)>& line) const override {
+    for (unsigned i = 0; i < 2; ++i) line([i](ib::out::Sink& sink) { sink.value("number", i); });
+  }
+  void text(TextOut& out) const override { out.print("number {}\n", 1); }
+  ib::Exit status() const override { return exit; }
+};
+
+/// What `use` writes through an Emit.
+template <class Use>
+std::string written(Json json, Use use) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  {
+    Emit emit(json, "sample", file.get());
+    use(emit);
+    emit.flush();
+  }
+  std::rewind(file.get());
+  std::string text(1U << 20, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a report as text, document and lines") {
+  const auto emit_one = [](Emit& emit) {
+    emit.heading("# heading");
+    emit(Sample());
+  };
+  CHECK(written(Json::off, emit_one) == "# heading\nnumber 1\n");
+  CHECK(written(Json::document, emit_one) == "{\n  \"command\": \"sample\",\n  \"schema\": 1,\n  \"number\": 1\n}\n");
+  CHECK(written(Json::lines, emit_one) ==
+        "{\"command\":\"sample\",\"schema\":1,\"number\":0}\n{\"command\":\"sample\",\"schema\":1,\"number\":1}\n");
+}
+
+TEST_CASE("long text arrives whole") {
+  const std::string text = written(Json::off, [](Emit& emit) {
+    for (int i = 0; i < 20000; ++i) emit.text().print("{:5}\n", i);
+  });
+  CHECK(text.size() == 120000);
+  CHECK(text.substr(119994) == "19999\n");
+}
+
+TEST_CASE("findings win over incomplete, and both over ok") {
+  const auto status = [](std::initializer_list<ib::Exit> exits) {
+    ib::Exit result{};
+    written(Json::document, [&](Emit& emit) {
+      for (const ib::Exit exit : exits) {
+        Sample sample;
+        sample.exit = exit;
+        emit(sample);
+      }
+      result = emit.status();
+    });
+    return result;
+  };
+  using ib::Exit;
+  CHECK(status({Exit::ok}) == Exit::ok);
+  CHECK(status({Exit::ok, Exit::incomplete, Exit::ok}) == Exit::incomplete);
+  CHECK(status({Exit::incomplete, Exit::findings}) == Exit::findings);
+  CHECK(status({Exit::findings, Exit::incomplete}) == Exit::findings);
+}
+
+TEST_CASE("a full disk is an error") {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  if (full == nullptr) return;  // a system without it
+  Emit emit(Json::off, "sample", full);
+  emit(Sample());
+  CHECK_THROWS_AS(emit.flush(), ib::SysError);
+  std::fclose(full);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Help comes from the tables; the table of commands is in order, and every command can say how it is called.
+#include "tools/help.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "support/catch.hpp"
+#include "tools/command.hpp"
+
+using namespace ib::tools;
+
+TEST_CASE("the table of commands is sorted, without doubles, and finds names and aliases") {
+  const auto table = commands();
+  CHECK(std::is_sorted(table.begin(), table.end(), [](const auto& a, const auto& b) { return a.name < b.name; }));
+  std::set<std::string_view> names;
+  for (const CommandInfo& command : table) {
+    CHECK(names.insert(command.name).second);
+    CHECK(find_command(command.name) == &command);
+    for (const std::string_view alias : command.aliases) {
+      CHECK(names.insert(alias).second);
+      CHECK(find_command(alias) == &command);
+    }
+  }
+  CHECK(find_command("nosuch") == nullptr);
+  CHECK(find_command("") == nullptr);
+}
+
+TEST_CASE("every command has help in which no line is too long and no option comes twice") {
+  for (const CommandInfo& command : commands()) {
+    INFO(command.name);
+    const std::unique_ptr<Command> made = command.make();
+    CommonOptions common;
+    General general;
+    OptionSet set;
+    made->options(set, common);
+    add_general(set, common, general);
+    std::set<std::string> spellings;
+    for (const Option& option : set.options()) {
+      if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
+      for (const std::string& name : option.names) CHECK(spellings.insert(name).second);
+      if (option.letter != 0 || !option.names.empty()) CHECK_FALSE(option.help.empty());
+    }
+    const std::string help = help_of(command);
+    CHECK_THAT(help, ibtest::contains("Usage: ibtool " + std::string(command.name)));
+    for (std::size_t at = 0; at < help.size();) {
+      const std::size_t end = std::min(help.find('\n', at), help.size());
+      CHECK(end - at <= 78);
+      at = end + 1;
+    }
+  }
+}
+
+TEST_CASE("the list names every command") {
+  const std::string list = command_list();
+  for (const CommandInfo& command : commands()) CHECK_THAT(list, ibtest::contains("\n  " + std::string(command.name) + " "));
+}
