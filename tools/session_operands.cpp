@@ -6,10 +6,22 @@
 #include <cstdint>
 
 #include "iba/text.hpp"
+#include "out/escape.hpp"
 #include "path/parse.hpp"
 #include "tools/session.hpp"
 
 namespace ib::tools {
+
+namespace {
+
+std::int64_t parse_operand_integer(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const auto value = parse_number(negative ? text.substr(1) : text);
+  if (!value || *value > INT64_MAX) throw UsageError(fmt::format("{} is not an integer", out::quoted(text)));
+  return negative ? -static_cast<std::int64_t>(*value) : static_cast<std::int64_t>(*value);
+}
+
+}  // namespace
 
 path::Path Session::parse_target(std::string_view text) {
   path::ParseOptions how;
@@ -42,9 +54,9 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     integers_.emplace_back();
     try {
       if (kind == Operand::target) targets_.back() = parse_target(text);
-      if (kind == Operand::integer) integers_.back() = parse_integer(text, {}, INT64_MIN, INT64_MAX);
+      if (kind == Operand::integer) integers_.back() = parse_operand_integer(text);
     } catch (const UsageError& e) {
-      throw UsageError(fmt::format("Invalid command line argument #{} '{}' - {}", at + 1, text, e.message()));
+      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, out::quoted(text), e.message()));
     }
     ++at;
   }

@@ -239,6 +239,7 @@ async::Task<> guid_info(const Query& q) {
 async::Task<> sl2vl_table(const Query& q) {
   const auto node = co_await q.transactor.subn_get<smp::NodeInfo>(q.path);
   const bool is_switch = node.node_type == smp::NodeType::switch_;
+  if (is_switch && q.modifier > node.num_ports) throw UsageError("Invalid port number");
   Sl2vlReport report("SL2VLTable", q);
   report.out_port = is_switch ? q.modifier : node.local_port_num;
   std::vector<std::uint32_t> modifiers;
