@@ -2,7 +2,14 @@
 // Task<T>: a coroutine that starts when it is awaited and gives a T (or throws) to whoever awaits it. There is no
 // symmetric transfer: awaiting queues the child on the loop and finishing queues the parent, so that the stack stays
 // flat at every optimisation level. A Task owns its frame: destroying it at any suspension point cancels the work and
-// all that it awaits. Rules for writing coroutines that g++ 12 compiles rightly are in CONTRIBUTING.
+// all that it awaits.
+//
+// What g++ 12 miscompiles, and so must not be written:
+//  - an aggregate with a non-trivial member, or a lambda that captures by value, made within a co_await expression:
+//    name it first (else it is destroyed twice); and no capturing lambda that is itself a coroutine;
+//  - co_await within braces, default arguments or test assertions; structured bindings of an awaited result.
+// And of our own: reference parameters only where the caller awaits at once; catch blocks only annotate; no locks
+// and no thread-locals across a co_await.
 #pragma once
 
 #include <coroutine>
