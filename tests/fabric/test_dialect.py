@@ -3,14 +3,83 @@
 but for the date and the process id."""
 import os
 import re
+import shlex
 
 import case
 
 
-
 def comparable(text):
     text = re.sub(r"generated on .*", "generated on DATE", text)
-    return re.sub(r"\[\d+\]", "[PID]", text) if "ibwarn" in text else text
+    text = re.sub(r"sim_connect: attached as client \d+", "sim_connect: attached as client N", text)
+    return re.sub(r"(ibwarn: |ibpanic: )\[\d+\]|\[pid \d+\]", r"\1[PID]", text)
+
+
+# Command lines whose stderr must agree too: what getopt says, usage texts, warnings, debugging lines.
+WITH_STDERR = """
+ibstat -h
+ibstat --foo
+ibstat --p ibsim0
+ibstat ibsim0 2
+ibstat nosuch
+ibstat ibsim0 -- -1
+ibaddr -h
+ibaddr --lid
+ibaddr -K
+ibaddr -l -L
+ibaddr -g -L 2
+ibaddr 2 99
+ibaddr -e 2 99
+ibaddr -P 1
+ibaddr -P 2
+ibaddr -C foo
+ibaddr 0xc000
+ibaddr -d
+ibaddr -D ''
+smpquery
+smpquery -h
+smpquery -V
+smpquery zz
+smpquery --ver
+smpquery --Ca
+smpquery --show=3 NI 1
+smpquery -Z
+smpquery PI 2 -1
+smpquery -t 0 NI 1
+smpquery -e NI 200
+smpquery -d NI 200
+smpquery -t 50 -e NI 200
+smpquery -d -e SI 7
+smpquery -e PI 2 99
+smpquery -d zz 1
+smpquery -C foo NI 1
+smpquery -P 3 NI 1
+smpquery -C ibsim0 -P 1 NI 1
+smpquery -K PI 1 1
+smpquery -x PI 1 1
+smpquery -D NI 0,1x
+smpquery -d -D NI 0,1
+smpquery -D NI ''
+smpquery -G NI 0x77
+smpquery -G NI 0
+smpquery -s zz -G NI 1
+smpquery -DLG NI 0xb8599f0300a00000
+smpquery -G -D NI 0,1
+smpquery -c -D NI 0,1
+smpquery NI -- -3
+smpquery NI 70000
+smpquery -z /nonexistent NI 1
+smpquery --node-name-map /nonexistent ND 1
+smpquery PIE 1 1
+smpquery -d PIE 7
+smpquery MEPI 1 1
+smpquery PI 0x2 0x1
+smpquery GI 1 x
+smpquery SL2VL 1 2
+smpquery SL2VL 1 99
+smpquery PKeys 1 99
+smpquery VLArb 1 99
+smpquery SI 200
+"""
 
 
 class Dialect(case.FabricCase):
@@ -26,6 +95,16 @@ class Dialect(case.FabricCase):
         link = self.fabric.path("ibstat")
         os.symlink(os.path.abspath(case.IBTOOL), link)
         self.assertEqual(self.run_ours([link, "-l"]).stdout, self.debian("ibstat", "-l").stdout)
+
+    def test_streams(self):
+        for line in WITH_STDERR.strip().splitlines():
+            self.same(*shlex.split(line), stderr=True)
+
+    def test_node_name_maps(self):
+        for name, text in (("good", '0xb8599f0300a00000 "rack 1"\n'), ("bad", "0xb8599f0300a00000 a\nno guid\n")):
+            with open(self.fabric.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.same("smpquery", "--node-name-map", self.fabric.path(name), "ND", "1", stderr=True)
 
     def test_ibnetdiscover(self):
         for words in ((), ("-l",), ("-H",), ("-S",), ("-R",), ("-p",), ("-f",), ("-o", "8"), ("--hops",), ("--max_hops",), ("-s",)):
