@@ -32,14 +32,16 @@ class Layers(unittest.TestCase):
     def test_lower_and_own_layers_are_fine(self):
         for path, include in (("lib/mad/rpc.cpp", "base/error.hpp"), ("lib/mad/rpc.cpp", "mad/rpc.hpp"),
                               ("lib/iba/a.cpp", "iba-gen/smp.hpp"), ("tools/cmd/a.cpp", "subnet/subnet.hpp"),
-                              ("tools/cmd/a.cpp", "cmd/a.hpp"), ("tools/cmd/a.cpp", "session.hpp")):
+                              ("tools/cmd/a.cpp", "cmd/a.hpp"), ("tools/cmd/a.cpp", "session.hpp"),
+                              ("tools/cmd/a_table.cpp", "cmd/a.hpp")):
             self.assertFalse(self.complaint(path, include), (path, include))
 
     def test_higher_and_sister_layers_are_not(self):
         for path, include in (("lib/base/error.cpp", "iba/types.hpp"), ("lib/iba/types.hpp", "out/sink.hpp"),
                               ("lib/path/path.cpp", "mad/rpc.hpp"), ("lib/sa/client.cpp", "snapshot/file.hpp"),
                               ("lib/async/loop.cpp", "loop.hpp"), ("lib/base/a.cpp", "tools/session.hpp"),
-                              ("tools/cmd/a.cpp", "cmd/b.hpp"), ("lib/magic/a.cpp", "base/error.hpp")):
+                              ("tools/cmd/a.cpp", "cmd/b.hpp"), ("tools/cmd/ab.cpp", "tools/cmd/a.hpp"),
+                              ("lib/magic/a.cpp", "base/error.hpp")):
             self.assertTrue(found(check.check_layers, {path: GOOD + f'#include "{include}"\n'}), (path, include))
 
 

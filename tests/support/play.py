@@ -80,7 +80,8 @@ def shell(fabric, env):
     switch, port = switch_link(fabric.netfile)
     nodes, switches, _ = simfabric.sizes(fabric.netfile)
     subprocess.run(["ibtool", "ibnodes"], env=env, cwd=fabric.dir, check=False)
-    print(WELCOME.format(host=description(fabric), switch=switch, port=port, what=f"{switches - 16} switches, {nodes - switches} other nodes"))
+    what = f"{switches - 16} switches, {nodes - switches} other nodes"
+    print(WELCOME.format(host=description(fabric), switch=switch, port=port, what=what))
     with tempfile.NamedTemporaryFile("w", prefix="rc", dir=fabric.dir, delete=False) as rc:
         rc.write('[ -f ~/.bashrc ] && . ~/.bashrc\nPS1="(fabric) $PS1"\n')
         # What a .bashrc may have undone. Set here, so that bash itself is not simulated.

@@ -147,8 +147,8 @@ class Fabric:
         executable: the program's file, if argv[0] is to be another name.
 
         umad2sim leaves files in the working directory while it runs: by default that is the fabric's."""
-        return subprocess.run(argv, executable=executable, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout, check=False,
-                              capture_output=True, encoding="utf-8", errors="backslashreplace")
+        return subprocess.run(argv, executable=executable, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout,
+                              check=False, capture_output=True, encoding="utf-8", errors="backslashreplace")
 
     def console(self, command):
         """One command to ibsim's console, for instance `Unlink "nodeid"[port]`; returns its answer."""
