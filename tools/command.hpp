@@ -34,8 +34,8 @@ struct CommandInfo {
   std::string_view name;
   std::span<const std::string_view> aliases;  ///< accepted, not listed
   HelpGroup group;
-  std::string_view summary;                   ///< one sentence, as help prints it
-  std::unique_ptr<Command> (*make)();         ///< our dialect
+  std::string_view summary;            ///< one sentence, as help prints it
+  std::unique_ptr<Command> (*make)();  ///< our dialect
   /// The tool of infiniband-diags of that name, given the words after its name; returns the exit status. Null
   /// where the legacy dialect is not spoken.
   int (*legacy)(std::span<char* const> words);

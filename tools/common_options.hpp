@@ -48,13 +48,13 @@ struct CommonOptions {
 
 /// Groups of common options; a command names those it takes.
 enum Groups : unsigned {
-  group_device = 1U << 0,   ///< -C -P
-  group_address = 1U << 1,  ///< -D -L -G
-  group_timing = 1U << 2,   ///< -t --retries -o
-  group_keys = 1U << 3,     ///< -y -Y -K --smkey
-  group_sa = 1U << 4,       ///< --sa --sa-path
-  group_names = 1U << 5,    ///< --node-name-map --int-names
-  group_output = 1U << 6,   ///< -d -v -e --json --stats
+  group_device = 1U << 0,                                                                           ///< -C -P
+  group_address = 1U << 1,                                                                          ///< -D -L -G
+  group_timing = 1U << 2,                                                                           ///< -t --retries -o
+  group_keys = 1U << 3,                                                                             ///< -y -Y -K --smkey
+  group_sa = 1U << 4,                                                                               ///< --sa --sa-path
+  group_names = 1U << 5,                                                                            ///< --node-name-map --int-names
+  group_output = 1U << 6,                                                                           ///< -d -v -e --json --stats
   group_fabric = group_device | group_timing | group_keys | group_sa | group_names | group_output,  ///< talks to the fabric
   group_target = group_fabric | group_address,                                                      ///< … to a TARGET
 };

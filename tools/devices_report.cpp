@@ -12,7 +12,9 @@ void visit_port(out::Sink& sink, const sys::EndPort& port) {
   sink.begin_object();
   sink.value("number", port.number);
   sink.value("name", port.name());
-  sink.value("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand" : port.link_layer == sys::LinkLayer::ethernet ? "Ethernet" : "unknown");
+  sink.value("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand"
+                           : port.link_layer == sys::LinkLayer::ethernet ? "Ethernet"
+                                                                         : "unknown");
   sink.value("state", port.state);
   sink.value("phys_state", port.phys_state);
   sink.value("state_text", port.state_text);
@@ -34,24 +36,37 @@ void visit_port(out::Sink& sink, const sys::EndPort& port) {
 
 std::string link_state_text(unsigned state) {
   switch (state) {
-    case 1: return "Down";
-    case 2: return "Init";
-    case 3: return "Armed";
-    case 4: return "Active";
-    default: return fmt::format("?? {}", state);
+    case 1:
+      return "Down";
+    case 2:
+      return "Init";
+    case 3:
+      return "Armed";
+    case 4:
+      return "Active";
+    default:
+      return fmt::format("?? {}", state);
   }
 }
 
 std::string phys_link_state_text(unsigned state) {
   switch (state) {
-    case 1: return "Sleep";
-    case 2: return "Polling";
-    case 3: return "Disabled";
-    case 4: return "Config.Train";
-    case 5: return "Link UP";
-    case 6: return "Error Recovery";
-    case 7: return "PHY Test";
-    default: return fmt::format("?? {}", state);
+    case 1:
+      return "Sleep";
+    case 2:
+      return "Polling";
+    case 3:
+      return "Disabled";
+    case 4:
+      return "Config.Train";
+    case 5:
+      return "Link UP";
+    case 6:
+      return "Error Recovery";
+    case 7:
+      return "PHY Test";
+    default:
+      return fmt::format("?? {}", state);
   }
 }
 

@@ -60,16 +60,21 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
     if (failure.kind == Kind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
     return fmt::format("Beyond {}: {}", where, failure.why);
   }
-  const std::string what = failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
+  const std::string what =
+      failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   switch (failure.kind) {
-    case Kind::no_answer: return fmt::format("No answer from {} about {}.", who, what);
-    case Kind::refused: return fmt::format("{} refuses to tell its {}.", who, what);
-    default: return fmt::format("{}: {}", who, failure.why);
+    case Kind::no_answer:
+      return fmt::format("No answer from {} about {}.", who, what);
+    case Kind::refused:
+      return fmt::format("{} refuses to tell its {}.", who, what);
+    default:
+      return fmt::format("{}: {}", who, failure.why);
   }
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
-  return a.error && b.error && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
+  return a.error && b.error && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute &&
+         a.why == b.why;
 }
 
 void note_mode(subnet::Routing routing) {
@@ -163,13 +168,15 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
   tell_outcome(session, fabric);
 }
 
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric) {
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target,
+                                               Fabric& fabric) {
   fabric.names = read_names(session.options());
   co_await sweep(session, options, target, 1, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   if (target->directed() == nullptr && is_cut_off(fabric.subnet)) {
     const Guid guid = fabric.subnet.node(node).guid();
-    if (session.options().error_level() >= 1) tell("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+    if (session.options().error_level() >= 1)
+      tell("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     co_await sweep(session, options, nullptr, ~0U, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);

@@ -12,10 +12,14 @@ namespace {
 
 std::string_view type_of(const subnet::Node& node) {
   switch (node.kind()) {
-    case subnet::NodeKind::ca: return "ca";
-    case subnet::NodeKind::sw: return "switch";
-    case subnet::NodeKind::router: return "router";
-    case subnet::NodeKind::other: break;
+    case subnet::NodeKind::ca:
+      return "ca";
+    case subnet::NodeKind::sw:
+      return "switch";
+    case subnet::NodeKind::router:
+      return "router";
+    case subnet::NodeKind::other:
+      break;
   }
   return "unknown";
 }

@@ -59,7 +59,8 @@ std::string table(const Rows& rows) {
 std::string option_names(const Option& option) {
   std::string value = option.value_optional ? fmt::format("[={}]", option.metavar) : option.has_value ? "=" + option.metavar : "";
   std::string result;
-  if (option.letter != 0) result = option.has_value ? fmt::format("-{} {}", option.letter, option.metavar) : fmt::format("-{}", option.letter);
+  if (option.letter != 0)
+    result = option.has_value ? fmt::format("-{} {}", option.letter, option.metavar) : fmt::format("-{}", option.letter);
   if (!option.names.empty()) result += fmt::format("{}--{}{}", result.empty() ? "" : ", ", option.names.front(), value);
   return result;
 }
@@ -69,9 +70,10 @@ std::string option_names(const Option& option) {
 std::string command_list() {
   Rows rows;
   for (const CommandInfo& c : commands()) rows.emplace_back(c.name, c.summary);
-  return fmt::format("ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n\nCommands:\n{}\n"
-                     "ibtool help COMMAND shows detailed help for each command\n",
-                     table(rows));
+  return fmt::format(
+      "ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n\nCommands:\n{}\n"
+      "ibtool help COMMAND shows detailed help for each command\n",
+      table(rows));
 }
 
 std::string command_help(const CommandInfo& command, const OptionSet& set) {

@@ -29,7 +29,8 @@ std::string display_name(std::string_view what) {
 }
 
 bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -69,7 +70,8 @@ void OptionSet::text(std::string_view names, std::optional<std::string>& target,
   value(names, metavar, help, [&target](std::string_view text) { target = text; });
 }
 
-void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help) {
+void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,
+                       std::string_view help) {
   const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
   value(names, metavar, help, [&target, choices = std::move(choices), what = display_name(names)](std::string_view text) {
     const std::string* found = nullptr;
@@ -78,7 +80,8 @@ void OptionSet::choice(std::string_view names, std::optional<std::string>& targe
       if (found != nullptr && c.size() != text.size()) throw OptionError(fmt::format("{}: '{}' is ambiguous", what, text));
       found = &c;
     }
-    if (found == nullptr) throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
+    if (found == nullptr)
+      throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
     target = *found;
   });
 }
@@ -113,7 +116,9 @@ bool OptionSet::taken(char letter) const {
 bool OptionSet::taken(std::string_view name) const {
   // A further spelling that would hide an abbreviation of one of the command's own options is taken as well.
   return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
-    return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) { return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0]))); });
+    return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
+      return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0])));
+    });
   });
 }
 

@@ -28,22 +28,21 @@ class OptionError : public UsageError {
 };
 
 struct Option {
-  char letter = 0;                   ///< 0: long names only
-  std::vector<std::string> names;    ///< long names; the first is the one that help shows
+  char letter = 0;                 ///< 0: long names only
+  std::vector<std::string> names;  ///< long names; the first is the one that help shows
   bool has_value = false;
-  bool value_optional = false;       ///< only as --name=VALUE
-  std::string metavar;               ///< what help calls the value
+  bool value_optional = false;  ///< only as --name=VALUE
+  std::string metavar;          ///< what help calls the value
   std::string help;
-  bool common = false;               ///< from a common group
-  bool early = false;                ///< acts before all others: --help, --config
+  bool common = false;                        ///< from a common group
+  bool early = false;                         ///< acts before all others: --help, --config
   std::function<void(std::string_view)> set;  ///< called once for each occurrence, in order
 };
 
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
 /// The same for values that need all 64 bits (keys and masks).
-std::uint64_t parse_unsigned(std::string_view text, std::string_view what,
-                             std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
 
 /// The options and operands that one command takes.
 class OptionSet {

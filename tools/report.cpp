@@ -17,9 +17,15 @@ void Report::visit_lines(const std::function<void(const std::function<void(out::
 
 void Emit::operator()(const Report& report) {
   switch (json_) {
-    case Json::off: report.text(text_); break;
-    case Json::document: document([&](out::Sink& sink) { report.visit(sink); }); break;
-    case Json::lines: report.visit_lines([&](const std::function<void(out::Sink&)>& members) { document(members); }); break;
+    case Json::off:
+      report.text(text_);
+      break;
+    case Json::document:
+      document([&](out::Sink& sink) { report.visit(sink); });
+      break;
+    case Json::lines:
+      report.visit_lines([&](const std::function<void(out::Sink&)>& members) { document(members); });
+      break;
   }
   raise(report.status());
 }

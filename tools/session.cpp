@@ -21,13 +21,9 @@ const sys::EndPort& Session::end_port() {
   return *end_port_;
 }
 
-const path::Path* Session::target(std::size_t at) const {
-  return at < targets_.size() && targets_[at] ? &*targets_[at] : nullptr;
-}
+const path::Path* Session::target(std::size_t at) const { return at < targets_.size() && targets_[at] ? &*targets_[at] : nullptr; }
 
-std::optional<std::int64_t> Session::integer(std::size_t at) const {
-  return at < integers_.size() ? integers_[at] : std::nullopt;
-}
+std::optional<std::int64_t> Session::integer(std::size_t at) const { return at < integers_.size() ? integers_[at] : std::nullopt; }
 
 const subnet::NodeNameMap& Session::node_name_map() {
   if (!node_name_map_) {
@@ -47,9 +43,7 @@ void Session::debug(int level, std::string_view text) const {
   if (options_.debug >= level) std::fprintf(stderr, "D: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-void Session::report(const Error& error) const {
-  std::fputs(error_text(error, options_.error_level()).c_str(), stderr);
-}
+void Session::report(const Error& error) const { std::fputs(error_text(error, options_.error_level()).c_str(), stderr); }
 
 std::string error_text(const Error& error, int level) {
   std::string text;

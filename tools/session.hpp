@@ -19,7 +19,7 @@
 namespace ib::mad {
 class Tracer;
 class Transactor;
-}
+}  // namespace ib::mad
 
 namespace ib::tools {
 

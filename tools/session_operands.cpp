@@ -30,10 +30,18 @@ path::Path Session::parse_target(std::string_view text) {
   how.require_end_port = end_port_fixed_ ? end_port_ : nullptr;
   how.require_device = !end_port_fixed_ && options_.device ? end_port_->device : nullptr;
   switch (options_.address) {
-    case AddressForm::any: how.form = path::Form::any; break;
-    case AddressForm::direct: how.form = path::Form::direct; break;
-    case AddressForm::lid: how.form = path::Form::lid; break;
-    case AddressForm::guid: how.form = path::Form::guid; break;
+    case AddressForm::any:
+      how.form = path::Form::any;
+      break;
+    case AddressForm::direct:
+      how.form = path::Form::direct;
+      break;
+    case AddressForm::lid:
+      how.form = path::Form::lid;
+      break;
+    case AddressForm::guid:
+      how.form = path::Form::guid;
+      break;
   }
   path::Path path = path::parse_target(text, how);
   if (path.ib().end_port != nullptr) {

@@ -14,8 +14,8 @@ constexpr std::size_t tasks_at_once = 64;
 
 async::Task<> read_block(mad::Transactor& transactor, const path::Path& path, std::uint16_t attribute_id, std::uint32_t modifier,
                          MutableBytes out) {
-  const mad::Request request{.path = path, .mgmt_class = mad::smp_class(path), .attribute_id = attribute_id, .attribute_modifier = modifier,
-                             .payload = {}};
+  const mad::Request request{
+      .path = path, .mgmt_class = mad::smp_class(path), .attribute_id = attribute_id, .attribute_modifier = modifier, .payload = {}};
   const mad::Reply reply = co_await transactor.call(request);
   const Bytes payload = reply.payload();
   std::copy_n(payload.begin(), std::min(payload.size(), out.size()), out.begin());

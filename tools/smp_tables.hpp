@@ -28,7 +28,8 @@ async::Task<std::vector<T>> read_smp_table(mad::Transactor& transactor, const pa
   for (std::size_t i = 0; i * per_block < count; ++i) modifiers.push_back(first + static_cast<std::uint32_t>(i) * step);
   const std::vector<std::uint8_t> bytes = co_await read_smp_blocks(transactor, path, T::attribute_id, modifiers);
   std::vector<T> blocks;
-  for (std::size_t i = 0; i < modifiers.size(); ++i) blocks.push_back(T::unpack(Bytes(bytes).subspan(i * smp_block_bytes, smp_block_bytes)));
+  for (std::size_t i = 0; i < modifiers.size(); ++i)
+    blocks.push_back(T::unpack(Bytes(bytes).subspan(i * smp_block_bytes, smp_block_bytes)));
   co_return blocks;
 }
 

@@ -157,10 +157,15 @@ class Grouper {
     unsigned where = p.slot;
     switch (spine_of(at)) {
       case Model::isr9288:
-      case Model::isr2012: where = 3U * (p.slot - 1U) + p.chip; break;
+      case Model::isr2012:
+        where = 3U * (p.slot - 1U) + p.chip;
+        break;
       case Model::isr4700:
-      case Model::isr4700x2: where = 2U * (p.slot - 1U) + p.chip; break;
-      default: break;
+      case Model::isr4700x2:
+        where = 2U * (p.slot - 1U) + p.chip;
+        break;
+      default:
+        break;
     }
     if (p.slot > 0 && where >= 1 && where <= max_spines) insert(result_.chassis[box].spines[where], at, box);
   }

@@ -36,7 +36,7 @@ struct Place {
   SlotKind kind{};
   std::uint8_t slot{}, chip{};
   bool recognised{};
-  std::string model;             ///< "ISR9288", or what the description says
+  std::string model;  ///< "ISR9288", or what the description says
 };
 
 struct Grouping {

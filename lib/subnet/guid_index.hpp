@@ -54,7 +54,7 @@ class GuidIndex {
 
   std::vector<Slot> slots_;  // a power of two of them
   std::size_t used_{};
-  unsigned shift_{};         // 64 − log2 of their number
+  unsigned shift_{};  // 64 − log2 of their number
 };
 
 }  // namespace ib::subnet

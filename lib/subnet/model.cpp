@@ -12,10 +12,14 @@ smp::PortInfo Port::info() const { return smp::PortInfo::unpack(info_bytes); }
 
 NodeKind Node::kind() const {
   switch (static_cast<unsigned>(info.node_type)) {
-    case 1: return NodeKind::ca;
-    case 2: return NodeKind::sw;
-    case 3: return NodeKind::router;
-    default: return NodeKind::other;
+    case 1:
+      return NodeKind::ca;
+    case 2:
+      return NodeKind::sw;
+    case 3:
+      return NodeKind::router;
+    default:
+      return NodeKind::other;
   }
 }
 
@@ -29,12 +33,18 @@ smp::SwitchInfo Node::switch_info() const { return smp::SwitchInfo::unpack(switc
 
 std::string_view name(Failure::Kind kind) {
   switch (kind) {
-    case Failure::Kind::no_answer: return "no_answer";
-    case Failure::Kind::refused: return "refused";
-    case Failure::Kind::false_answer: return "false_answer";
-    case Failure::Kind::duplicate_guid: return "duplicate_guid";
-    case Failure::Kind::duplicate_lid: return "duplicate_lid";
-    case Failure::Kind::hop_limit: return "hop_limit";
+    case Failure::Kind::no_answer:
+      return "no_answer";
+    case Failure::Kind::refused:
+      return "refused";
+    case Failure::Kind::false_answer:
+      return "false_answer";
+    case Failure::Kind::duplicate_guid:
+      return "duplicate_guid";
+    case Failure::Kind::duplicate_lid:
+      return "duplicate_lid";
+    case Failure::Kind::hop_limit:
+      return "hop_limit";
   }
   return "";
 }
@@ -122,8 +132,8 @@ void Subnet::reserve(std::size_t nodes, std::size_t ports) {
 void Subnet::sort_failures() {
   const auto key = [this](const Failure& f) {
     const bool known = f.node != none;
-    return std::tuple(!known, known ? nodes_[f.node].hops : 0, known ? nodes_[f.node].guid() : Guid{}, f.port, f.beyond,
-                      f.attribute, f.modifier);
+    return std::tuple(!known, known ? nodes_[f.node].hops : 0, known ? nodes_[f.node].guid() : Guid{}, f.port, f.beyond, f.attribute,
+                      f.modifier);
   };
   std::stable_sort(failures.begin(), failures.end(), [&](const Failure& a, const Failure& b) { return key(a) < key(b); });
 }

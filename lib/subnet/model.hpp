@@ -33,9 +33,9 @@ struct Port {
   std::array<std::uint8_t, 64> info_bytes{};  ///< PortInfo as it was read; zero if it was not
   Guid guid;                                  ///< from the NodeInfo that came in through this port; zero if none did
   NodeIndex node = none;
-  PortIndex peer = none;                      ///< the other end of the link
+  PortIndex peer = none;  ///< the other end of the link
   std::uint8_t number{};
-  std::uint8_t fdr10{};                       ///< MlnxExtPortInfo's LinkSpeedActive, where that was asked for
+  std::uint8_t fdr10{};  ///< MlnxExtPortInfo's LinkSpeedActive, where that was asked for
   bool has_info{};
 
   /// The PortInfo, all zero if it was not read.
@@ -50,15 +50,15 @@ struct Node {
   smp::NodeInfo info;
   std::array<char, 64> description_bytes{};
   std::array<std::uint8_t, 20> switch_info_bytes{};
-  PortIndex first_port{};    ///< port p is first_port + p
-  std::uint16_t slots{};     ///< number of ports there is room for, port 0 included
-  std::uint8_t hops{};       ///< length of the route that reached the node first
-  PortIndex via = none;      ///< the port, on a node nearer to the start, from which it was reached; none at the start
-  NodeIndex twin = none;     ///< the next node that claims the same GUID
+  PortIndex first_port{};     ///< port p is first_port + p
+  std::uint16_t slots{};      ///< number of ports there is room for, port 0 included
+  std::uint8_t hops{};        ///< length of the route that reached the node first
+  PortIndex via = none;       ///< the port, on a node nearer to the start, from which it was reached; none at the start
+  NodeIndex twin = none;      ///< the next node that claims the same GUID
   std::uint8_t entry_port{};  ///< the port by which its first NodeInfo came in
   bool has_description{}, has_switch_info{};
-  bool is_twin{};            ///< another node claimed this GUID before
-  bool lid_refused{};        ///< it was seen not to answer at its LID
+  bool is_twin{};      ///< another node claimed this GUID before
+  bool lid_refused{};  ///< it was seen not to answer at its LID
 
   NodeKind kind() const;
   Guid guid() const;
@@ -78,10 +78,10 @@ struct Failure {
     hop_limit,       ///< the route would be too long
   };
   Kind kind{};
-  NodeIndex node = none;               ///< the node that was asked, or the last one before the silent one
-  int port = -1;                       ///< its port, or −1
-  bool beyond{};                       ///< what is missing is the node at the other end of `port`
-  std::string attribute;               ///< "NodeInfo", "PortInfo", …
+  NodeIndex node = none;  ///< the node that was asked, or the last one before the silent one
+  int port = -1;          ///< its port, or −1
+  bool beyond{};          ///< what is missing is the node at the other end of `port`
+  std::string attribute;  ///< "NodeInfo", "PortInfo", …
   std::uint32_t modifier{};
   std::string why;                     ///< one line for people
   std::shared_ptr<const Error> error;  ///< the MAD error, if one was behind it

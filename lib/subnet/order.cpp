@@ -32,11 +32,20 @@ class LegacyQueue {
       const Request request = queue_.front();
       queue_.pop_front();
       switch (request.what) {
-        case What::node_info: got_node(request.at, request.hops); break;
-        case What::description: states_[request.at].described = true; break;
-        case What::switch_info: break;
-        case What::port_info: got_port(request.at); break;
-        case What::mlnx_port_info: go_on(request.at); break;
+        case What::node_info:
+          got_node(request.at, request.hops);
+          break;
+        case What::description:
+          states_[request.at].described = true;
+          break;
+        case What::switch_info:
+          break;
+        case What::port_info:
+          got_port(request.at);
+          break;
+        case What::mlnx_port_info:
+          go_on(request.at);
+          break;
       }
     }
     return std::move(sweep_);
@@ -52,7 +61,7 @@ class LegacyQueue {
   struct State {
     bool found{}, described{};
     std::uint8_t hops{};
-    std::uint8_t entry{};   // the port that the first request came in by
+    std::uint8_t entry{};  // the port that the first request came in by
     PortIndex via = none;
   };
 

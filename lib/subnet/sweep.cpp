@@ -28,8 +28,14 @@ void DiscoverStats::add(std::string_view reason, std::uint64_t count) {
 }
 
 Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options)
-    : loop_(loop), transactor_(transactor), subnet_(subnet), start_(std::move(start)), options_(std::move(options)), group_(loop),
-      patience_(*this), doubts_left_(max_doubts) {}
+    : loop_(loop),
+      transactor_(transactor),
+      subnet_(subnet),
+      start_(std::move(start)),
+      options_(std::move(options)),
+      group_(loop),
+      patience_(*this),
+      doubts_left_(max_doubts) {}
 
 async::Task<> Sweep::run() {
   co_await ask_start();
@@ -67,8 +73,9 @@ bool Sweep::next(Work& work) {
     ready_.pop_front();
     return true;
   }
-  while (open_level_ + 1 < unfinished_.size() &&
-         std::all_of(unfinished_.begin(), unfinished_.begin() + static_cast<std::ptrdiff_t>(open_level_) + 1, [](auto n) { return n == 0; })) {
+  while (
+      open_level_ + 1 < unfinished_.size() &&
+      std::all_of(unfinished_.begin(), unfinished_.begin() + static_cast<std::ptrdiff_t>(open_level_) + 1, [](auto n) { return n == 0; })) {
     ++open_level_;
   }
   for (std::size_t level = 0; level < waiting_.size() && level <= open_level_; ++level) {

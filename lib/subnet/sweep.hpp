@@ -26,9 +26,9 @@ class Sweep {
   enum class What : std::uint8_t { beyond, description, switch_info, port_info, mlnx_port_info };
   struct Work {
     What what{};
-    std::uint8_t port{};   ///< the port asked about
+    std::uint8_t port{};  ///< the port asked about
     std::uint16_t level{};
-    std::uint32_t at{};    ///< a node; for `beyond` the port to look beyond
+    std::uint32_t at{};  ///< a node; for `beyond` the port to look beyond
   };
   enum class Trust : std::uint8_t { untried, trying, works, fails };
 
@@ -92,13 +92,13 @@ class Sweep {
   DiscoverStats stats_;
 
   async::TaskGroup group_;
-  std::deque<Work> ready_;                        // of levels that may be asked, and reads of known nodes
-  std::vector<std::deque<PortIndex>> waiting_;    // ports to look beyond, by level
-  std::vector<std::uint32_t> unfinished_;         // queued or asked, by level
-  std::size_t open_level_{};                      // the highest level that may be asked
+  std::deque<Work> ready_;                      // of levels that may be asked, and reads of known nodes
+  std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
+  std::vector<std::uint32_t> unfinished_;       // queued or asked, by level
+  std::size_t open_level_{};                    // the highest level that may be asked
   Patience patience_;
 
-  std::deque<PortIndex> doubts_;                  // ports beyond which stands what contradicts the model
+  std::deque<PortIndex> doubts_;  // ports beyond which stands what contradicts the model
   bool settling_{};
   unsigned doubts_left_;
 

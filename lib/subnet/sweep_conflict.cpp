@@ -8,8 +8,8 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned max_twins = 8;    // nodes of one GUID that are told apart
-constexpr unsigned link_up = 5;      // IBA 14.2.5.6: PortPhysicalState LinkUp
+constexpr unsigned max_twins = 8;  // nodes of one GUID that are told apart
+constexpr unsigned link_up = 5;    // IBA 14.2.5.6: PortPhysicalState LinkUp
 constexpr mad::Reason looked_into = "contradiction looked into";
 
 }  // namespace
@@ -37,8 +37,14 @@ NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
 
 void Sweep::doubt(PortIndex from) {
   if (doubts_left_ == 0) {
-    fail({Failure::Kind::duplicate_guid, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
-          "Too many nodes contradict each other; this one was not looked into.", {}});
+    fail({Failure::Kind::duplicate_guid,
+          subnet_.port(from).node,
+          subnet_.port(from).number,
+          true,
+          "NodeInfo",
+          0,
+          "Too many nodes contradict each other; this one was not looked into.",
+          {}});
     return;
   }
   --doubts_left_;
@@ -83,8 +89,14 @@ async::Task<> Sweep::settle(PortIndex from) {
   }
   if (subnet_.port(from).peer != none) subnet_.unlink(from);
   if (twins >= max_twins) {
-    fail({Failure::Kind::duplicate_guid, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
-          "More than " + std::to_string(max_twins) + " nodes claim the GUID of the node there.", {}});
+    fail({Failure::Kind::duplicate_guid,
+          subnet_.port(from).node,
+          subnet_.port(from).number,
+          true,
+          "NodeInfo",
+          0,
+          "More than " + std::to_string(max_twins) + " nodes claim the GUID of the node there.",
+          {}});
     co_return;
   }
   const NodeIndex node = new_node(info, from);

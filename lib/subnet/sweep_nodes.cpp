@@ -24,8 +24,14 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
   const NodeIndex node = subnet_.port(from).node;
   const int number = subnet_.port(from).number;
   if (!directed_beyond(from)) {
-    fail({Failure::Kind::hop_limit, node, number, true, "NodeInfo", 0,
-          "The node is more than " + std::to_string(options_.max_hops) + " hops away.", {}});
+    fail({Failure::Kind::hop_limit,
+          node,
+          number,
+          true,
+          "NodeInfo",
+          0,
+          "The node is more than " + std::to_string(options_.max_hops) + " hops away.",
+          {}});
     co_return;
   }
   Answer answer = co_await ask_beyond(from, mad::asked);
@@ -66,8 +72,14 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   if (subnet_.nodes().size() >= max_nodes) {
     if (!node_limit_told_) {
-      fail({Failure::Kind::false_answer, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0,
-            "There are more nodes than a subnet can have; going no further.", {}});
+      fail({Failure::Kind::false_answer,
+            subnet_.port(from).node,
+            subnet_.port(from).number,
+            true,
+            "NodeInfo",
+            0,
+            "There are more nodes than a subnet can have; going no further.",
+            {}});
     }
     node_limit_told_ = true;
     return none;
@@ -143,12 +155,17 @@ async::Task<> Sweep::read(Work work) {
   const char* attribute_name = "PortInfo";
   mad::Reason reason = mad::asked;
   switch (work.what) {
-    case What::description: attribute = smp::NodeDescription::attribute_id, attribute_name = "NodeDescription"; break;
-    case What::switch_info: attribute = smp::SwitchInfo::attribute_id, attribute_name = "SwitchInfo"; break;
+    case What::description:
+      attribute = smp::NodeDescription::attribute_id, attribute_name = "NodeDescription";
+      break;
+    case What::switch_info:
+      attribute = smp::SwitchInfo::attribute_id, attribute_name = "SwitchInfo";
+      break;
     case What::mlnx_port_info:
       attribute = smp::MlnxExtPortInfo::attribute_id, attribute_name = "MlnxExtPortInfo", reason = "extended attributes";
       break;
-    default: break;
+    default:
+      break;
   }
   Answer answer = co_await ask_node(work.at, attribute, work.port, reason);
   const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
@@ -159,13 +176,20 @@ async::Task<> Sweep::read(Work work) {
     Node& node = subnet_.node(work.at);
     const Bytes payload = answer->payload();
     switch (work.what) {
-      case What::description: store(node.description_bytes, payload), node.has_description = true; break;
-      case What::switch_info: store(node.switch_info_bytes, payload), node.has_switch_info = true; break;
-      case What::port_info: got_port_info(work.at, work.port, payload); break;
+      case What::description:
+        store(node.description_bytes, payload), node.has_description = true;
+        break;
+      case What::switch_info:
+        store(node.switch_info_bytes, payload), node.has_switch_info = true;
+        break;
+      case What::port_info:
+        got_port_info(work.at, work.port, payload);
+        break;
       case What::mlnx_port_info:
         subnet_.port(subnet_.port_of(work.at, work.port)).fdr10 = smp::MlnxExtPortInfo::unpack(payload).link_speed_active;
         break;
-      case What::beyond: break;
+      case What::beyond:
+        break;
     }
   }
   if (lid_wait && subnet_.node(work.at).kind() == NodeKind::sw && subnet_.node(work.at).hops < options_.radius) read_ports(work.at, 1);
@@ -177,8 +201,14 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   const PortIndex owner = subnet_.set_port_info(index, payload);
   if (owner != none && !was_known) {
     subnet_.node(at).lid_refused = subnet_.node(subnet_.port(owner).node).lid_refused = true;
-    fail({Failure::Kind::duplicate_lid, at, static_cast<int>(number), false, "PortInfo", number,
-          "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.", {}});
+    fail({Failure::Kind::duplicate_lid,
+          at,
+          static_cast<int>(number),
+          false,
+          "PortInfo",
+          number,
+          "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.",
+          {}});
   }
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(at);

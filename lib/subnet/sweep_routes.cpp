@@ -81,8 +81,12 @@ path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
 }
 
 async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
-  const mad::Request request{.path = path, .mgmt_class = mad::smp_class(path), .attribute_id = attribute,
-                             .attribute_modifier = modifier, .payload = {}, .reason = reason};
+  const mad::Request request{.path = path,
+                             .mgmt_class = mad::smp_class(path),
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = {},
+                             .reason = reason};
   Answer answer = co_await transactor_.try_call(request);
   co_return answer;
 }

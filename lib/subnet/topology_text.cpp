@@ -20,10 +20,14 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
 
 std::string_view short_type(const Node& node) {
   switch (node.kind()) {
-    case NodeKind::ca: return "CA";
-    case NodeKind::sw: return "SW";
-    case NodeKind::router: return "RT";
-    case NodeKind::other: break;
+    case NodeKind::ca:
+      return "CA";
+    case NodeKind::sw:
+      return "SW";
+    case NodeKind::router:
+      return "RT";
+    case NodeKind::other:
+      break;
   }
   return "??";
 }
@@ -45,20 +49,28 @@ std::string to_text(LinkRate rate) {
 
 char type_letter(const Node& node) {
   switch (node.kind()) {
-    case NodeKind::ca: return 'H';
-    case NodeKind::sw: return 'S';
-    case NodeKind::router: return 'R';
-    case NodeKind::other: break;
+    case NodeKind::ca:
+      return 'H';
+    case NodeKind::sw:
+      return 'S';
+    case NodeKind::router:
+      return 'R';
+    case NodeKind::other:
+      break;
   }
   return '?';
 }
 
 std::string type_name(const Node& node) {
   switch (node.kind()) {
-    case NodeKind::ca: return "Ca";
-    case NodeKind::sw: return "Switch";
-    case NodeKind::router: return "Router";
-    case NodeKind::other: break;
+    case NodeKind::ca:
+      return "Ca";
+    case NodeKind::sw:
+      return "Switch";
+    case NodeKind::router:
+      return "Router";
+    case NodeKind::other:
+      break;
   }
   return "??" + std::to_string(static_cast<unsigned>(node.info.node_type));
 }
@@ -99,10 +111,18 @@ void TopologyText::node(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   ids(out, at);
   switch (node.kind()) {
-    case NodeKind::ca: out += "caguid="; break;
-    case NodeKind::sw: out += "switchguid="; break;
-    case NodeKind::router: out += "rtguid="; break;
-    case NodeKind::other: out += "nodeguid="; break;
+    case NodeKind::ca:
+      out += "caguid=";
+      break;
+    case NodeKind::sw:
+      out += "switchguid=";
+      break;
+    case NodeKind::router:
+      out += "rtguid=";
+      break;
+    case NodeKind::other:
+      out += "nodeguid=";
+      break;
   }
   append_guid(out, node.guid());
   const bool is_switch = node.kind() == NodeKind::sw;

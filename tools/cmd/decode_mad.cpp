@@ -17,8 +17,8 @@
 #include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
-#include "tools/session.hpp"
 #include "tools/hex_input.hpp"
+#include "tools/session.hpp"
 
 namespace ib::tools {
 namespace {
@@ -63,8 +63,8 @@ struct UmadHeader {
     sink.value("qpn", network32(20));
     sink.value("qkey", network32(24));
     sink.value("lid", load_be<std::uint16_t>(bytes.data() + 28));
-    for (const auto& [name, at] : {std::pair{"sl", 30U}, {"path_bits", 31U}, {"grh_present", 32U}, {"gid_index", 33U},
-                                   {"hop_limit", 34U}, {"traffic_class", 35U}})
+    for (const auto& [name, at] :
+         {std::pair{"sl", 30U}, {"path_bits", 31U}, {"grh_present", 32U}, {"gid_index", 33U}, {"hop_limit", 34U}, {"traffic_class", 35U}})
       sink.value(name, byte(at));
     sink.value("gid", gid());
     sink.value("flow_label", network32(52));
@@ -168,7 +168,9 @@ class DecodeMad final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.usage("[-v]", 0, 0);
-    set.notes("All spaces and newlines are removed from the input text, the\nresult must be a single string of hex digits, or a string literal\nin quotes.");
+    set.notes(
+        "All spaces and newlines are removed from the input text, the\nresult must be a single string of hex digits, or a string "
+        "literal\nin quotes.");
     set.number("-o --offset", offset_, "OFFSET", "Start at this offset before decoding.");
     set.flag("-l --lrh", lrh_, "The data starts at the LRH, not the MAD header");
     set.flag("--umad", umad_, "The data includes a kernel umad header, eg it is from /dev/infiniband/umadX");

@@ -76,7 +76,11 @@ class Ibstat final : public Command {
     } else {
       report.add(session.devices().find_end_port(operands[1], &session.devices().find_device(operands[0])));
     }
-    report.form = names_ ? Form::names : guids_ ? Form::guids : short_ ? Form::short_form : operands.size() == 2 ? Form::one_port : Form::full;
+    report.form = names_                 ? Form::names
+                  : guids_               ? Form::guids
+                  : short_               ? Form::short_form
+                  : operands.size() == 2 ? Form::one_port
+                                         : Form::full;
     emit(report);
     co_return;
   }

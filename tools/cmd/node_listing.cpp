@@ -115,7 +115,8 @@ class PrintNode final : public Command {
     if (at == subnet::none) throw Error(fmt::format("Could not find node {}", to_text(guid)));
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() != kind_) {
-      throw Error(fmt::format("Node {} was type {} not {}", to_text(guid), static_cast<unsigned>(node.info.node_type), static_cast<unsigned>(kind_)));
+      throw Error(fmt::format("Node {} was type {} not {}", to_text(guid), static_cast<unsigned>(node.info.node_type),
+                              static_cast<unsigned>(kind_)));
     }
     emit(NodeReport(fabric, at));
   }

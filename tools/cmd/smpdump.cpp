@@ -81,8 +81,11 @@ class Smpdump final : public Command {
     if (modifier < 0 || modifier > std::numeric_limits<std::uint32_t>::max())
       throw UsageError(fmt::format("The attribute modifier {} does not fit 32 bits", modifier));
     const path::Path path = co_await session.smp_path(session.target(0));
-    const mad::Request request{.path = path, .mgmt_class = mad::smp_class(path), .attribute_id = static_cast<std::uint16_t>(attribute),
-                               .attribute_modifier = static_cast<std::uint32_t>(modifier), .payload = {}};
+    const mad::Request request{.path = path,
+                               .mgmt_class = mad::smp_class(path),
+                               .attribute_id = static_cast<std::uint16_t>(attribute),
+                               .attribute_modifier = static_cast<std::uint32_t>(modifier),
+                               .payload = {}};
     SmpdumpReport report;
     report.form = decode_ ? Form::decoded : string_ ? Form::string : Form::words;
     report.path = to_text(path);

@@ -44,7 +44,8 @@ struct AttributeReport final : Report {
     sink.value("modifier", modifier);
     sink.value("attribute", info->iba_name);
     sink.begin_object("data");
-    out::visit_structure(sink, bytes, *info, hides_key() ? std::span<const std::string_view>(key_fields) : std::span<const std::string_view>());
+    out::visit_structure(sink, bytes, *info,
+                         hides_key() ? std::span<const std::string_view>(key_fields) : std::span<const std::string_view>());
     sink.end_object();
   }
   void text(TextOut& out) const override {
@@ -66,8 +67,11 @@ struct AttributeReport final : Report {
 };
 
 async::Task<> attribute(const Query& q, std::string_view operation, const StructInfo& info, std::uint32_t modifier) {
-  const mad::Request request{.path = q.path, .mgmt_class = mad::smp_class(q.path), .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
-                             .attribute_modifier = modifier, .payload = {}};
+  const mad::Request request{.path = q.path,
+                             .mgmt_class = mad::smp_class(q.path),
+                             .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
+                             .attribute_modifier = modifier,
+                             .payload = {}};
   const mad::Reply reply = co_await q.transactor.call(request);
   const Bytes payload = reply.payload();
   AttributeReport report;

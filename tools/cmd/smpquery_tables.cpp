@@ -244,8 +244,7 @@ async::Task<> sl2vl_table(const Query& q) {
   report.out_port = is_switch ? q.modifier : node.local_port_num;
   std::vector<std::uint32_t> modifiers;
   for (std::uint32_t in = 0; in <= (is_switch ? node.num_ports : 0U); ++in) modifiers.push_back(in << 8 | report.out_port);
-  const std::vector<std::uint8_t> bytes =
-      co_await read_smp_blocks(q.transactor, q.path, smp::SLToVLMappingTable::attribute_id, modifiers);
+  const std::vector<std::uint8_t> bytes = co_await read_smp_blocks(q.transactor, q.path, smp::SLToVLMappingTable::attribute_id, modifiers);
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
     report.by_in_port.push_back(smp::SLToVLMappingTable::unpack(Bytes(bytes).subspan(i * smp_block_bytes, smp_block_bytes)));
   }
@@ -265,8 +264,10 @@ async::Task<> vl_arbitration(const Query& q) {
     report.high_capacity = port.vl_arbitration_high_cap;
     // IBA 14.2.5.9: blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one; 64 entries at most.
     const std::size_t low = std::min<std::size_t>(report.low_capacity, 64), high = std::min<std::size_t>(report.high_capacity, 64);
-    const auto low_blocks = co_await read_smp_table<smp::VLArbitrationTable>(q.transactor, q.path, 1U << 16 | q.modifier, low, 32, 1U << 16);
-    const auto high_blocks = co_await read_smp_table<smp::VLArbitrationTable>(q.transactor, q.path, 3U << 16 | q.modifier, high, 32, 1U << 16);
+    const auto low_blocks =
+        co_await read_smp_table<smp::VLArbitrationTable>(q.transactor, q.path, 1U << 16 | q.modifier, low, 32, 1U << 16);
+    const auto high_blocks =
+        co_await read_smp_table<smp::VLArbitrationTable>(q.transactor, q.path, 3U << 16 | q.modifier, high, 32, 1U << 16);
     report.low = joined(low_blocks, &smp::VLArbitrationTable::vl_weight_block, low);
     report.high = joined(high_blocks, &smp::VLArbitrationTable::vl_weight_block, high);
   }

@@ -64,18 +64,41 @@ class Ibnetdiscover : public Legacy {
 
   void option(int letter, const char* value, Settings& /*settings*/) override {
     switch (letter) {
-      case 'f': full_ = true; break;
-      case 's': show_ = true; break;
-      case 'l': list_ = every_kind; break;
-      case 'g': grouping_ = true; break;
-      case 'H': list_ = {NodeKind::ca}; break;
-      case 'S': list_ = {NodeKind::sw}; break;
-      case 'R': list_ = {NodeKind::router}; break;
-      case 'p': ports_ = true; break;
-      case 'm': max_hops_ = true; break;
-      case 'o': outstanding_ = static_cast<unsigned>(std::strtoul(value, nullptr, 0)); break;
-      case opt_names: names_file_ = value; break;
-      default: throw Failure("process_opt", "caches of ibnetdiscover are not supported in this version");
+      case 'f':
+        full_ = true;
+        break;
+      case 's':
+        show_ = true;
+        break;
+      case 'l':
+        list_ = every_kind;
+        break;
+      case 'g':
+        grouping_ = true;
+        break;
+      case 'H':
+        list_ = {NodeKind::ca};
+        break;
+      case 'S':
+        list_ = {NodeKind::sw};
+        break;
+      case 'R':
+        list_ = {NodeKind::router};
+        break;
+      case 'p':
+        ports_ = true;
+        break;
+      case 'm':
+        max_hops_ = true;
+        break;
+      case 'o':
+        outstanding_ = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
+        break;
+      case opt_names:
+        names_file_ = value;
+        break;
+      default:
+        throw Failure("process_opt", "caches of ibnetdiscover are not supported in this version");
     }
   }
 

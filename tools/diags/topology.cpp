@@ -32,42 +32,62 @@ std::string node_id(const Node& node) {
 
 std::string_view short_type(const Node& node) {
   switch (node.kind()) {
-    case NodeKind::ca: return "CA";
-    case NodeKind::sw: return "SW";
-    case NodeKind::router: return "RT";
-    case NodeKind::other: break;
+    case NodeKind::ca:
+      return "CA";
+    case NodeKind::sw:
+      return "SW";
+    case NodeKind::router:
+      return "RT";
+    case NodeKind::other:
+      break;
   }
   return "??";
 }
 
 std::string_view basic_speed(unsigned code) {
   switch (code) {
-    case 1: return "SDR";
-    case 2: return "DDR";
-    case 4: return "QDR";
-    default: return "???";
+    case 1:
+      return "SDR";
+    case 2:
+      return "DDR";
+    case 4:
+      return "QDR";
+    default:
+      return "???";
   }
 }
 
 std::string_view extended_speed(unsigned code) {
   switch (code) {
-    case 1: return "FDR";
-    case 2: return "EDR";
-    case 4: return "HDR";
-    case 8: return "NDR";
-    case 32: return "XDR";
-    default: return "???";
+    case 1:
+      return "FDR";
+    case 2:
+      return "EDR";
+    case 4:
+      return "HDR";
+    case 8:
+      return "NDR";
+    case 32:
+      return "XDR";
+    default:
+      return "???";
   }
 }
 
 std::string_view width(unsigned code) {
   switch (code) {
-    case 1: return "1x";
-    case 2: return "4x";
-    case 4: return "8x";
-    case 8: return "12x";
-    case 16: return "2x";
-    default: return "??";
+    case 1:
+      return "1x";
+    case 2:
+      return "4x";
+    case 4:
+      return "8x";
+    case 8:
+      return "12x";
+    case 16:
+      return "2x";
+    default:
+      return "??";
   }
 }
 
@@ -92,7 +112,9 @@ std::string Topology::name(NodeIndex at) const {
   return mapped ? std::string(*mapped) : clean(at);
 }
 
-bool Topology::exists(PortIndex at) const { return subnet_.port(at).has_info || subnet_.port(at).guid.value != 0 || subnet_.port(at).peer != none; }
+bool Topology::exists(PortIndex at) const {
+  return subnet_.port(at).has_info || subnet_.port(at).guid.value != 0 || subnet_.port(at).peer != none;
+}
 
 /// Width and speed. Extended speeds count where the end port says that it has them; those of a switch whose port 0 is
 /// not known do not.
@@ -247,9 +269,12 @@ void Topology::chassis(std::string& out, const subnet::Chassis& box) const {
 
 void Topology::listed(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  const std::string_view type = node.kind() == NodeKind::sw ? "Switch" : node.kind() == NodeKind::ca ? "Ca" : node.kind() == NodeKind::router ? "Router" : "???";
-  print(out, "{}\t : 0x{:016x} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", type, node.guid().value, node.info.num_ports, node.info.device_id,
-        node.info.vendor_id, name(at));
+  const std::string_view type = node.kind() == NodeKind::sw       ? "Switch"
+                                : node.kind() == NodeKind::ca     ? "Ca"
+                                : node.kind() == NodeKind::router ? "Router"
+                                                                  : "???";
+  print(out, "{}\t : 0x{:016x} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", type, node.guid().value, node.info.num_ports,
+        node.info.device_id, node.info.vendor_id, name(at));
 }
 
 void Topology::ports(std::string& out, NodeIndex at) const {
@@ -258,14 +283,15 @@ void Topology::ports(std::string& out, NodeIndex at) const {
     const PortIndex index = node.first_port + number;
     if (!exists(index)) continue;
     const Port& port = subnet_.port(index);
-    print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value, rate(index, " "));
+    print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
+          rate(index, " "));
     if (port.peer == none) {
       print(out, "{:36}'{}'\n", "", name(at));
       continue;
     }
     const Port& peer = subnet_.port(port.peer);
-    print(out, " - {:>2} {:5} {:2} 0x{:016x} ( '{}' - '{}' )\n", short_type(subnet_.node(peer.node)), subnet_.lid(port.peer).value, peer.number,
-          guid_of(subnet_, peer).value, name(at), name(peer.node));
+    print(out, " - {:>2} {:5} {:2} 0x{:016x} ( '{}' - '{}' )\n", short_type(subnet_.node(peer.node)), subnet_.lid(port.peer).value,
+          peer.number, guid_of(subnet_, peer).value, name(at), name(peer.node));
   }
 }
 

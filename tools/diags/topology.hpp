@@ -19,9 +19,9 @@ class Topology {
   Topology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names, const std::vector<subnet::NodeIndex>& nodes)
       : subnet_(subnet), names_(names), nodes_(nodes) {}
 
-  bool full = false;                            ///< -f
-  const subnet::Grouping* grouping = nullptr;   ///< -g
-  const subnet::LegacySweep* sweep = nullptr;   ///< -m: counts to report
+  bool full = false;                           ///< -f
+  const subnet::Grouping* grouping = nullptr;  ///< -g
+  const subnet::LegacySweep* sweep = nullptr;  ///< -m: counts to report
 
   /// A node whose block is wanted, with the host that its box belongs to (Xsigo), or empty.
   void header(std::string& out, std::time_t now) const;

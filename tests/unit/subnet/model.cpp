@@ -85,7 +85,8 @@ TEST_CASE("LIDs with LMC lead to their port, and twins to each other") {
 
 TEST_CASE("a new link takes its ends from the old ones") {
   Subnet subnet;
-  const NodeIndex a = subnet.add_node(node_info(1, smp::NodeType::switch_, 4)), b = subnet.add_node(node_info(2, smp::NodeType::switch_, 4));
+  const NodeIndex a = subnet.add_node(node_info(1, smp::NodeType::switch_, 4)),
+                  b = subnet.add_node(node_info(2, smp::NodeType::switch_, 4));
   subnet.link(subnet.port_of(a, 1), subnet.port_of(b, 1));
   subnet.link(subnet.port_of(a, 2), subnet.port_of(b, 1));
   CHECK(subnet.port(subnet.port_of(a, 1)).peer == none);
@@ -118,7 +119,8 @@ TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
   };
   std::vector<Seen> seen;
   for (const LegacyStep& step : sweep.steps) {
-    seen.push_back({step.route, std::string(swept.subnet.node(swept.subnet.port(step.port).node).description()), step.is_new, step.described});
+    seen.push_back(
+        {step.route, std::string(swept.subnet.node(swept.subnet.port(step.port).node).description()), step.is_new, step.described});
   }
   CHECK(seen == std::vector<Seen>{{{}, "Hca1", true, false},
                                   {{1}, "Switch1", true, false},
@@ -133,7 +135,8 @@ TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
 
 TEST_CASE("a rate is read from the fields that count") {
   Subnet subnet;
-  const NodeIndex at = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 1)), to = subnet.add_node(node_info(2, smp::NodeType::channel_adapter, 1));
+  const NodeIndex at = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 1)),
+                  to = subnet.add_node(node_info(2, smp::NodeType::channel_adapter, 1));
   const PortIndex port = subnet.port_of(at, 1), peer = subnet.port_of(to, 1);
   subnet.link(port, peer);
   CHECK(active_rate(subnet, port).lanes == 0);

@@ -45,8 +45,8 @@ std::string message(const std::vector<std::string>& words) {
 
 /// What getopt_long makes of `words` with Sample's table: its letters and arguments in order, then the operands.
 std::string getopt_reading(std::vector<std::string> words) {
-  static const option longs[] = {{"list", 0, nullptr, 'l'},  {"lid_show", 0, nullptr, 1},        {"debug", 0, nullptr, 'd'},
-                                 {"Ca", 1, nullptr, 'C'},    {"port-number", 1, nullptr, 'p'},   {nullptr, 0, nullptr, 0}};
+  static const option longs[] = {{"list", 0, nullptr, 'l'}, {"lid_show", 0, nullptr, 1},      {"debug", 0, nullptr, 'd'},
+                                 {"Ca", 1, nullptr, 'C'},   {"port-number", 1, nullptr, 'p'}, {nullptr, 0, nullptr, 0}};
   words.insert(words.begin(), "sample");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -175,7 +175,8 @@ TEST_CASE("a command's own options take letters and names from the common ones")
     CHECK(common.address == AddressForm::any);
   }
   SECTION("both references' spellings of the common options") {
-    const std::vector<std::string> words{"--direct", "--verbose", "--verbosity", "-y", "0x1234", "--m_key=5", "-Y", "2", "-K", "-t", "100", "--outstanding_smps", "7"};
+    const std::vector<std::string> words{"--direct", "--verbose", "--verbosity",        "-y", "0x1234", "--m_key=5", "-Y", "2", "-K",
+                                         "-t",       "100",       "--outstanding_smps", "7"};
     set.parse(words);
     CHECK(common.address == AddressForm::direct);
     CHECK(common.verbosity == 2);
@@ -188,7 +189,8 @@ TEST_CASE("a command's own options take letters and names from the common ones")
 }
 
 TEST_CASE("JSON in both forms") {
-  for (const auto& [word, json] : {std::pair{"--json", Json::document}, {"--json=document", Json::document}, {"--json=lines", Json::lines}}) {
+  for (const auto& [word, json] :
+       {std::pair{"--json", Json::document}, {"--json=document", Json::document}, {"--json=lines", Json::lines}}) {
     CommonOptions common;
     OptionSet set;
     add_common(set, common, group_output);

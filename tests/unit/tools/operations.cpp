@@ -7,10 +7,21 @@
 using namespace ib::tools::smpquery;
 
 TEST_CASE("operations by name, short name, attribute name and abbreviation") {
-  for (const auto& [word, name] : {std::pair{"NodeInfo", "NodeInfo"}, {"NI", "NodeInfo"}, {"ni", "NodeInfo"}, {"nodei", "NodeInfo"},
-                                   {"SMPNodeInfo", "NodeInfo"}, {"ND", "NodeDesc"}, {"SMPNodeD", "NodeDesc"}, {"pk", "PKeyTable"},
-                                   {"vl", "VLArbitration"}, {"sl2", "SL2VLTable"}, {"gui", "GUIDInfo"}, {"lft", "LinearForwardingTable"},
-                                   {"PIE", "PortInfoExtended"}, {"MEPI", "MlnxExtPortInfo"}, {"mlnx", "MlnxExtPortInfo"},
+  for (const auto& [word, name] : {std::pair{"NodeInfo", "NodeInfo"},
+                                   {"NI", "NodeInfo"},
+                                   {"ni", "NodeInfo"},
+                                   {"nodei", "NodeInfo"},
+                                   {"SMPNodeInfo", "NodeInfo"},
+                                   {"ND", "NodeDesc"},
+                                   {"SMPNodeD", "NodeDesc"},
+                                   {"pk", "PKeyTable"},
+                                   {"vl", "VLArbitration"},
+                                   {"sl2", "SL2VLTable"},
+                                   {"gui", "GUIDInfo"},
+                                   {"lft", "LinearForwardingTable"},
+                                   {"PIE", "PortInfoExtended"},
+                                   {"MEPI", "MlnxExtPortInfo"},
+                                   {"mlnx", "MlnxExtPortInfo"},
                                    {"MFT", "MulticastForwardingTable"}}) {
     INFO(word);
     CHECK(find_operation(word).name == name);
