@@ -22,10 +22,11 @@ namespace {
 void complain(std::string_view text) { std::fprintf(stderr, "E: %.*s\n", static_cast<int>(text.size()), text.data()); }
 
 /// Runs the command and returns its exit status.
-int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands) {
+int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands, const Surroundings& around) {
   Emit emit(common.json, info.name, stdout);
-  async::Loop loop;
-  Session session(std::move(common), std::move(operands), loop);
+  async::Clock real_time;
+  async::Loop loop(around.clock != nullptr ? *around.clock : real_time);
+  Session session(std::move(common), std::move(operands), loop, around);
   try {
     loop.run(command.run(session, emit));
     emit.flush();
@@ -40,7 +41,7 @@ int execute(Command& command, const CommandInfo& info, CommonOptions common, std
   }
 }
 
-int run_command(const CommandInfo& info, std::span<const std::string> args) {
+int run_command(const CommandInfo& info, std::span<const std::string> args, const Surroundings& around) {
   const std::unique_ptr<Command> command = info.make();
   CommonOptions common;
   General general;
@@ -65,11 +66,11 @@ int run_command(const CommandInfo& info, std::span<const std::string> args) {
     std::printf("ibtool %s\n", version);
     return 0;
   }
-  return execute(*command, info, std::move(common), std::move(operands));
+  return execute(*command, info, std::move(common), std::move(operands), around);
 }
 
 /// `ibtool …`: finds the command, or answers what is asked of the program itself.
-int run_ibtool(std::span<const std::string> args) {
+int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
     std::fputs(command_list().c_str(), stdout);
     return 0;
@@ -83,18 +84,18 @@ int run_ibtool(std::span<const std::string> args) {
     complain(fmt::format("Bad command {} (see ibtool help)", args[0]));
     return static_cast<int>(Exit::usage);
   }
-  return run_command(*info, args.subspan(1));
+  return run_command(*info, args.subspan(1), around);
 }
 
 }  // namespace
 
-int run(std::span<char* const> argv) {
+int run(std::span<char* const> argv, const Surroundings& around) {
   const std::string_view called = argv.empty() ? "ibtool" : argv[0];
   const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
   try {
     const CommandInfo* legacy = find_command(called.substr(called.rfind('/') + 1));
     if (legacy != nullptr && legacy->legacy != nullptr) return legacy->legacy(words);
-    return run_ibtool(std::vector<std::string>(words.begin(), words.end()));
+    return run_ibtool(std::vector<std::string>(words.begin(), words.end()), around);
   } catch (const Error& error) {
     std::fputs(error_text(error, 0).c_str(), stderr);
     return static_cast<int>(error.exit_status());

@@ -4,10 +4,12 @@
 
 #include <span>
 
+#include "tools/session.hpp"
+
 namespace ib::tools {
 
 /// Runs the program as called by `argv` (argv[0] chooses the dialect) and returns its exit status. Writes to stdout
 /// and stderr.
-int run(std::span<char* const> argv);
+int run(std::span<char* const> argv, const Surroundings& around = {});
 
 }  // namespace ib::tools

@@ -3,6 +3,7 @@
 // asked for. The end port comes from -C and -P, or from a target that names one; all targets must agree.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -17,18 +18,25 @@
 #include "tools/command.hpp"
 
 namespace ib::mad {
+class Channel;
 class Tracer;
 class Transactor;
 }  // namespace ib::mad
 
 namespace ib::tools {
 
+/// What a session stands on. Tests put a fabric in memory and a clock that jumps in the place of umad and of real time.
+struct Surroundings {
+  std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&)> open_channel;  ///< empty: umad
+  async::Clock* clock{};                                                           ///< null: real time
+};
+
 /// What an operand is read as.
 enum class Operand { word, target, integer };
 
 class Session {
  public:
-  Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop);
+  Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop, const Surroundings& around = {});
   ~Session();
 
   const CommonOptions& options() const { return options_; }
@@ -75,6 +83,7 @@ class Session {
   CommonOptions options_;
   std::vector<std::string> operands_;
   async::Loop& loop_;
+  Surroundings around_;
   std::vector<std::optional<path::Path>> targets_;
   std::vector<std::optional<std::int64_t>> integers_;
   std::optional<sys::DeviceList> devices_;

@@ -32,8 +32,8 @@ class ErrorTracer final : public mad::Tracer {
 
 }  // namespace
 
-Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop)
-    : options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
+Session::Session(CommonOptions options, std::vector<std::string> operands, async::Loop& loop, const Surroundings& around)
+    : options_(std::move(options)), operands_(std::move(operands)), loop_(loop), around_(around) {}
 
 Session::~Session() = default;
 
@@ -42,7 +42,7 @@ mad::Transactor& Session::transactor() {
   if (options_.use_sa) throw UsageError("--sa is not available in this version: SMPs are the only source");
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
-  auto rpc = std::make_unique<mad::Rpc>(loop_, mad::open_umad(end_port()), limits);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, around_.open_channel ? around_.open_channel(end_port()) : mad::open_umad(end_port()), limits);
   if (options_.debug > 0) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, write_trace);
   } else if (options_.show_errors) {

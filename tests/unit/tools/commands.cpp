@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Whole command lines on a fabric in memory: what ibsim cannot play (keys, hostile text, silent nodes), and JSON.
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+#include "support/program.hpp"
+
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using nlohmann::json;
+
+namespace {
+
+/// A switch (LID 1) with the host of the test (LID 2) at port 1 and another host (LID 3) at port 2.
+struct Small {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf, here, other;
+
+  Small() {
+    leaf = fabric.add_switch(0x100, 4, "leaf 1");
+    here = fabric.add_ca(0x200, 1, "here");
+    other = fabric.add_ca(0x300, 1, "other");
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+  }
+};
+
+json parsed(const ibtest::Outcome& outcome) {
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  return json::parse(outcome.out);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Small, "ibaddr as text and as JSON") {
+  const auto text = ibtool(fabric, {"ibaddr", "3"});
+  CHECK(text.out == "GID fe80::301 LID start 3 end 3\n");
+  CHECK(text.err.empty());
+  CHECK(text.status == 0);
+  const json document = parsed(ibtool(fabric, {"ibaddr", "0,1,2", "--json"}));
+  CHECK(document == json::parse(R"({"command": "ibaddr", "schema": 1, "gid": "fe80::301", "port_guid": "0000:0000:0000:0301",
+                                    "lid": 3, "lmc": 0, "last_lid": 3})"));
+}
+
+TEST_CASE_METHOD(Small, "ibaddr uses the subnet prefix that the port has") {
+  fabric.node(other).ports.at(1).info.gid_prefix = ib::GidPrefix{0xfec0000000000000};
+  CHECK(ibtool(fabric, {"ibaddr", "-g", "3"}).out == "GID fec0::301\n");
+}
+
+TEST_CASE_METHOD(Small, "smpquery shows an M_Key on demand only") {
+  fabric.node(other).ports.at(1).info.m_key = 0x1234;
+  const auto hidden = ibtool(fabric, {"smpquery", "PI", "3"});
+  CHECK_THAT(hidden.out, contains("Mkey:............................0x0000000000000000\n") && contains("not displayed"));
+  CHECK(hidden.out.find("1234") == std::string::npos);
+  CHECK_THAT(ibtool(fabric, {"smpquery", "-K", "PI", "3"}).out, contains("Mkey:............................0x0000000000001234\n"));
+  CHECK(ibtool(fabric, {"smpquery", "-vv", "PI", "3"}).out.find("1234") == std::string::npos);
+  CHECK(parsed(ibtool(fabric, {"smpquery", "--json", "PI", "3"}))["data"]["m_key"].is_null());
+  CHECK(parsed(ibtool(fabric, {"smpquery", "--json", "-K", "PI", "3"}))["data"]["m_key"] == 0x1234);
+}
+
+TEST_CASE_METHOD(Small, "hostile node descriptions reach no terminal") {
+  auto& description = fabric.node(other).description;
+  description.fill('x');
+  description[0] = 0x1b;
+  description[1] = '[';
+  description[2] = 0xff;
+  const std::string rest(61, 'x');
+  CHECK(ibtool(fabric, {"smpquery", "ND", "3"}).out == "Node Description: '\\x1b[\\xff" + rest + "'\n");
+  CHECK(parsed(ibtool(fabric, {"smpquery", "ND", "3", "--json"}))["node_description"] == "\x1b[\xef\xbf\xbd" + rest);
+}
+
+TEST_CASE_METHOD(Small, "smpquery's JSON has numbers, their texts and the path") {
+  const json document = parsed(ibtool(fabric, {"smpquery", "--json", "NI", "0,1"}));
+  CHECK(document["operation"] == "NodeInfo");
+  CHECK(document["path"] == "DR Path (0, 1)");
+  CHECK(document["data"]["node_type"] == 2);
+  CHECK(document["data"]["node_type_text"] == "Switch");
+  CHECK(document["data"]["node_guid"] == "0000:0000:0000:0100");
+  const json table = parsed(ibtool(fabric, {"smpquery", "--json=lines", "LFT", "1"}));
+  CHECK(table["ports"].size() == table["capacity"]);
+  CHECK(table["ports"][3] == 2);
+}
+
+TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with an error") {
+  fabric.node(other).faults.silent = true;
+  const auto silent = ibtool(fabric, {"smpquery", "NI", "3", "--stats"});
+  CHECK(silent.status == 3);
+  CHECK(silent.out == "# Node info: Path 2 -> 3 SL=0 PKey=0xffff DQPN=0\n");
+  CHECK_THAT(silent.err, contains("E: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to "
+                                  "'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0'\n") && contains("mads sent: 4\nmads beyond plan: no answer 3\n"));
+  CHECK(ibtool(fabric, {"smpquery", "NI", "3", "--retries", "0", "--stats"}).err.find("beyond") == std::string::npos);
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-e"}).err, contains("asking again"));
+
+  fabric.node(other).faults.silent = false;
+  const auto error = ibtool(fabric, {"smpquery", "-v", "SI", "3"});
+  CHECK(error.status == 3);
+  CHECK_THAT(error.err, contains("got error status 0xc - Unsupported method+attr\nE: +MAD path was IBPath(end_port='fake0/1', DLID=3, "));
+  CHECK(ibtool(fabric, {"smpquery", "--json", "SI", "3"}).out.empty());
+}
+
+TEST_CASE_METHOD(Small, "the M_Key and the route of a request") {
+  std::uint64_t m_key = 0;
+  fabric.node(leaf).faults.lie = [&](FakeFabric::Answer& answer) {
+    for (unsigned i = 0; i < 8; ++i) m_key = m_key << 8 | answer[24 + i];
+  };
+  CHECK(ibtool(fabric, {"smpquery", "-y", "0x1122334455667788", "NI", "1"}).status == 0);
+  CHECK(m_key == 0x1122334455667788U);
+  CHECK_THAT(ibtool(fabric, {"smpquery", "-c", "ND", "1", "0,2"}).out, contains("'other'"));
+}
+
+TEST_CASE_METHOD(Small, "targets choose the end port, and must agree with -P") {
+  CHECK(ibtool(fabric, {"ibaddr", "-P", "fake0/1", "0,1"}).status == 0);
+  CHECK(ibtool(fabric, {"ibaddr", "-C", "nosuch"}).status == 2);
+  CHECK_THAT(ibtool(fabric, {"ibaddr", "fe80::301%nosuch/1"}).err, contains("Invalid command line argument #1 'fe80::301%nosuch/1' - "));
+}
+
+TEST_CASE_METHOD(Small, "usage errors are one line with status 2") {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"nosuch"},          {"ibaddr", "--nosuch"}, {"ibaddr", "1", "2"},    {"ibaddr", "zzz"},        {"smpquery", "zz", "3"},
+      {"smpquery", "NI"},  {"smpdump", "1"},       {"smpdump", "1", "-1"},  {"smpdump", "1", "65536"}, {"ibv_devices", "x"},
+      {"help", "nosuch"},  {"ibaddr", "--sa"},     {"ibaddr", "-t", "0"},   {"smpquery", "PI", "1", "x"},
+      {"ibaddr", "--json=xml"}};
+  for (const auto& words : wrong) {
+    const auto outcome = ibtool(fabric, words);
+    INFO(words.front() << " " << words.back() << ": " << outcome.err);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, ibtest::starts_with("E: "));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE_METHOD(Small, "smpdump in its forms") {
+  const auto words = ibtool(fabric, {"smpdump", "3", "0x10"});
+  CHECK_THAT(words.out, ibtest::starts_with("6f74 6865 7200 0000 0000 0000 0000 0000\n") && ibtest::ends_with("SMP status: 0x0000\n"));
+  CHECK_THAT(ibtool(fabric, {"smpdump", "0,1", "16"}).out, ibtest::ends_with("SMP status: 0x8000\n"));
+  CHECK(ibtool(fabric, {"smpdump", "-s", "3", "0x10"}).out == "other\n");
+  CHECK_THAT(ibtool(fabric, {"smpdump", "-p", "3", "0x11"}).out, ibtest::starts_with("SMPFormat\n  0 01010181 baseVersion=1,"));
+  const json document = parsed(ibtool(fabric, {"smpdump", "--json", "3", "0x11"}));
+  CHECK(document["data"].get<std::string>().size() == 128);
+  CHECK(document["mad"]["data"]["node_guid"] == "0000:0000:0000:0300");
+}
