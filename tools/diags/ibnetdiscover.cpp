@@ -105,7 +105,7 @@ class Ibnetdiscover : public Legacy {
   async::Task<> run(Context& context) override {
     subnet::Subnet fabric;
     co_await sweep(context, fabric);
-    const subnet::NodeNameMap names = read_names();
+    const subnet::NodeNameMap names = read_node_names(names_file_);
     const subnet::LegacySweep order = subnet::legacy_sweep(fabric, show_, context.settings.mlnx_extended_port_info);
     const std::vector<NodeIndex> nodes = listing_order(fabric, order);
     Topology topology(fabric, names, nodes);
@@ -132,15 +132,6 @@ class Ibnetdiscover : public Legacy {
     mad::Transactor& transactor = context.session.transactor();
     co_await subnet::discover(transactor, fabric, start, how);
     for (const subnet::Failure& failure : fabric.failures) std::fputs(failure_note(failure).c_str(), stderr);
-  }
-
-  subnet::NodeNameMap read_names() const {
-    try {
-      return subnet::NodeNameMap::read(names_file_.empty() ? subnet::default_node_name_map_file : names_file_);
-    } catch (const Error& error) {
-      if (!names_file_.empty()) fmt::print(stderr, "WARNING {}\n", error.message());
-      return {};
-    }
   }
 
   /// Backwards, as the tool keeps its lists; what it would not have found stands at the end.

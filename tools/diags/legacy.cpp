@@ -2,8 +2,12 @@
 // See legacy.hpp.
 #include "diags/legacy.hpp"
 
+#include <fmt/format.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "async/loop.hpp"
 #include "diags/console.hpp"
@@ -20,7 +24,10 @@ int run_parsed(Legacy& legacy, const Settings& settings, const std::vector<std::
     tools::Session session(common_options(settings), arguments, loop);
     Context context{settings, arguments, session, out};
     loop.run(legacy.run(context));
-    return 0;
+    out.flush();
+    if (std::fflush(stdout) == 0 || errno == EPIPE) return 0;
+    fmt::print(stderr, "{}: standard output: {}\n", name, std::strerror(errno));
+    return failed_status;
   } catch (const Stop& stop) {
     out.flush();
     std::fputs(stop.err.c_str(), stderr);
@@ -58,6 +65,19 @@ int run_legacy(Legacy& legacy, std::span<char* const> words) {
     return failed_status;
   }
   return run_parsed(legacy, settings, arguments);
+}
+
+subnet::NodeNameMap read_node_names(const std::string& file) {
+  const std::string name = file.empty() ? subnet::default_node_name_map_file : file;
+  try {
+    return subnet::NodeNameMap::read(name);
+  } catch (const subnet::NodeNameMapError& error) {
+    fmt::print(stderr, "WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, error.line());
+  } catch (const SysError& error) {
+    if (!file.empty() || error.code() != ENOENT)
+      fmt::print(stderr, "WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code()));
+  }
+  return {};
 }
 
 tools::CommonOptions common_options(const Settings& settings) {

@@ -10,6 +10,7 @@
 
 #include "async/task.hpp"
 #include "diags/options.hpp"
+#include "subnet/node_name_map.hpp"
 #include "tools/emit.hpp"
 #include "tools/session.hpp"
 
@@ -47,6 +48,10 @@ int run_legacy(std::span<char* const> words) {
   T legacy;
   return run_legacy(legacy, words);
 }
+
+/// The node name map of --node-name-map, or the site's own where `file` is empty. One that can not be read is a warning
+/// on stderr, and empty; the site's own need not exist.
+subnet::NodeNameMap read_node_names(const std::string& file);
 
 /// The options of the session that a tool's settings stand for.
 tools::CommonOptions common_options(const Settings& settings);

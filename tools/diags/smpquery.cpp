@@ -3,14 +3,10 @@
 // smpquery_ops.cpp; this is the command line.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "diags/console.hpp"
 #include "diags/legacy.hpp"
 #include "diags/smpquery_ops.hpp"
 #include "diags/tools.hpp"
-#include "subnet/node_name_map.hpp"
 
 namespace ib::diags {
 namespace {
@@ -59,7 +55,7 @@ class Smpquery : public Legacy {
     const Operation* operation = find_operation(arguments[0]);
     if (operation == nullptr) throw Failure("main", fmt::format("operation '{}' not supported", arguments[0]));
     Fabric fabric(context);
-    const subnet::NodeNameMap names = read_names();
+    const subnet::NodeNameMap names = read_node_names(map_file_);
     std::string address = arguments[1];
     std::optional<Target> target;
     const bool combined = context.settings.destination == Destination::combined;
@@ -82,20 +78,6 @@ class Smpquery : public Legacy {
   }
 
  private:
-  /// A map that can not be read is a warning; the tool goes on without.
-  subnet::NodeNameMap read_names() const {
-    const std::string file = map_file_.empty() ? subnet::default_node_name_map_file : map_file_;
-    try {
-      return subnet::NodeNameMap::read(file);
-    } catch (const subnet::NodeNameMapError& error) {
-      fmt::print(stderr, "WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", file, error.line());
-    } catch (const SysError& error) {
-      if (!map_file_.empty() || error.code() != ENOENT)
-        fmt::print(stderr, "WARNING failed to open node name map \"{}\" ({})\n", file, std::strerror(error.code()));
-    }
-    return {};
-  }
-
   bool extended_ = false;
   std::string map_file_;
 };
