@@ -112,6 +112,12 @@ UniqueFd open_issm(const EndPort& port) {
 const EndPort& umad_half(const EndPort& port, bool smp) {
   const EndPort* half = smp ? port.smi_port : port.gsi_port;
   if (half != nullptr && !half->umad.empty()) return *half;
+  if (smp && port.link_layer == LinkLayer::ethernet) {
+    throw Error(
+        fmt::format("{} is a RoCE port (Ethernet), which has no SMPs and so no subnet to look at; GMPs and verbs work there, and ibstat, "
+                    "ibstatus and ibv_devices show it",
+                    port.name()));
+  }
   if (smp && port.link_layer != LinkLayer::infiniband)
     throw Error(fmt::format("{} is not an InfiniBand port: it has no SMPs", port.name()));
   if (port.umad.empty()) throw Error(fmt::format("{} has no umad device: load the kernel module ib_umad (modprobe ib_umad)", port.name()));
