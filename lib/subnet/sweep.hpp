@@ -45,7 +45,6 @@ class Sweep {
   bool next(Work& work);
   void spawn(const Work& work);
   async::Task<> perform(Work work);
-  void finished(const Work& work);
   void patience_over();
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 

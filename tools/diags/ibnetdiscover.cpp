@@ -62,7 +62,7 @@ class Ibnetdiscover : public Legacy {
  public:
   const Tool& tool() const override { return ibnetdiscover_tool; }
 
-  void option(int letter, const char* value, Settings& /*settings*/) override {
+  void option(int letter, const char* value, Settings& settings) override {
     switch (letter) {
       case 'f':
         full_ = true;
@@ -92,7 +92,8 @@ class Ibnetdiscover : public Legacy {
         max_hops_ = true;
         break;
       case 'o':
-        outstanding_ = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
+        if (const unsigned long smps = std::strtoul(value, nullptr, 0); smps != 0)
+          settings.outstanding_smps = smps < 4096 ? static_cast<unsigned>(smps) : 4096U;
         break;
       case opt_names:
         names_file_ = value;
@@ -108,7 +109,7 @@ class Ibnetdiscover : public Legacy {
     const subnet::NodeNameMap names = read_node_names(names_file_);
     const subnet::LegacySweep order = subnet::legacy_sweep(fabric, show_, context.settings.mlnx_extended_port_info);
     const std::vector<NodeIndex> nodes = listing_order(fabric, order);
-    Topology topology(fabric, names, nodes);
+    Topology topology(fabric, names);
     topology.full = full_;
     if (max_hops_) topology.sweep = &order;
     print_steps(context.out, topology, order);
@@ -192,7 +193,6 @@ class Ibnetdiscover : public Legacy {
   bool full_{}, show_{}, grouping_{}, ports_{}, max_hops_{};
   std::vector<NodeKind> list_;
   std::string names_file_;
-  std::optional<unsigned> outstanding_;
 };
 
 }  // namespace

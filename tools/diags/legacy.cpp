@@ -85,6 +85,7 @@ tools::CommonOptions common_options(const Settings& settings) {
   common.device = settings.device;
   if (!settings.port.empty()) common.port = settings.port;
   if (settings.timeout_ms) common.timeout = std::chrono::milliseconds(*settings.timeout_ms);
+  common.outstanding_smps = settings.outstanding_smps;
   common.m_key = settings.m_key;
   common.sm_key = settings.sa_key;
   common.pkey_index = settings.pkey_index;

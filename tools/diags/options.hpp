@@ -45,11 +45,12 @@ struct Settings {
   std::optional<Lid> sm_lid;                   ///< -s
   std::uint64_t m_key = 0;                     ///< -y
   std::uint64_t sa_key = 0;
-  std::uint16_t pkey_index = 0;  ///< -Y
-  bool show_keys = false;        ///< -K
-  bool show_errors = false;      ///< -e, -d
-  int verbose = 0;               ///< count of -v
-  int debug = 0;                 ///< count of -d
+  std::uint16_t pkey_index = 0;              ///< -Y
+  bool show_keys = false;                    ///< -K
+  bool show_errors = false;                  ///< -e, -d
+  std::optional<unsigned> outstanding_smps;  ///< -o
+  int verbose = 0;                           ///< count of -v
+  int debug = 0;                             ///< count of -d
   bool mlnx_extended_port_info = true;
   std::optional<std::string> node_description_format;
 

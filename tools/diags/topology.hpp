@@ -15,16 +15,16 @@ namespace ib::diags {
 /// The text of an ibnetdiscover. The functions append to a buffer of the caller.
 class Topology {
  public:
-  /// All must outlive the object. `nodes` is the order of listing.
-  Topology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names, const std::vector<subnet::NodeIndex>& nodes)
-      : subnet_(subnet), names_(names), nodes_(nodes) {}
+  /// Both must outlive the object.
+  Topology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names) : subnet_(subnet), names_(names) {}
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: counts to report
 
-  /// A node whose block is wanted, with the host that its box belongs to (Xsigo), or empty.
+  /// The comment at the top.
   void header(std::string& out, std::time_t now) const;
+  /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty.
   void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}) const;
   void chassis(std::string& out, const subnet::Chassis& box) const;
   void listed(std::string& out, subnet::NodeIndex at) const;
@@ -44,7 +44,6 @@ class Topology {
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;
-  const std::vector<subnet::NodeIndex>& nodes_;
 };
 
 /// "DR path slid 0; dlid 0; 0,1,3"
