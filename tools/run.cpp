@@ -22,7 +22,8 @@ namespace {
 void complain(std::string_view text) { std::fprintf(stderr, "E: %.*s\n", static_cast<int>(text.size()), text.data()); }
 
 /// Runs the command and returns its exit status.
-int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands, const Surroundings& around) {
+int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands,
+            const Surroundings& around) {
   Emit emit(common.json, info.name, stdout);
   async::Clock real_time;
   async::Loop loop(around.clock != nullptr ? *around.clock : real_time);

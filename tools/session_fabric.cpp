@@ -42,7 +42,8 @@ mad::Transactor& Session::transactor() {
   if (options_.use_sa) throw UsageError("--sa is not available in this version: SMPs are the only source");
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
-  auto rpc = std::make_unique<mad::Rpc>(loop_, around_.open_channel ? around_.open_channel(end_port()) : mad::open_umad(end_port()), limits);
+  auto rpc =
+      std::make_unique<mad::Rpc>(loop_, around_.open_channel ? around_.open_channel(end_port()) : mad::open_umad(end_port()), limits);
   if (options_.debug > 0) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, write_trace);
   } else if (options_.show_errors) {

@@ -91,7 +91,8 @@ TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with 
   CHECK(silent.status == 3);
   CHECK(silent.out == "# Node info: Path 2 -> 3 SL=0 PKey=0xffff DQPN=0\n");
   CHECK_THAT(silent.err, contains("E: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to "
-                                  "'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0'\n") && contains("mads sent: 4\nmads beyond plan: no answer 3\n"));
+                                  "'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0'\n") &&
+                             contains("mads sent: 4\nmads beyond plan: no answer 3\n"));
   CHECK(ibtool(fabric, {"smpquery", "NI", "3", "--retries", "0", "--stats"}).err.find("beyond") == std::string::npos);
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-e"}).err, contains("asking again"));
 
@@ -119,11 +120,21 @@ TEST_CASE_METHOD(Small, "targets choose the end port, and must agree with -P") {
 }
 
 TEST_CASE_METHOD(Small, "usage errors are one line with status 2") {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"nosuch"},          {"ibaddr", "--nosuch"}, {"ibaddr", "1", "2"},    {"ibaddr", "zzz"},        {"smpquery", "zz", "3"},
-      {"smpquery", "NI"},  {"smpdump", "1"},       {"smpdump", "1", "-1"},  {"smpdump", "1", "65536"}, {"ibv_devices", "x"},
-      {"help", "nosuch"},  {"ibaddr", "--sa"},     {"ibaddr", "-t", "0"},   {"smpquery", "PI", "1", "x"},
-      {"ibaddr", "--json=xml"}};
+  const std::vector<std::vector<std::string>> wrong = {{"nosuch"},
+                                                       {"ibaddr", "--nosuch"},
+                                                       {"ibaddr", "1", "2"},
+                                                       {"ibaddr", "zzz"},
+                                                       {"smpquery", "zz", "3"},
+                                                       {"smpquery", "NI"},
+                                                       {"smpdump", "1"},
+                                                       {"smpdump", "1", "-1"},
+                                                       {"smpdump", "1", "65536"},
+                                                       {"ibv_devices", "x"},
+                                                       {"help", "nosuch"},
+                                                       {"ibaddr", "--sa"},
+                                                       {"ibaddr", "-t", "0"},
+                                                       {"smpquery", "PI", "1", "x"},
+                                                       {"ibaddr", "--json=xml"}};
   for (const auto& words : wrong) {
     const auto outcome = ibtool(fabric, words);
     INFO(words.front() << " " << words.back() << ": " << outcome.err);
