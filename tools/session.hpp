@@ -56,8 +56,11 @@ class Session {
   /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Throws SysError or
   /// subnet::NodeNameMapError.
   const subnet::NodeNameMap& node_name_map();
-  /// All that asks the fabric. Opens it on end_port().
+  /// All that asks the fabric. Opens it on end_port(). With --sa, SMPs that read become queries to the SA.
   mad::Transactor& transactor();
+  /// Makes the path of --sa-path fit for use, where one was given. smp_path() and gmp_path() do it; call it before
+  /// queries to the SA that need neither.
+  async::Task<> prepare_sa();
 
   /// A path that SMPs to `target` can use, with the keys and times of the options; the local node where it is null.
   /// A GID or GUID is resolved by the SA. Traced with -d.
@@ -76,7 +79,8 @@ class Session {
   void report(const Error& error) const;
 
  private:
-  path::Path parse_target(std::string_view text);
+  path::Path parse_target(std::string_view text, AddressForm form);
+  void parse_sa_path();
   async::Task<path::Path> resolved(path::Path path);
   void debug_path(std::string_view name, const path::Path& path) const;
 
@@ -91,7 +95,9 @@ class Session {
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};  ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;
-  std::unique_ptr<mad::Transactor> transactor_;
+  std::optional<path::Path> sa_target_;          ///< of --sa-path, until it is in use
+  std::unique_ptr<mad::Transactor> rpc_;         ///< what sends
+  std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
 };
 
 /// The `E:` lines of an error at the given level of detail.

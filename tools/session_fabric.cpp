@@ -11,6 +11,7 @@
 #include "mad/umad.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
+#include "sa/transactor.hpp"
 #include "tools/session.hpp"
 
 namespace ib::tools {
@@ -39,7 +40,7 @@ Session::~Session() = default;
 
 mad::Transactor& Session::transactor() {
   if (transactor_) return *transactor_;
-  if (options_.use_sa) throw UsageError("--sa is not available in this version: SMPs are the only source");
+  if (rpc_) return *rpc_;
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
   auto rpc =
@@ -53,8 +54,27 @@ mad::Transactor& Session::transactor() {
   apply_options(rpc->sa_path());
   rpc->sa_path().ib().sm_key = options_.sm_key;
   if (options_.pkey_index) path::set_pkey_index(rpc->sa_path().ib(), *options_.pkey_index);
-  transactor_ = std::move(rpc);
-  return *transactor_;
+  rpc_ = std::move(rpc);
+  if (options_.use_sa) transactor_ = std::make_unique<sa::SaTransactor>(*rpc_);
+  return transactor();
+}
+
+async::Task<> Session::prepare_sa() {
+  if (!sa_target_) co_return;
+  path::Path path = *sa_target_;
+  sa_target_.reset();
+  path::IbPath& ib = path.ib();
+  ib.end_port = &end_port();
+  ib.dqpn = ib.sqpn = Qpn{1};
+  ib.qkey = path::qp1_qkey;
+  ib.sm_key = options_.sm_key;
+  if (options_.pkey_index) path::set_pkey_index(ib, *options_.pkey_index);
+  apply_options(path);
+  const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
+  // The SA that this port knows tells the way to the other one, its SL too.
+  if (!complete) path = co_await sa::resolve_path(transactor(), path);
+  debug_path("SA", path);
+  transactor().sa_path() = path;
 }
 
 void Session::apply_options(path::Path& path) const {
@@ -65,6 +85,7 @@ void Session::apply_options(path::Path& path) const {
 }
 
 async::Task<path::Path> Session::resolved(path::Path path) {
+  co_await prepare_sa();
   if (path.directed() != nullptr || path.ib().dlid != Lid{}) co_return path;
   debug_path("SA", transactor().sa_path());
   co_return co_await sa::resolve_path(transactor(), path);
@@ -87,6 +108,7 @@ async::Task<path::Path> Session::smp_path(const path::Path* target) {
 }
 
 async::Task<path::Path> Session::gmp_path(const path::Path* target) {
+  co_await prepare_sa();
   path::IbPath ib;
   if (target == nullptr) {
     ib.dlid = end_port().lid;
@@ -118,7 +140,7 @@ void Session::debug_path(std::string_view name, const path::Path& path) const {
 }
 
 void Session::print_stats() const {
-  const mad::Stats* stats = options_.stats && transactor_ ? transactor_->stats() : nullptr;
+  const mad::Stats* stats = options_.stats && rpc_ ? rpc_->stats() : nullptr;
   if (stats == nullptr) return;
   fmt::print(stderr, "mads sent: {}\n", stats->sent());
   for (const auto& [reason, count] : stats->first_tries) {

@@ -23,13 +23,13 @@ std::int64_t parse_operand_integer(std::string_view text) {
 
 }  // namespace
 
-path::Path Session::parse_target(std::string_view text) {
+path::Path Session::parse_target(std::string_view text, AddressForm form) {
   path::ParseOptions how;
   how.devices = &devices();
   how.default_end_port = &end_port();
   how.require_end_port = end_port_fixed_ ? end_port_ : nullptr;
   how.require_device = !end_port_fixed_ && options_.device ? end_port_->device : nullptr;
-  switch (options_.address) {
+  switch (form) {
     case AddressForm::any:
       how.form = path::Form::any;
       break;
@@ -51,6 +51,16 @@ path::Path Session::parse_target(std::string_view text) {
   return path;
 }
 
+void Session::parse_sa_path() {
+  if (!options_.sa_path) return;
+  try {
+    sa_target_ = parse_target(*options_.sa_path, AddressForm::any);
+    if (sa_target_->directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("Invalid --sa-path {} - {}", out::quoted(*options_.sa_path), e.message()));
+  }
+}
+
 void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t least) {
   end_port();
   if (operands_.size() > kinds.size()) throw UsageError(fmt::format("Too many arguments, expected no more than {}.", kinds.size()));
@@ -61,7 +71,7 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     targets_.emplace_back();
     integers_.emplace_back();
     try {
-      if (kind == Operand::target) targets_.back() = parse_target(text);
+      if (kind == Operand::target) targets_.back() = parse_target(text, options_.address);
       if (kind == Operand::integer) integers_.back() = parse_operand_integer(text);
     } catch (const UsageError& e) {
       throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, out::quoted(text), e.message()));
@@ -69,6 +79,7 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     ++at;
   }
   if (operands_.size() < least) throw UsageError("Too few arguments");
+  parse_sa_path();
   debug(1, fmt::format("Using end port {} {}", end_port().name(), to_text(end_port().default_gid())));
 }
 

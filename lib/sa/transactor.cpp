@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Each SubnGet in three steps: the LID at the end of the path, the query, the reply in an SMP's form.
+#include "sa/transactor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "iba-gen/sa.hpp"
+#include "mad/describe.hpp"
+
+namespace ib::sa {
+
+namespace {
+
+constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
+
+bool is_no_records(const mad::MadError& error) {
+  const auto* sa = dynamic_cast<const mad::SaError*>(&error);
+  return sa != nullptr && sa->code() == no_records;
+}
+
+/// The answer to SMP `request` that holds `attribute`.
+mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad, const mad::Source& source) {
+  constexpr std::size_t method_at = 3, status_at = 4, tid_at = 8, tid_size = 8;
+  mad::Packet packet = mad::to_packet(request);
+  packet[method_at] = mad::response_method(request.method);
+  if (request.mgmt_class == mad::mgmt_class::smp_directed) packet[status_at] = 0x80;  // the D bit, IBA 14.2.1.2
+  std::copy_n(sa_mad.begin() + tid_at, tid_size, packet.begin() + tid_at);
+  const mad::DataArea area = mad::data_area(request.mgmt_class);
+  std::copy_n(attribute.begin(), std::min(attribute.size(), area.size), packet.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  mad::Reply reply;
+  reply.bytes.assign(packet.begin(), packet.end());
+  reply.source = source;
+  return reply;
+}
+
+}  // namespace
+
+SaTransactor::SaTransactor(mad::Transactor& below) : Transactor(below.end_port()), below_(below) { sa_path() = below.sa_path(); }
+
+mad::Task<mad::Result<mad::Reply>> SaTransactor::try_call(const mad::Request& request) {
+  if (mad::is_smp(request.mgmt_class) && request.method == mad::method::get) return read(request);
+  return below_.try_call(request);
+}
+
+mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& request) {
+  const std::uint16_t attribute = request.attribute_id;
+  const std::uint32_t modifier = request.attribute_modifier;
+  static constexpr NodeKind any;
+  if (!record_query(attribute, modifier, Lid{1}, &any)) {
+    throw Error(fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_packet(request)),
+                            modifier));
+  }
+  const mad::Result<Lid> lid = co_await find_lid(request.path);
+  if (!lid) co_return lid.shared_error();
+  NodeKind kind;
+  if (needs_node_kind(attribute, modifier)) {
+    const mad::Result<NodeKind> node = co_await node_kind(*lid);
+    if (!node) co_return node.shared_error();
+    kind = *node;
+  }
+  const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &kind);
+  const mad::Result<mad::Reply> reply = co_await ask(*query, request.reason);
+  if (!reply) {
+    if (!query->sparse || !is_no_records(reply.error())) co_return reply;
+    const bool plausible = co_await is_plausible(*query, *lid);
+    if (!plausible) co_return reply;
+    const std::vector<std::uint8_t> zeros(query->size);
+    co_return smp_reply(request, zeros, reply.error().reply(), {});
+  }
+  const Bytes record = reply->payload();
+  if (query->attribute_id == NodeRecord::attribute_id) {
+    const NodeRecord node = NodeRecord::unpack(record);
+    nodes_[lid->value] = {node.node_info.node_type, node.node_info.num_ports};
+  }
+  co_return smp_reply(request, record.subspan(query->offset, query->size), reply->bytes, reply->source);
+}
+
+mad::Task<mad::Result<mad::Reply>> SaTransactor::ask(const RecordQuery& query, mad::Reason reason) {
+  const mad::Request request{.path = sa_path(),
+                             .mgmt_class = mad::mgmt_class::sa,
+                             .class_version = 2,
+                             .attribute_id = query.attribute_id,
+                             .payload = query.bytes,
+                             .component_mask = query.component_mask,
+                             .reason = reason};
+  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
+  co_return reply;
+}
+
+mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
+  const path::IbDrPath* directed = path.directed();
+  if (directed == nullptr) co_return path.ib().dlid;
+  if (directed->dr_dlid != permissive_lid) co_return directed->dr_dlid;
+  Lid at = directed->dlid == permissive_lid ? end_port().lid : directed->dlid;
+  for (std::size_t hop = 1; hop <= directed->hops; ++hop) {
+    const mad::Result<Lid> next = co_await across(at, directed->route[hop]);
+    if (!next) co_return next.shared_error();
+    at = *next;
+  }
+  co_return at;
+}
+
+mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) {
+  const std::uint32_t key = std::uint32_t{from.value} << 8 | port;
+  if (const auto known = links_.find(key); known != links_.end()) co_return known->second;
+  LinkRecord::Query query;
+  query.from_lid(from).from_port(port);
+  const mad::Result<LinkRecord> link = co_await try_subn_adm_get(query);
+  if (!link) co_return link.shared_error();
+  if (!link->to_lid.is_unicast()) {
+    throw Error(fmt::format("The SA's link record leads from port {} of LID {} to LID {}", port, from.value, link->to_lid.value));
+  }
+  links_.emplace(key, link->to_lid);
+  co_return link->to_lid;
+}
+
+mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
+  if (const auto known = nodes_.find(lid.value); known != nodes_.end()) co_return known->second;
+  NodeRecord::Query query;
+  query.lid(lid);
+  const mad::Result<NodeRecord> node = co_await try_subn_adm_get(query);
+  if (!node) co_return node.shared_error();
+  const NodeKind kind{node->node_info.node_type, node->node_info.num_ports};
+  nodes_[lid.value] = kind;
+  co_return kind;
+}
+
+mad::Task<bool> SaTransactor::is_plausible(const RecordQuery& query, Lid lid) {
+  const mad::Result<NodeKind> node = co_await node_kind(lid);
+  if (!node) co_return false;
+  co_return query.port <= node->num_ports && (!query.switch_only || node->is_switch());
+}
+
+}  // namespace ib::sa

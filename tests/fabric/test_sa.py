@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""--sa: the same answers from opensm's database as from the nodes themselves, and no SMP."""
+import json
+import re
+
+import case
+
+SM_LID = 7  # of the host, where opensm runs
+
+
+class FromSa(case.FabricCase):
+    netfile, lids = case.CLUSTER, case.CLUSTER_LIDS
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.topology = None
+
+    def targets(self):
+        """The LID of one node of each kind."""
+        kinds = {}
+        if self.topology is None:
+            type(self).topology = self.ours()
+        for (node, _), (lid, _) in self.topology.lids.items():
+            kinds.setdefault(self.topology.nodes[node][0], str(lid))
+        return kinds
+
+    def same(self, *words):
+        with self.subTest(" ".join(words)):
+            direct = self.ibtool(*words)
+            from_sa = self.ibtool(*words, "--sa", "-d")
+            self.assertEqual(direct.stdout, from_sa.stdout)
+            self.assertIn("SAFormat", from_sa.stderr)
+            self.assertNotIn("SMPFormat", from_sa.stderr)
+
+    def test_the_nodes_say_the_same(self):
+        kinds = self.targets()
+        self.assertLessEqual({"Switch", "Ca"}, set(kinds))
+        for kind, lid in kinds.items():
+            for operation in ("NI", "ND", "PKeys", "GI"):
+                self.same("smpquery", operation, lid)
+            self.same("smpdump", lid, "0x11")
+            self.same("smpdump", "-s", lid, "0x10")
+            self.same("ibaddr", lid)
+        self.same("smpquery", "SI", kinds["Switch"])
+        self.same("smpquery", "--json", "NI", kinds["Switch"])
+
+    def test_directed_routes(self):
+        self.same("smpquery", "-D", "NI", "0,")
+        for route in ("0,", "0,1", "0,1,2"):  # not NI: its LocalPort is the port of entry, which no record knows
+            self.same("smpquery", "-D", "ND", route)
+            self.same("ibaddr", "-D", route)
+
+    def test_ports(self):
+        """PortInfo of port 0 is the right one of each kind of node; counters in it may move meanwhile."""
+        for lid in self.targets().values():
+            for port in ("0", "1"):
+                direct = json.loads(self.ibtool("smpquery", "--json", "PI", lid, port).stdout)["data"]
+                from_sa = json.loads(self.ibtool("smpquery", "--json", "--sa", "PI", lid, port).stdout)["data"]
+                for key in ("lid", "lmc", "port_state", "guid_cap", "capability_mask", "link_width_active", "mtu_cap"):
+                    self.assertEqual(direct[key], from_sa[key], (lid, port, key))
+
+    def test_forwarding(self):
+        """What opensm has set is in its records; the blocks beyond are zeros there, 255 in the switch."""
+        switch = self.targets()["Switch"]
+        direct = json.loads(self.ibtool("smpquery", "--json", "LFT", switch).stdout)
+        from_sa = json.loads(self.ibtool("smpquery", "--json", "--sa", "LFT", switch).stdout)
+        top = direct["top"]
+        self.assertEqual(direct["ports"][:top + 1], from_sa["ports"][:top + 1])
+        self.assertEqual(direct["capacity"], from_sa["capacity"])
+
+    def test_nobody_there(self):
+        for words in (("ibaddr", "--sa", "999"), ("smpquery", "--sa", "NI", "999"), ("smpdump", "--sa", "999", "0x19")):
+            done = self.ibtool(*words, status=3)
+            self.assertRegex(done.stderr, r"^E: RPC MAD_METHOD_GET\(1\) SAFormat\(3.2\) SA\w+Record\(\d+\) got class specific error "
+                             r"MAD_STATUS_SA_NO_RECORDS\(3\)\n$")
+
+    def test_what_no_record_holds(self):
+        done = self.ibtool("smpquery", "--sa", "MEPI", self.targets()["Switch"], status=3)
+        self.assertIn("The SA has no record that answers", done.stderr)
+
+    def test_the_path_to_the_sa(self):
+        lid = self.targets()["Switch"]
+        self.assertEqual(self.ibtool("ibaddr", "--sa-path", str(SM_LID), lid).stdout, self.ibtool("ibaddr", lid).stdout)
+        # A port without an SA does not answer; that it was asked shows that the path is in use.
+        done = self.ibtool("ibaddr", "--sa-path", lid, lid, "-d", "--retries", "0", "-t", "100", status=3)
+        self.assertIn(f"-> {lid} ", done.stderr)
+        self.assertRegex(self.ibtool("ibaddr", "--sa-path", "zzz", lid, status=2).stderr, "^E: Invalid --sa-path .?zzz.? - ")
+        self.assertIn("directed route", self.ibtool("ibaddr", "--sa-path", "0,1", lid, status=2).stderr)
+
+    def test_the_sm_key(self):
+        done = self.ibtool("ibaddr", "--sa", "-v", "--smkey", "0x77", "999", status=3)
+        self.assertTrue(re.search(r"SMKey=119\b|SMKey=0x77\b", done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    case.main()
