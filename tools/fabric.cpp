@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "out/escape.hpp"
 #include "out/progress.hpp"
 
 namespace ib::tools {
 namespace {
-
-void tell(std::string_view line) { fmt::print(stderr, "D: {}\n", line); }
 
 std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
   const subnet::Node& node = subnet.node(at);
@@ -78,7 +77,7 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
 }
 
 void note_mode(subnet::Routing routing) {
-  tell(fmt::format("Performing discovery using mode '{}'", routing == subnet::Routing::lid ? "LID" : "DR"));
+  log::debug(fmt::format("Performing discovery using mode '{}'", routing == subnet::Routing::lid ? "LID" : "DR"));
 }
 
 }  // namespace
@@ -124,7 +123,7 @@ async::Task<> sweep(Session& session, const DiscoveryOptions& options, const pat
     if (progress.due()) progress.update(fmt::format("{} nodes found", nodes));
   };
   if (level >= 1) {
-    how.tell = tell;
+    how.tell = log::debug;
     note_mode(how.routing);
   }
   path::IbDrPath local;
@@ -138,7 +137,7 @@ async::Task<> sweep(Session& session, const DiscoveryOptions& options, const pat
 }
 
 void tell_outcome(const Session& session, const Fabric& fabric) {
-  std::fputs(failures_text(fabric.subnet, session.options().error_level()).c_str(), stderr);
+  print_failures(fabric.subnet, session.options().error_level());
   if (!session.options().stats) return;
   fmt::print(stderr, "mads planned: {}\n", fabric.stats.plan);
   for (const auto& [reason, count] : fabric.stats.beyond) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
@@ -176,7 +175,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   if (target->directed() == nullptr && is_cut_off(fabric.subnet)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
-      tell("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+      log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     co_await sweep(session, options, nullptr, ~0U, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
@@ -192,11 +191,10 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 }
 
 void note_discovered(const Session& session, std::string_view what) {
-  if (session.options().error_level() >= 1) tell(fmt::format("Discovered: '{}'", what));
+  if (session.options().error_level() >= 1) log::debug(fmt::format("Discovered: '{}'", what));
 }
 
-std::string failures_text(const subnet::Subnet& subnet, int level) {
-  std::string text;
+void print_failures(const subnet::Subnet& subnet, int level) {
   const auto& failures = subnet.failures;
   for (std::size_t at = 0; at < failures.size();) {
     const subnet::Failure& failure = failures[at];
@@ -206,15 +204,10 @@ std::string failures_text(const subnet::Subnet& subnet, int level) {
       if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
       ++end;
     } while (end < failures.size() && alike(failure, failures[end]));
-    text += "E: " + sentence(subnet, failure, ports) + '\n';
-    if (failure.error) {
-      for (const std::string& line : failure.error->lines(level)) {
-        text += (line.starts_with(' ') ? "" : line.starts_with('+') ? "E: " : "E: +") + line + '\n';
-      }
-    }
+    log::error(sentence(subnet, failure, ports));
+    if (failure.error) print_error(*failure.error, level, false);
     at = end;
   }
-  return text;
 }
 
 }  // namespace ib::tools

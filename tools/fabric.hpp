@@ -48,8 +48,8 @@ subnet::NodeNameMap read_names(const CommonOptions& options);
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// The `E:` lines for what a sweep did not learn; requests that failed alike are told of together.
-std::string failures_text(const subnet::Subnet& subnet, int level);
+/// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
+void print_failures(const subnet::Subnet& subnet, int level);
 
 /// The base of reports on a fabric: those that are not complete say so in their exit status.
 struct FabricReport : Report {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "async/loop.hpp"
+#include "base/log.hpp"
 #include "tools/command.hpp"
 #include "tools/help.hpp"
 #include "tools/ibdiag_conf.hpp"
@@ -18,8 +19,6 @@
 
 namespace ib::tools {
 namespace {
-
-void complain(std::string_view text) { std::fprintf(stderr, "E: %.*s\n", static_cast<int>(text.size()), text.data()); }
 
 /// Runs the command and returns its exit status.
 int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands,
@@ -56,7 +55,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     if (!general.help && !general.version && operands.size() > set.most_operands())
       throw OptionError(fmt::format("Got {} arguments but expected {}", operands.size(), set.most_operands()));
   } catch (const OptionError& error) {
-    complain(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
+    log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
   if (general.help) {
@@ -82,7 +81,7 @@ int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
   }
   const CommandInfo* info = find_command(args[0]);
   if (info == nullptr) {
-    complain(fmt::format("Bad command {} (see ibtool help)", args[0]));
+    log::error(fmt::format("Bad command {} (see ibtool help)", args[0]));
     return static_cast<int>(Exit::usage);
   }
   return run_command(*info, args.subspan(1), around);
@@ -98,10 +97,10 @@ int run(std::span<char* const> argv, const Surroundings& around) {
     if (legacy != nullptr && legacy->legacy != nullptr) return legacy->legacy(words);
     return run_ibtool(std::vector<std::string>(words.begin(), words.end()), around);
   } catch (const Error& error) {
-    std::fputs(error_text(error, 0).c_str(), stderr);
+    print_error(error, 0);
     return static_cast<int>(error.exit_status());
   } catch (const std::exception& error) {
-    complain(error.what());
+    log::error(error.what());
     return static_cast<int>(Exit::failed);
   }
 }

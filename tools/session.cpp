@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <utility>
+
+#include "base/log.hpp"
 
 namespace ib::tools {
 
@@ -40,20 +42,23 @@ const subnet::NodeNameMap& Session::node_name_map() {
 }
 
 void Session::debug(int level, std::string_view text) const {
-  if (options_.debug >= level) std::fprintf(stderr, "D: %.*s\n", static_cast<int>(text.size()), text.data());
+  if (options_.debug >= level) log::debug(text);
 }
 
-void Session::report(const Error& error) const { std::fputs(error_text(error, options_.error_level()).c_str(), stderr); }
+void Session::report(const Error& error) const { print_error(error, options_.error_level()); }
 
-std::string error_text(const Error& error, int level) {
-  std::string text;
-  bool first = true;
+void print_error(const Error& error, int level, bool top) {
+  std::string message;
   for (const std::string& line : error.lines(level)) {
-    if (!line.starts_with(' ')) text += first ? "E: " : line.starts_with('+') ? "E: " : "E: +";
-    first = false;
-    text += line + "\n";
+    if (line.starts_with(' ')) {  // of a decoded packet: belongs to the line before
+      message += '\n' + line;
+      continue;
+    }
+    if (!message.empty()) log::error(std::exchange(message, {}));
+    message = (top || line.starts_with('+') ? "" : "+") + line;
+    top = false;
   }
-  return text;
+  if (!message.empty()) log::error(message);
 }
 
 }  // namespace ib::tools

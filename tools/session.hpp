@@ -100,7 +100,8 @@ class Session {
   std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
 };
 
-/// The `E:` lines of an error at the given level of detail.
-std::string error_text(const Error& error, int level);
+/// The `E:` lines of an error at the given level of detail, on stderr. Without `top` they follow a line that tells what
+/// the error did harm to.
+void print_error(const Error& error, int level, bool top = true);
 
 }  // namespace ib::tools

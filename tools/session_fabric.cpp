@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/log.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
@@ -17,17 +18,15 @@
 namespace ib::tools {
 namespace {
 
-void write_trace(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
 /// For -e: what goes wrong on the way, also where a further try mends it.
 class ErrorTracer final : public mad::Tracer {
  public:
   void completed(Bytes, const path::Path&, Bytes) override {}
   void retried(Bytes request, const path::Path& path) override {
-    fmt::print(stderr, "W: no good answer to RPC {} from '{}', asking again\n", mad::describe(request), to_text(path));
+    log::warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
   }
   void unexpected(Bytes mad, const path::Path& path, bool late) override {
-    fmt::print(stderr, "W: {} {} on '{}'\n", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path));
+    log::warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
   }
 };
 
@@ -46,7 +45,7 @@ mad::Transactor& Session::transactor() {
   auto rpc =
       std::make_unique<mad::Rpc>(loop_, around_.open_channel ? around_.open_channel(end_port()) : mad::open_umad(end_port()), limits);
   if (options_.debug > 0) {
-    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, write_trace);
+    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug);
   } else if (options_.show_errors) {
     tracer_ = std::make_unique<ErrorTracer>();
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "base/log.hpp"
 
-#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -29,7 +28,7 @@ spdlog::logger& logger() {
     auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(spdlog::color_mode::never);
     auto made = std::make_shared<spdlog::logger>("ibtool", std::move(sink));
     made->set_pattern("%L: %v");
-    made->set_level(spdlog::level::warn);
+    made->set_level(spdlog::level::trace);
     made->flush_on(spdlog::level::trace);
     return made;
   }();
@@ -38,19 +37,9 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_level(Level level) { logger().set_level(to_spdlog(level)); }
-
-bool enabled(Level level) { return logger().should_log(to_spdlog(level)); }
-
 void write(Level level, std::string_view text) {
-  if (!enabled(level)) return;
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  for (std::size_t start = 0; start <= text.size();) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    const auto line = text.substr(start, end - start);
-    logger().log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
-    start = end + 1;
-  }
+  logger().log(to_spdlog(level), spdlog::string_view_t(text.data(), text.size()));
 }
 
 }  // namespace ib::log

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Diagnostics for the person at the terminal, on stderr: `D:` for what -d shows, `W:` for what may matter, `E:` for
-// what failed. Results never go here. Only log.cpp knows the logging library behind it.
+// what failed. Results never go here. Whether a message is wanted is decided before it is made, by the options of the
+// command. Only log.cpp knows the logging library behind it.
 #pragma once
 
 #include <string_view>
@@ -9,13 +10,8 @@ namespace ib::log {
 
 enum class Level { debug, warning, error };
 
-/// Shows messages of `level` and above; the default is `warning`. For main, once, before the work begins.
-void set_level(Level level);
-/// Whether a message of `level` would be shown: ask before formatting one that costs.
-bool enabled(Level level);
-
-/// Writes one line, or several where `text` has several, each behind the level's letter. `text` is shown as it is:
-/// whatever came from the wire must have been escaped.
+/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. All is
+/// shown as it is: whatever came from the wire must have been escaped.
 void write(Level level, std::string_view text);
 
 inline void debug(std::string_view text) { write(Level::debug, text); }

@@ -20,10 +20,10 @@ class Tracer {
   virtual void unexpected(Bytes mad, const path::Path& path, bool late) = 0;
 };
 
-/// Writes lines `D: …` to `write`. `detail` 1: one line for each call; 2: requests and replies decoded too.
+/// Tells `write` what a debugging user wants to know. `detail` 1: one line for each call; 2: requests and replies decoded too.
 class LineTracer final : public Tracer {
  public:
-  using Write = std::function<void(std::string_view text)>;  ///< takes whole lines
+  using Write = std::function<void(std::string_view text)>;  ///< takes one message: a line, and for packets the lines of their dump
   LineTracer(int detail, Write write) : detail_(detail), write_(std::move(write)) {}
   void completed(Bytes request, const path::Path& path, Bytes reply) override;
   void retried(Bytes request, const path::Path& path) override;

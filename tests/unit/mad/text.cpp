@@ -38,7 +38,8 @@ struct Fixture {
   Packet mad{};
   std::string text;
   LineTracer tracer(int detail) {
-    return LineTracer(detail, [this](std::string_view more) { text += more; });
+    return LineTracer(detail,
+                      [this](std::string_view message) { text.append("D: ").append(message).append(message.ends_with('\n') ? "" : "\n"); });
   }
 };
 
