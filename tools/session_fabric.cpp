@@ -112,6 +112,7 @@ async::Task<path::Path> Session::gmp_path(const path::Path* target) {
   if (target == nullptr) {
     ib.dlid = end_port().lid;
     ib.slid = end_port().lid;
+    if (end_port().link_layer == sys::LinkLayer::ethernet) ib.dgid = end_port().default_gid();
   } else if (target->directed() != nullptr) {
     const auto node = co_await transactor().subn_get<smp::PortInfo>(*target);
     ib.dlid = node.lid;

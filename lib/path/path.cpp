@@ -50,7 +50,10 @@ bool complete(const Path& path) {
   const IbPath& p = path.ib();
   if (p.end_port == nullptr) return false;
   if (path.directed() != nullptr) return true;
-  return p.dlid.is_unicast() && p.slid.is_unicast() && p.dqpn.has_value() && !(p.has_grh && !(p.sgid && p.dgid));
+  const bool roce = p.end_port->link_layer == sys::LinkLayer::ethernet;
+  const bool lids = p.dlid.is_unicast() && p.slid.is_unicast();
+  const bool gids = p.sgid && p.dgid;
+  return p.dqpn.has_value() && (roce ? p.has_grh && gids : lids && (gids || !p.has_grh));
 }
 
 void reverse(Path& path, bool for_reply) {

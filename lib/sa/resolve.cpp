@@ -4,13 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "iba-gen/sa.hpp"
 
 namespace ib::sa {
 
 namespace {
 
-constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
+constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
+constexpr std::uint8_t roce_hop_limit = 64;  // as Linux sends IP
 
 PathRecord::Query make_query(const path::IbPath& path, const sys::EndPort& end_port) {
   PathRecord::Query query;
@@ -39,12 +42,31 @@ void take_over(path::IbPath& path, const PathRecord& record) {
   path.has_grh = record.hop_limit != 0;
 }
 
+/// Where there is no SA: a RoCE port is known by its GIDs, whose LIDs the kernel has no use for (IBA annex A17).
+void complete_roce(path::IbPath& path) {
+  const sys::EndPort& port = *path.end_port;
+  if (!path.dgid) {
+    throw Error(fmt::format("{} is a RoCE port (Ethernet), which has neither LIDs nor a subnet administrator: address its targets by GID",
+                            port.name()));
+  }
+  // The GID of the same subnet: a link-local one does not reach further, nor an IPv4 one an IPv6 one.
+  const auto same = [&path](const Gid& gid) { return gid != Gid{} && gid.prefix() == path.dgid->prefix(); };
+  const auto sgid = std::ranges::find_if(port.gids, same);
+  if (!path.sgid) path.sgid = sgid != port.gids.end() ? *sgid : port.default_gid();
+  path.has_grh = true;
+  if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
+}
+
 }  // namespace
 
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path) {
   path::Path resolved = path;
   path::IbPath& ib = resolved.ib();
   if (ib.end_port == nullptr) ib.end_port = &transactor.end_port();
+  if (ib.end_port->link_layer == sys::LinkLayer::ethernet) {
+    complete_roce(ib);
+    co_return resolved;
+  }
   const PathRecord::Query query = make_query(ib, *ib.end_port);
   const mad::Result<PathRecord> record = co_await transactor.try_subn_adm_get(query);
   if (!record) {

@@ -20,10 +20,11 @@ class PathNotFound : public mad::SaError {
 
 /// Completes `path`, of which at least the DGID or the DLID must be set: asks the SA for one reversible path
 /// (PathRecord, IBA 15.2.5.16) from its SGID, or from the end port's default GID, and takes over LIDs, GIDs, SL, P_Key,
-/// MTU, rate, lifetime and the GRH fields. The rest of `path` stays as it is.
+/// MTU, rate, lifetime and the GRH fields. The rest of `path` stays as it is. On RoCE there is no SA to ask: there the DGID
+/// must be set, and what is added is the SGID of its subnet and the GRH.
 ///
 /// Throws PathNotFound, another MadError, each with the note "Failed getting path record for path …", or Error where
-/// the end port knows no SM or the SA answers with an impossible path.
+/// the end port knows no SM, a RoCE target has no GID, or the SA answers with an impossible path.
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path);
 
 }  // namespace ib::sa

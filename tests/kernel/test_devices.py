@@ -9,7 +9,8 @@ import guest
 
 SMP_COMMANDS = {
     "nodeinfo": "smpquery nodeinfo 1", "nodeinfo_dr": "smpquery -D nodeinfo 0", "discover": "ibnetdiscover", "hosts": "ibhosts",
-    "linkinfo": "iblinkinfo", "dump": "smpdump -D 0 0x11", "other_port": "ibnetdiscover -C rxe1",
+    "linkinfo": "iblinkinfo", "nodeinfo_gid": "smpquery nodeinfo fe80::ff:fe00:2", "dump": "smpdump -D 0 0x11",
+    "other_port": "ibnetdiscover -C rxe1",
 }
 COMMANDS = {
     "ibstat_json": "ibtool ibstat --json", "ibstat_debian": "ibstat", "ibstat_legacy": "ln -s /usr/bin/ibtool /tmp/ibstat && /tmp/ibstat",

@@ -14,6 +14,8 @@
 #include "kernel/vendor_server.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "path/parse.hpp"
+#include "sa/resolve.hpp"
 #include "support/catch.hpp"
 
 using namespace ib;
@@ -168,6 +170,23 @@ TEST_CASE("umad: a path that says no hop limit arrives at the next port") {
   path.ib().traffic_class = 0x20;
   REQUIRE(bench.loop.run(ask(bench.rpc, path, {})));
   CHECK(server.requester.traffic_class == 0x20);
+}
+
+TEST_CASE("umad: a GID as a user types it is all that a target needs, its own port's too") {
+  Bench bench;
+  VendorServer server(bench.loop, bench.there);
+  path::ParseOptions options;
+  options.devices = &bench.devices;
+  options.default_end_port = &bench.here;
+  path::Path typed = path::parse_target("fe80::ff:fe00:2", options);
+  typed.ib().dqpn = typed.ib().sqpn = Qpn{1};
+  const path::Path path = bench.loop.run(sa::resolve_path(bench.rpc, typed));
+  CHECK(path::complete(path));
+  CHECK(bench.loop.run(ask(bench.rpc, path, {})));
+  CHECK(server.requests == 1);
+  VendorServer own(bench.loop, bench.here);
+  CHECK(bench.loop.run(ask(bench.rpc, bench.path_to(bench.here.default_gid()), {})));
+  CHECK(own.requests == 1);
 }
 
 TEST_CASE("umad: the kernel's own agent answers with a status") {

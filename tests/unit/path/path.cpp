@@ -98,6 +98,23 @@ TEST_CASE("a path is complete when a packet can be sent on it", "[path]") {
   CHECK(complete(IbDrPath(&ends.port)));
 }
 
+TEST_CASE("a path on RoCE is complete with both GIDs", "[path]") {
+  Ends ends;
+  ends.port.link_layer = ib::sys::LinkLayer::ethernet;
+  IbPath p;
+  p.end_port = &ends.port;
+  p.dqpn = Qpn{1};
+  CHECK_FALSE(complete(p));
+  p.slid = p.dlid = Lid{1};
+  CHECK_FALSE(complete(p));
+  p.sgid = p.dgid = Gid{};
+  CHECK_FALSE(complete(p));
+  p.has_grh = true;
+  CHECK(complete(p));
+  p.slid = p.dlid = Lid{};
+  CHECK(complete(p));
+}
+
 TEST_CASE("reversing swaps the ends", "[path]") {
   IbPath p;
   p.slid = Lid{1};

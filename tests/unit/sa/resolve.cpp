@@ -144,3 +144,30 @@ TEST_CASE("a port without a subnet manager says so") {
   REQUIRE_THROWS_WITH(bench.resolve(to_gid(bench, 0x18)), "No subnet administrator is known: the SM LID of fake0/1 is 0");
   REQUIRE(bench.fabric.channel().sent == 0);
 }
+
+TEST_CASE("on RoCE a GID is all that is needed, and a LID is none") {
+  Bench bench;
+  sys::Device device;
+  device.name = "roce0";
+  sys::EndPort port;
+  port.device = &device;
+  port.number = 1;
+  port.link_layer = sys::LinkLayer::ethernet;
+  const Gid other{{0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5}};
+  port.gids = {Gid::from(link_local_prefix, Guid{1}), other};
+  path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
+  wanted.end_port = &port;
+  const path::Path path = bench.resolve(wanted);
+  REQUIRE(bench.fabric.channel().sent == 0);
+  REQUIRE(complete(path));
+  REQUIRE(path.ib().has_grh);
+  REQUIRE(path.ib().sgid == port.gids[0]);
+  REQUIRE(path.ib().dgid == wanted.dgid);
+  REQUIRE(path.ib().hop_limit == 64);
+
+  wanted.dgid = Gid::from(other.prefix(), Guid{9});
+  REQUIRE(bench.resolve(wanted).ib().sgid == other);
+  wanted.dgid.reset();
+  wanted.dlid = Lid{18};
+  REQUIRE_THROWS_WITH(bench.resolve(wanted), ibtest::starts_with("roce0/1 is a RoCE port (Ethernet), which has neither LIDs"));
+}
