@@ -5,6 +5,7 @@
 
 #include <infiniband/umad.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -38,19 +39,26 @@ class VendorServer final : public ib::async::PollSource {
   }
   ~VendorServer() override { unwatch(); }
 
-  /// Answers nothing until so many requests have come, then all of them; 0: never.
-  void hold(std::size_t count) { hold_ = count; }
+  /// From now on answers nothing but what release() says.
+  void hold() { hold_ = true; }
+  /// Answers the first `count` of the requests that wait.
+  void release(std::size_t count) {
+    count = std::min(count, waiting_.size());
+    for (std::size_t i = 0; i < count; ++i) answer(waiting_[i]);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
 
   void ready(short) override {
+    // A few at a turn: QP1 has 512 receive buffers and no flow control, and more answers at once than that may be lost.
     Umad umad{};
-    while (port_.receive(umad).outcome == ib::sys::UmadPort::Read::message) {
+    for (int i = 0; i < 64 && port_.receive(umad).outcome == ib::sys::UmadPort::Read::message; ++i) {
       ib_user_mad_t header{};
       std::memcpy(&header, umad.data(), sizeof(header));
       if (header.status != 0) continue;  // what became of a reply
       ++requests;
       requester = header.addr;
       waiting_.push_back(umad);
-      if (hold_ != 0 && waiting_.size() >= hold_) answer_all();
+      if (!hold_) release(1);
     }
   }
 
@@ -60,23 +68,20 @@ class VendorServer final : public ib::async::PollSource {
  private:
   using Umad = std::array<std::uint8_t, ib::sys::UmadPort::header_bytes + ib::mad::packet_size>;
 
-  void answer_all() {
-    for (Umad& umad : waiting_) {
-      ib_user_mad_t header{};
-      std::memcpy(&header, umad.data(), sizeof(header));
-      header.timeout_ms = 0;  // a reply has no answer
-      // The kernel reports the Q_Key as 0, and QP1 drops what has another than its own.
-      ib::store_be(reinterpret_cast<std::uint8_t*>(&header.addr.qkey), ib::path::qp1_qkey);
-      std::memcpy(umad.data(), &header, sizeof(header));
-      umad[sizeof(header) + 3] |= ib::mad::method::response;
-      port_.send(umad);
-    }
-    waiting_.clear();
+  void answer(Umad& umad) {
+    ib_user_mad_t header{};
+    std::memcpy(&header, umad.data(), sizeof(header));
+    header.timeout_ms = 0;  // a reply has no answer
+    // The kernel reports the Q_Key as 0, and QP1 drops what has another than its own.
+    ib::store_be(reinterpret_cast<std::uint8_t*>(&header.addr.qkey), ib::path::qp1_qkey);
+    std::memcpy(umad.data(), &header, sizeof(header));
+    umad[sizeof(header) + 3] |= ib::mad::method::response;
+    port_.send(umad);
   }
 
   ib::sys::UmadPort port_;
   std::vector<Umad> waiting_;
-  std::size_t hold_ = 1;
+  bool hold_{};
 };
 
 }  // namespace ibtest
