@@ -98,7 +98,8 @@ Duration mad_timeout(const IbPath& path);
 Duration qp_timeout(const IbPath& path);
 
 /// Whether packets can be sent on the path as it is: it has an end port and, unless directed, unicast LIDs, a destination
-/// QP and, with a GRH, both GIDs. On RoCE the GRH is what is needed, and LIDs are not. What is not complete must be resolved by the SA first.
+/// QP and, with a GRH, both GIDs. On RoCE the GRH is what is needed, and LIDs are not. What is not complete must be
+/// resolved by the SA first.
 bool complete(const Path& path);
 
 /// Turns the path around (IBA 13.5.4), in place: what was received on it is answered on it. With `for_reply` the hop
