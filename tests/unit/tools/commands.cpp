@@ -120,10 +120,25 @@ TEST_CASE_METHOD(Small, "targets choose the end port, and must agree with -P") {
 }
 
 TEST_CASE_METHOD(Small, "usage errors are one line with status 2") {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"nosuch"},         {"ibaddr", "--nosuch"}, {"ibaddr", "1", "2"},         {"ibaddr", "zzz"},         {"smpquery", "zz", "3"},
-      {"smpquery", "NI"}, {"smpdump", "1"},       {"smpdump", "1", "-1"},       {"smpdump", "1", "65536"}, {"ibv_devices", "x"},
-      {"help", "nosuch"}, {"ibaddr", "-t", "0"},  {"smpquery", "PI", "1", "x"}, {"ibaddr", "--json=xml"}};
+  const std::vector<std::vector<std::string>> wrong = {{"nosuch"},
+                                                       {"ibaddr", "--nosuch"},
+                                                       {"ibaddr", "1", "2"},
+                                                       {"ibaddr", "zzz"},
+                                                       {"smpquery", "zz", "3"},
+                                                       {"smpquery", "NI"},
+                                                       {"smpdump", "1"},
+                                                       {"smpdump", "1", "-1"},
+                                                       {"smpdump", "1", "65536"},
+                                                       {"ibv_devices", "x"},
+                                                       {"help", "nosuch"},
+                                                       {"ibaddr", "-t", "0"},
+                                                       {"smpquery", "PI", "1", "x"},
+                                                       {"ibaddr", "--json=xml"},
+                                                       {"ibaddr", "--sa-path", "zzz"},
+                                                       {"ibaddr", "--sa-path", "0,1"},
+                                                       {"sminfo", "1", "-1"},
+                                                       {"sminfo", "-s", "16"},
+                                                       {"sminfo", "-p", "300"}};
   for (const auto& words : wrong) {
     const auto outcome = ibtool(fabric, words);
     INFO(words.front() << " " << words.back() << ": " << outcome.err);
