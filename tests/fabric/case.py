@@ -15,8 +15,6 @@ CLUSTER = os.path.join(HERE, "cluster16.net")
 CLUSTER_LIDS = os.path.join(HERE, "cluster16.guid2lid")
 IBTOOL = os.environ.get("IBTOOL", os.path.join(HERE, "..", "..", "build", "tools", "ibtool"))
 DELAY = os.environ.get("IBTEST_DELAY_LIB", "")
-# umad2sim defines open() and its like as a program would; that is no error of the program under ASan.
-SUPPRESSIONS = os.path.join(HERE, "..", "support", "asan.supp")
 
 
 @dataclass
@@ -102,8 +100,6 @@ class FabricCase(unittest.TestCase):
 
     # -- running -----------------------------------------------------------------------------------------------------
     def run_ours(self, argv, **env):
-        env.setdefault("ASAN_OPTIONS", f"verify_asan_link_order=0:detect_leaks=0:suppressions={SUPPRESSIONS}")
-        env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
         done = self.fabric.run(argv, **env)
         self.assertNotIn("AddressSanitizer", done.stderr)
         self.assertNotIn("runtime error", done.stderr)

@@ -20,6 +20,7 @@ import time
 
 PROMPT = "sim> "
 SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
+ASAN_SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asan.supp")
 
 
 class FabricError(Exception):
@@ -139,6 +140,9 @@ class Fabric:
         env = dict(os.environ, PATH=path_with_sbin(), IBSIM_SOCKNAME=os.path.basename(self.dir),
                    SIM_HOST=host or self.host, IBSIM_DIR=self.dir)
         env["LD_PRELOAD"] = ":".join([umad2sim(), *self.preload, *preload])
+        # For a program built with sanitizers. umad2sim defines open() and its like, as ASan does; that is no error of the program.
+        env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks=0:suppressions={ASAN_SUPPRESSIONS}"
+        env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
         env.update({key: str(value) for key, value in extra.items()})
         return env
 
