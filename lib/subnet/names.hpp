@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What people call a node: the site's name for it, else what it says of itself.
+// What people call a node: its kind in short, and the site's name for it, else what it says of itself.
 #pragma once
 
 #include <string_view>
@@ -15,6 +15,21 @@ inline std::string_view name_of(const Node& node, const NodeNameMap* map) {
     if (const auto name = map->find(node.guid())) return *name;
   }
   return node.description();
+}
+
+/// The kind of a node in the ports report: `CA`, `SW`, `RT`.
+inline std::string_view short_type(const Node& node) {
+  switch (node.kind()) {
+    case NodeKind::ca:
+      return "CA";
+    case NodeKind::sw:
+      return "SW";
+    case NodeKind::router:
+      return "RT";
+    case NodeKind::other:
+      break;
+  }
+  return "??";
 }
 
 }  // namespace ib::subnet

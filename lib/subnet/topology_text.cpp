@@ -18,20 +18,6 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<T>(args)...);
 }
 
-std::string_view short_type(const Node& node) {
-  switch (node.kind()) {
-    case NodeKind::ca:
-      return "CA";
-    case NodeKind::sw:
-      return "SW";
-    case NodeKind::router:
-      return "RT";
-    case NodeKind::other:
-      break;
-  }
-  return "??";
-}
-
 }  // namespace
 
 void append_guid(std::string& out, Guid guid) {

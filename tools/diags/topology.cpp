@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "out/escape.hpp"
+#include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::diags {
@@ -28,20 +29,6 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
 std::string node_id(const Node& node) {
   const char letter = node.kind() == NodeKind::sw ? 'S' : node.kind() == NodeKind::ca ? 'H' : node.kind() == NodeKind::router ? 'R' : '?';
   return fmt::format("\"{}-{:016x}\"", letter, node.guid().value);
-}
-
-std::string_view short_type(const Node& node) {
-  switch (node.kind()) {
-    case NodeKind::ca:
-      return "CA";
-    case NodeKind::sw:
-      return "SW";
-    case NodeKind::router:
-      return "RT";
-    case NodeKind::other:
-      break;
-  }
-  return "??";
 }
 
 std::string_view basic_speed(unsigned code) {
