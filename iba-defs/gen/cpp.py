@@ -99,6 +99,8 @@ def constants(s):
         if cls:
             out += f"  static constexpr std::uint8_t mgmt_class = {cls:#04x};\n"
             out += f"  static constexpr std::uint8_t mgmt_class_version = {version};\n"
+        if s.oui:
+            out += f"  static constexpr std::uint32_t vendor_oui = {s.oui:#08x};\n"
         out += f"  static constexpr std::uint16_t attribute_id = {s.attribute:#06x};\n"
         out += f"  static constexpr std::uint32_t methods = {method_mask(s):#x};\n"
     return out

@@ -3,6 +3,7 @@
 // requests, retries or windows; the Rpc above does. umad is the real one, tests have a fake fabric behind another.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 
@@ -30,6 +31,15 @@ struct Source {
   path::Path path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const;
 };
 
+/// What a program answers: the requests of a class and version with one of the methods. GMPs only.
+struct Service {
+  static constexpr std::array<std::uint64_t, 2> all_methods{~std::uint64_t{0}, ~std::uint64_t{0}};
+  std::uint8_t mgmt_class{};
+  std::uint8_t class_version = 1;
+  std::uint32_t oui{};                                 ///< vendor classes of range 2 only
+  std::array<std::uint64_t, 2> methods = all_methods;  ///< a bit for each method; what is not in it gets no answer at all
+};
+
 /// What a channel reports. Called from the loop; `mad` is valid during the call only.
 class ChannelEvents {
  public:
@@ -52,9 +62,14 @@ class Channel {
   /// Starts to report to `events` from within `loop`. Once; both must outlive the channel or its detach().
   virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
   virtual void detach() = 0;
-  /// Sends `mad` on `path`; an unanswered request is reported after `timeout` if reports_timeouts(). Throws SysError:
-  /// EINVAL for what the kernel refuses, others as sending failed.
+  /// Sends `mad` on `path`; an unanswered request is reported after `timeout` if reports_timeouts(). A timeout of zero
+  /// is for what nobody answers, above all for answers. Throws SysError: EINVAL for what the kernel refuses, others as
+  /// sending failed.
   virtual void send(Bytes mad, const path::Path& path, Duration timeout) = 0;
+
+  /// Has requests of `service` delivered to received(). Once for each class and OUI. By default nothing has to be said
+  /// for that. Throws SysError, EINVAL where another program of this host serves them.
+  virtual void serve(const Service& /*service*/) {}
 
   /// The bits of the transaction ID that come back as they were sent: the kernel owns the upper half on umad.
   virtual std::uint64_t tid_mask() const = 0;

@@ -38,6 +38,11 @@ void MadError::raise_with(std::string text) const {
 
 std::uint16_t MadError::status() const { return reply_.size() < header_size ? std::uint16_t{0} : HeaderView(reply_).status(); }
 
+MadError& MadError::set_reply_status(std::uint16_t status) {
+  reply_status_ = status;
+  return *this;
+}
+
 std::vector<std::string> MadError::lines(int verbosity) const {
   std::vector<std::string> lines = Error::lines(verbosity);
   if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_));

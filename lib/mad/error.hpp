@@ -23,6 +23,9 @@ class MadError : public Error {
   const path::Path& path() const { return path_; }
   /// Of the reply, without the D bit; 0 where none came.
   std::uint16_t status() const;
+  /// What a server answers its request with where this ends the work on it (IBA 13.4.7).
+  std::uint16_t reply_status() const { return reply_status_; }
+  MadError& set_reply_status(std::uint16_t status);
   std::vector<std::string> lines(int verbosity) const override;
   /// Throws a copy of this error as what it is.
   [[noreturn]] virtual void raise() const { throw *this; }
@@ -32,6 +35,7 @@ class MadError : public Error {
  private:
   std::vector<std::uint8_t> request_, reply_;
   path::Path path_;
+  std::uint16_t reply_status_ = status::unsupported_method_attribute;
 };
 
 /// No try was answered.

@@ -29,6 +29,18 @@ struct Limits {
   static Limits outstanding(unsigned n) { return {n, n < 4 ? n : 4, n}; }
 };
 
+/// Who takes the requests that arrive at an Rpc's channel; see mad/server.hpp.
+class RequestSink {
+ public:
+  /// `mad` has at least header_size bytes, no R bit, and is valid during the call only.
+  virtual void requested(Bytes mad, const Source& source) = 0;
+  /// The channel is of no more use.
+  virtual void broken(std::exception_ptr error) = 0;
+
+ protected:
+  ~RequestSink() = default;
+};
+
 class Rpc final : public Transactor, private ChannelEvents {
  public:
   Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});
@@ -38,6 +50,13 @@ class Rpc final : public Transactor, private ChannelEvents {
   const Stats* stats() const override { return &stats_; }
   /// Null for none. Must outlive the Rpc or its replacement.
   void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+  async::Loop& loop() { return loop_; }
+  /// Requests go to `sink`, null for none, which must outlive the Rpc or its replacement.
+  void set_request_sink(RequestSink* sink) { sink_ = sink; }
+  /// Has requests of `service` delivered. Throws as Channel::serve() does.
+  void serve(const Service& service) { channel_->serve(service); }
+  /// Sends what nobody answers: an answer, or another part of a conversation that a request began. Throws SysError.
+  void send_unanswered(Bytes mad, const path::Path& path);
   const Window& smp_window() const { return smps_; }
   const Window& gmp_window() const { return gmps_; }
 
@@ -105,6 +124,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   std::exception_ptr broken_;
   Stats stats_;
   Tracer* tracer_{};
+  RequestSink* sink_{};
 };
 
 }  // namespace ib::mad

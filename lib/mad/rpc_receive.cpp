@@ -78,8 +78,13 @@ void Rpc::received(Bytes mad, const Source& source) {
     std::copy(mad.begin(), mad.end(), whole.begin());
     mad = whole;
   }
-  Sent* sent = nullptr;
-  if (mad.size() >= header_size && HeaderView(mad).is_response()) sent = find_sent(mad);
+  const bool response = mad.size() >= header_size && HeaderView(mad).is_response();
+  if (!response && sink_ != nullptr && mad.size() >= header_size) {
+    if (tracer_ != nullptr) tracer_->requested(mad, source.path(end_port(), mad[1]));
+    sink_->requested(mad, source);
+    return;
+  }
+  Sent* sent = response ? find_sent(mad) : nullptr;
   if (sent == nullptr) {
     stray(mad, source);
     return;
@@ -142,6 +147,7 @@ void Rpc::broken(std::exception_ptr error) {
     call->exception = error;
     call->finish();
   }
+  if (sink_ != nullptr) sink_->broken(error);
 }
 
 }  // namespace ib::mad

@@ -130,6 +130,12 @@ void Rpc::send(Call& call) {
   loop_.arm(sent, std::min(sent.sent_at + stale_after(), sent.deadline));
 }
 
+void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
+  if (broken_) std::rethrow_exception(broken_);
+  channel_->send(mad, path, Duration::zero());
+  if (tracer_ != nullptr) tracer_->replied(mad, path);
+}
+
 /// Some drivers refuse an SMP to the local node with EINVAL instead of answering it with a status; then the answer is
 /// made here.
 void Rpc::send_refused(Call& call, int code) {

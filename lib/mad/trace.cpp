@@ -28,4 +28,14 @@ void LineTracer::unexpected(Bytes mad, const path::Path& path, bool late) {
   write_(text);
 }
 
+void LineTracer::requested(Bytes mad, const path::Path& path) {
+  write_(fmt::format("RPC {} received from '{}' len {}.", describe(mad), path::to_text(path), mad.size()));
+  if (detail_ >= 2) write_(fmt::format("Incoming request {}\n{}", describe(mad), dump_packet(mad)));
+}
+
+void LineTracer::replied(Bytes mad, const path::Path& path) {
+  write_(fmt::format("RPC {} reply to '{}'", describe(mad), path::to_text(path)));
+  if (detail_ >= 2) write_(fmt::format("Outgoing reply {}\n{}", describe(mad), dump_packet(mad)));
+}
+
 }  // namespace ib::mad

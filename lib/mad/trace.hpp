@@ -18,6 +18,10 @@ class Tracer {
   virtual void retried(Bytes request, const path::Path& path) = 0;
   /// A MAD came that no waiting call explains; `late`: it answers a request of ours whose call has ended.
   virtual void unexpected(Bytes mad, const path::Path& path, bool late) = 0;
+  /// A request came for a server.
+  virtual void requested(Bytes /*mad*/, const path::Path& /*path*/) {}
+  /// A server has sent an answer.
+  virtual void replied(Bytes /*mad*/, const path::Path& /*path*/) {}
 };
 
 /// Tells `write` what a debugging user wants to know. `detail` 1: one line for each call; 2: requests and replies decoded too.
@@ -28,6 +32,8 @@ class LineTracer final : public Tracer {
   void completed(Bytes request, const path::Path& path, Bytes reply) override;
   void retried(Bytes request, const path::Path& path) override;
   void unexpected(Bytes mad, const path::Path& path, bool late) override;
+  void requested(Bytes mad, const path::Path& path) override;
+  void replied(Bytes mad, const path::Path& path) override;
 
  private:
   int detail_;

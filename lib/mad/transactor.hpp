@@ -51,7 +51,7 @@ class Transactor {
   template <class T>
   Task<T> subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
 
-  /// Get and Set of the class that T belongs to: performance, board, device, vendor (range 1), congestion.
+  /// Get and Set of the class that T belongs to: performance, board, device, vendor, congestion.
   template <class T>
   Task<Result<T>> try_gmp_get(const path::Path& path, std::uint32_t modifier = 0, T value = {});
   template <class T>
@@ -61,7 +61,7 @@ class Transactor {
   Task<T> performance_get(const path::Path& path, T value = {}, std::uint32_t modifier = 0);
   template <class T>
   Task<T> performance_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
-  /// VendGet(T) of a vendor class of range 1.
+  /// VendGet(T) of a vendor class.
   template <class T>
   Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0);
   template <class T>

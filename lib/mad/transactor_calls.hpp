@@ -28,6 +28,12 @@ constexpr std::uint8_t version_of() {
   return T::mgmt_class_version;
 }
 
+template <class T>
+constexpr std::uint32_t vendor_oui_of() {
+  if constexpr (requires { T::vendor_oui; }) return T::vendor_oui;
+  return 0;
+}
+
 }  // namespace detail
 
 template <class T>
@@ -75,7 +81,8 @@ Task<Result<T>> Transactor::try_gmp_get(const path::Path& path, std::uint32_t mo
                         .class_version = detail::version_of<T>(),
                         .attribute_id = T::attribute_id,
                         .attribute_modifier = modifier,
-                        .payload = bytes};
+                        .payload = bytes,
+                        .oui = detail::vendor_oui_of<T>()};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
@@ -89,7 +96,8 @@ Task<Result<T>> Transactor::try_gmp_set(const T& value, const path::Path& path, 
                         .method = method::set,
                         .attribute_id = T::attribute_id,
                         .attribute_modifier = modifier,
-                        .payload = bytes};
+                        .payload = bytes,
+                        .oui = detail::vendor_oui_of<T>()};
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }

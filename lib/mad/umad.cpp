@@ -36,6 +36,7 @@ class Device final : public async::PollSource {
  public:
   Device(const sys::EndPort& end_port, bool smp) : port_(end_port, smp) {
     agents_.fill(-1);
+    servers_.fill(-1);
     buffer_.resize(header_bytes + packet_size);
     // A preload library that simulates umad invents descriptors of which the kernel knows nothing.
     simulated_ = ::fcntl(port_.fd(), F_GETFD) < 0 && errno == EBADF;
@@ -52,6 +53,7 @@ class Device final : public async::PollSource {
     }
   }
   void send(Bytes mad, const path::IbPath& path, Duration timeout);
+  void serve(const Service& service);
   void ready(short revents) override;
 
  private:
@@ -61,24 +63,37 @@ class Device final : public async::PollSource {
 
   sys::UmadPort port_;
   bool simulated_ = false;
-  std::array<std::int64_t, 256> agents_{};  // by class
+  std::array<std::int64_t, 256> agents_{};   // by class; of what we ask
+  std::array<std::int64_t, 256> servers_{};  // by class; of what we answer
   std::vector<std::uint8_t> buffer_, send_buffer_;
   ChannelEvents* events_{};
 };
 
+sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui) {
+  sys::AgentRequest request;
+  request.mgmt_class = mgmt_class;
+  request.class_version = class_version;
+  // Version 1 lets the kernel do RMPP; SMPs and the other classes have none.
+  request.rmpp_version = mgmt_class == mgmt_class::sa ? 1 : 0;
+  if (has_oui(mgmt_class)) {
+    request.oui = {static_cast<std::uint8_t>(oui >> 16), static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
+  }
+  return request;
+}
+
+/// The agent that sends `mad`: an answer leaves through the one that its request came by.
 std::uint32_t Device::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
+  if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
-  if (id < 0) {
-    sys::AgentRequest request;
-    request.mgmt_class = mgmt_class;
-    request.class_version = mad[2];
-    // Version 1 lets the kernel do RMPP; SMPs and the other classes have none.
-    request.rmpp_version = mgmt_class == mgmt_class::sa ? 1 : 0;
-    if (has_oui(mgmt_class)) request.oui = {mad[37], mad[38], mad[39]};
-    id = port_.register_agent(request);
-  }
+  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad)));
   return static_cast<std::uint32_t>(id);
+}
+
+void Device::serve(const Service& service) {
+  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
+  request.methods = service.methods;
+  servers_[service.mgmt_class] = port_.register_agent(request);
 }
 
 /// Where the kernel is to send a MAD; it keeps these fields in network order but for the indexes.
@@ -185,6 +200,7 @@ class UmadChannel final : public Channel {
     events_ = nullptr;
   }
   void send(Bytes mad, const path::Path& path, Duration timeout) override { device(is_smp(mad[1])).send(mad, path.ib(), timeout); }
+  void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return !simulated_; }
   /// The simulator and its client wait for each other when both have filled the other's socket, of 11 packets each.

@@ -27,9 +27,11 @@ void FakeChannel::detach() {
 void FakeChannel::send(Bytes mad, const ib::path::Path& path, Duration timeout) {
   // The network answers from the loop, never from within send().
   const auto tid = static_cast<std::uint32_t>(HeaderView(mad).transaction_id());
-  if (pending_.contains(tid)) throw ib::SysError(EINVAL, "write", "a pending transaction ID");
+  if (refuse_sends != 0) throw ib::SysError(refuse_sends, "write", "the fake device");
+  if (timeout != Duration::zero() && pending_.contains(tid)) throw ib::SysError(EINVAL, "write", "a pending transaction ID");
   network_(*this, mad, path, timeout);
   ++sent;
+  if (timeout == Duration::zero()) return;  // nobody answers this
   auto pending = std::make_unique<Pending>();
   pending->channel = this;
   pending->header.assign(mad.begin(), mad.begin() + ib::mad::header_size);
@@ -57,11 +59,12 @@ void FakeChannel::due(Delivery& delivery) {
   const auto place = std::ranges::find(deliveries_, &delivery, &std::unique_ptr<Delivery>::get);
   const std::unique_ptr<Delivery> gone = std::move(*place);
   deliveries_.erase(place);
-  if (gone->mad.size() >= ib::mad::header_size) {
+  const bool response = gone->mad.size() >= ib::mad::header_size && HeaderView(gone->mad).is_response();
+  if (response || (gone->error != 0 && gone->mad.size() >= ib::mad::header_size)) {
     const auto tid = static_cast<std::uint32_t>(HeaderView(gone->mad).transaction_id());
     const bool known = pending_.erase(tid) != 0;
     // The kernel drops answers to requests that it has given up.
-    if (!known && reports && HeaderView(gone->mad).is_response()) return;
+    if (!known && reports && response) return;
   }
   if (gone->error != 0) {
     events_->send_failed(gone->mad, gone->error);

@@ -24,6 +24,7 @@ class FakeChannel final : public ib::mad::Channel {
   void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override;
   void detach() override;
   void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override;
+  void serve(const ib::mad::Service& service) override { services.push_back(service); }
   std::uint64_t tid_mask() const override { return mask; }
   bool reports_timeouts() const override { return reports; }
   unsigned max_in_flight() const override { return most_in_flight; }
@@ -36,9 +37,11 @@ class FakeChannel final : public ib::mad::Channel {
   std::uint64_t mask = 0xffffffffU;  ///< as umad; ~0 as verbs
   bool reports = true;               ///< as the kernel: a request that nobody answered is reported after its timeout
   unsigned most_in_flight = ~0U;
+  int refuse_sends = 0;  ///< the error of every send; 0 for none
   /// Statistics.
   std::size_t sent = 0, most_pending = 0;
   std::size_t pending() const { return pending_.size(); }
+  std::vector<ib::mad::Service> services;  ///< what serve() was called with
   /// MADs that will arrive.
   std::size_t in_network() const { return deliveries_.size(); }
   /// The source that received MADs show.

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// From an arriving MAD to a handler, and back as an answer.
+#include "mad/server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "mad/describe.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+constexpr std::uint8_t base_version = 1;    // IBA 13.4.2
+constexpr std::ptrdiff_t rmpp_offset = 24;  // IBA 13.6.2.1
+constexpr std::size_t rmpp_bytes = 12;
+
+bool may_use_rmpp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || has_oui(mgmt_class); }
+
+/// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
+bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
+
+path::Path path_of(const Source& source, const sys::EndPort& end_port, std::uint8_t mgmt_class) {
+  path::Path path = source.path(end_port, mgmt_class);
+  // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
+  if (path.ib().qkey == 0U) path.ib().qkey = path::qp1_qkey;
+  return path;
+}
+
+}  // namespace
+
+Incoming::Incoming(Bytes mad, const Source& source, const sys::EndPort& end_port)
+    : bytes_(mad.begin(), mad.end()), path_(path_of(source, end_port, mad[1])) {}
+
+path::Path Incoming::reply_path() const {
+  path::Path path = path_;
+  path::reverse(path);
+  return path;
+}
+
+MadError Incoming::error(std::uint16_t reply_status, std::string message) const {
+  MadError error(std::move(message), bytes_, {}, path_);
+  error.set_reply_status(reply_status);
+  return error;
+}
+
+/// What run() waits for.
+struct Server::Run {
+  explicit Run(Server& s) : server(s) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { server.waiting_ = nullptr; }
+  bool await_ready() const noexcept { return server.stopped_; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> handle) {
+    server.waiting_ = &handle.promise();
+  }
+  void await_resume() const {
+    if (server.broken_) std::rethrow_exception(server.broken_);
+  }
+  Server& server;
+};
+
+Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.set_request_sink(this); }
+Server::~Server() { rpc_.set_request_sink(nullptr); }
+
+void Server::serve(const Service& service) {
+  if (is_smp(service.mgmt_class)) throw std::invalid_argument("SMPs are answered by the SMA alone");
+  rpc_.serve(service);
+  services_.push_back(service);
+}
+
+void Server::on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute_id, Handler handler) {
+  handlers_[Key{mgmt_class, method, attribute_id}] = std::move(handler);
+}
+
+const Service* Server::find_service(Bytes mad) const {
+  const auto place = std::ranges::find_if(
+      services_, [&](const Service& s) { return s.mgmt_class == mad[1] && (!has_oui(s.mgmt_class) || s.oui == oui_of(mad)); });
+  return place == services_.end() ? nullptr : &*place;
+}
+
+const Server::Handler& Server::find_handler(const Incoming& incoming, const Service& service) const {
+  const HeaderView header = incoming.header();
+  const auto refusal = [&](std::uint16_t status, std::string_view what) {
+    return incoming.error(status, fmt::format("{} {}", what, describe(incoming.bytes())));
+  };
+  if (header.base_version() != base_version || header.class_version() != service.class_version)
+    throw refusal(status::bad_version, "Invalid version");
+  const Key key{header.mgmt_class(), header.method(), header.attribute_id()};
+  const auto handler = handlers_.find(key);
+  if (handler != handlers_.end()) return handler->second;
+  const bool method_known = std::ranges::any_of(
+      handlers_, [&](const auto& known) { return known.first.mgmt_class == key.mgmt_class && known.first.method == key.method; });
+  if (!method_known) throw refusal(status::unsupported_method, "Unsupported method");
+  throw refusal(status::unsupported_method_attribute, "Unsupported attribute ID for");
+}
+
+void Server::requested(Bytes mad, const Source& source) {
+  const Service* service = mad.size() == packet_size ? find_service(mad) : nullptr;
+  if (service == nullptr) {
+    ++counts_.ignored;
+    return;
+  }
+  const Incoming incoming(mad, source, rpc_.end_port());
+  try {
+    find_handler(incoming, *service)(incoming);
+  } catch (const MadError& error) {
+    report(error);
+    refuse(incoming, error.reply_status());
+  } catch (const Error& error) {
+    report(error);
+    refuse(incoming, status::unsupported_method_attribute);
+  }
+}
+
+void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
+  const DataArea area = data_area(incoming.bytes()[1]);
+  if (payload.size() > area.size) throw std::invalid_argument("the payload is too long for its class");
+  Packet mad{};
+  // What a class keeps in its header (keys, masks, the OUI) the answer repeats, but not what it says of RMPP.
+  std::ranges::copy(incoming.bytes().first(area.offset), mad.begin());
+  if (may_use_rmpp(mad[1])) std::fill_n(mad.begin() + rmpp_offset, rmpp_bytes, std::uint8_t{0});
+  mad[3] = response_method(mad[3]);
+  store_be(&mad[4], header.status);
+  if (header.attribute_modifier) store_be(&mad[20], *header.attribute_modifier);
+  std::ranges::copy(payload, mad.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  if (transmit(incoming, mad)) ++counts_.answered;
+}
+
+void Server::refuse(const Incoming& incoming, std::uint16_t status) {
+  if (!has_answer(incoming.header().method())) return;
+  std::vector<std::uint8_t> mad(incoming.bytes().begin(), incoming.bytes().end());
+  mad[3] = response_method(mad[3]);
+  store_be(&mad[4], status);
+  if (transmit(incoming, mad)) ++counts_.refused;
+}
+
+/// False where the answer could not be sent; its requester will ask again.
+bool Server::transmit(const Incoming& incoming, Bytes mad) {
+  try {
+    rpc_.send_unanswered(mad, incoming.reply_path());
+    return true;
+  } catch (Error& error) {
+    error.note(fmt::format("The answer to {} could not be sent to '{}'", describe(incoming.bytes()), path::to_text(incoming.path())));
+    report(error);
+    return false;
+  }
+}
+
+void Server::report(const Error& error) const {
+  if (reporter_) reporter_(error);
+}
+
+Task<> Server::run() {
+  Run run(*this);
+  co_await run;
+}
+
+void Server::stop() {
+  stopped_ = true;
+  if (waiting_ != nullptr) rpc_.loop().post(*std::exchange(waiting_, nullptr));
+}
+
+void Server::broken(std::exception_ptr error) {
+  broken_ = error;
+  stop();
+}
+
+}  // namespace ib::mad

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The other side of an RPC: a Server answers requests that arrive at the channel of an Rpc, which goes on asking
+// meanwhile. Handlers are registered by class, method and attribute; what fits none is refused as IBA 13.4.7 says.
+//
+//   mad::Server server(rpc);
+//   server.serve(mad::service_of<ofa::SysStatPing>());
+//   server.on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& ping, const mad::Incoming&) { return ping; });
+//   co_await server.run();
+//
+// A handler refuses a request by throwing: `throw incoming.error(status::invalid_attribute_or_modifier, "…")`. Answers
+// and malformed MADs are never answered, so that two servers cannot keep each other busy.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mad/error.hpp"
+#include "mad/rpc.hpp"
+
+namespace ib::mad {
+
+/// A request as it came. It owns its bytes: keep it to answer later than in its handler.
+class Incoming {
+ public:
+  Incoming(Bytes mad, const Source& source, const sys::EndPort& end_port);
+
+  Bytes bytes() const { return bytes_; }
+  HeaderView header() const { return HeaderView(bytes_); }
+  /// The attribute, as long as its class has room for.
+  Bytes payload() const { return bytes().subspan(data_area(bytes_[1]).offset); }
+  template <class T>
+  T as() const {
+    return T::unpack(payload());
+  }
+  /// The path that the request took, from its sender to this port.
+  const path::Path& path() const { return path_; }
+  /// The path of its answer (IBA 13.5.4).
+  path::Path reply_path() const;
+  /// To throw from a handler: the request is answered with `reply_status`.
+  MadError error(std::uint16_t reply_status, std::string message) const;
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  path::Path path_;
+};
+
+/// What serves requests for attributes like T: its class, version and OUI, all methods.
+template <class T>
+constexpr Service service_of() {
+  Service service;
+  service.mgmt_class = T::mgmt_class;
+  service.class_version = T::mgmt_class_version;
+  if constexpr (requires { T::vendor_oui; }) service.oui = T::vendor_oui;
+  return service;
+}
+
+/// How an answer differs from its request's header.
+struct ReplyHeader {
+  std::uint16_t status{};
+  std::optional<std::uint32_t> attribute_modifier;  ///< that of the request where absent
+};
+
+class Server final : private RequestSink {
+ public:
+  using Handler = std::function<void(const Incoming&)>;
+
+  /// The one server of `rpc`, which must outlive it.
+  explicit Server(Rpc& rpc);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// From now on requests of `service` arrive and are answered, if only with a refusal. Once for each class and OUI.
+  /// Throws SysError, EINVAL where another program of this host serves the class.
+  void serve(const Service& service);
+
+  /// Calls `handler` for requests with this class, method and attribute. It answers with send_reply(), at once or later,
+  /// or throws MadError.
+  void on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute_id, Handler handler);
+  /// The same for an attribute T that belongs to one class: `fn(const T&, const Incoming&)` returns what is sent back.
+  template <class T, class Fn>
+  void on(std::uint8_t method, Fn fn) {
+    on<T>(T::mgmt_class, method, std::move(fn));
+  }
+  /// The same for an attribute T of many classes.
+  template <class T, class Fn>
+  void on(std::uint8_t mgmt_class, std::uint8_t method, Fn fn) {
+    on(mgmt_class, method, T::attribute_id,
+       [this, fn = std::move(fn)](const Incoming& incoming) { send_reply(incoming, fn(incoming.as<T>(), incoming)); });
+  }
+
+  /// Answers with `payload`, which zeros follow. What cannot be sent is reported, not thrown. Throws
+  /// std::invalid_argument where the payload is longer than its class has room for.
+  void send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
+  template <class T>
+  requires requires { T::wire_size; }
+  void send_reply(const Incoming& incoming, const T& value, const ReplyHeader& header = {}) {
+    std::array<std::uint8_t, T::wire_size> bytes{};
+    value.pack(bytes);
+    send_reply(incoming, Bytes(bytes), header);
+  }
+  /// Answers with the request as it came and `status`. Does nothing for methods that have no answer (IBA 13.4.5).
+  void refuse(const Incoming& incoming, std::uint16_t status);
+
+  /// Waits until stop(). Throws what made the channel useless.
+  Task<> run();
+  void stop();
+
+  /// Is told of every refusal and of answers that could not be sent.
+  void set_reporter(std::function<void(const Error&)> reporter) { reporter_ = std::move(reporter); }
+  struct Counts {
+    std::uint64_t answered{};
+    std::uint64_t refused{};
+    std::uint64_t ignored{};  ///< malformed, or of no class that is served
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Key {
+    std::uint8_t mgmt_class, method;
+    std::uint16_t attribute_id;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Run;
+
+  void requested(Bytes mad, const Source& source) override;
+  void broken(std::exception_ptr error) override;
+  const Service* find_service(Bytes mad) const;
+  const Handler& find_handler(const Incoming& incoming, const Service& service) const;
+  bool transmit(const Incoming& incoming, Bytes mad);
+  void report(const Error& error) const;
+
+  Rpc& rpc_;
+  std::vector<Service> services_;
+  std::map<Key, Handler> handlers_;
+  std::function<void(const Error&)> reporter_;
+  Counts counts_;
+  async::ReadyNode* waiting_{};
+  std::exception_ptr broken_;
+  bool stopped_{};
+};
+
+}  // namespace ib::mad
