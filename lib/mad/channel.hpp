@@ -75,6 +75,10 @@ class Channel {
   virtual std::uint64_t tid_mask() const = 0;
   /// Whether every sent request that is not answered is reported by send_failed() after its timeout.
   virtual bool reports_timeouts() const = 0;
+  /// Whether the channel (for umad: the kernel) does RMPP for MADs of `mgmt_class`, a class with has_rmpp(): send() takes MADs
+  /// of any length whose RMPP header says Active and segments them, received() reports whole ones. Where it does not, each
+  /// segment and ACK is a MAD of its own, which whoever uses the channel makes and understands.
+  virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// No more than this many requests may be on their way, whatever a user asks for.
   virtual unsigned max_in_flight() const { return ~0U; }
 };

@@ -36,7 +36,7 @@ Packet to_packet(const Request& request);
 
 /// A valid, successful answer.
 struct Reply {
-  std::vector<std::uint8_t> bytes;  ///< the whole MAD: at least packet_size, more after RMPP
+  std::vector<std::uint8_t> bytes;  ///< the whole MAD: of packet_size, or after RMPP of any length from the header of its class up
   Source source;
 
   HeaderView header() const { return HeaderView(bytes); }

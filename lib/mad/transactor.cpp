@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "mad/rmpp.hpp"
+
 namespace ib::mad {
 
 namespace {
@@ -20,9 +24,7 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-// IBA 15.2.1.1 and 13.6.2.1.
-constexpr std::size_t rmpp_flags_offset = 26, rmpp_segment_offset = 28, attribute_offset_offset = 44;
-constexpr std::uint8_t rmpp_active = 1, rmpp_last = 4;
+constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
 
 }  // namespace
 
@@ -33,31 +35,36 @@ Task<Reply> Transactor::call(const Request& request) {
   co_return std::move(result).take();
 }
 
-std::vector<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
+SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
   const Bytes mad = reply.bytes;
   const DataArea area = data_area(mgmt_class::sa);
-  const std::uint8_t flags = mad[rmpp_flags_offset] & 7U;
-  const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
-  if ((flags & rmpp_active) == 0) {
+  if (mad.size() < area.offset) throw Error("The answer ends within its header");
+  SaTable<Bytes> table;
+  if (!RmppView::is_active(mad)) {
     // A single MAD without RMPP holds one record.
-    return {mad.subspan(area.offset)};
+    if (mad.size() - area.offset < record_size) throw Error("The answer ends within its record");
+    table.records.push_back(mad.subspan(area.offset));
+    return table;
   }
-  // A reassembled answer keeps the header of one segment: of the first one (more may follow it) or of the last.
-  if (mad.size() <= packet_size && (flags & rmpp_last) == 0) {
-    throw Error("The answer is longer than one MAD and this channel does not reassemble RMPP");
-  }
-  if (step == 0) return {};
+  const RmppView segment(mad);
+  const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
+  if (step == 0) return table;
   if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
   std::size_t end = mad.size();
   if (mad.size() == packet_size) {
-    // One segment as it was on the wire: its payload length counts the 20 bytes of SA header too (IBA 13.6.2.1).
-    const std::size_t length = load_be<std::uint32_t>(&mad[rmpp_segment_offset + 4]);
-    if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
-    end = area.offset + length - 20;
+    // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
+    table.cut = segment.type() != rmpp::Type::data || (segment.flags() & rmpp::flags::last) == 0;
+    if (!table.cut) {
+      // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
+      const std::size_t length = segment.length();
+      if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
+      end = area.offset + length - 20;
+    }
   }
-  std::vector<Bytes> records;
-  for (std::size_t at = area.offset; at + record_size <= end; at += step) records.push_back(mad.subspan(at, std::min(step, end - at)));
-  return records;
+  table.records.reserve((end - area.offset) / step);
+  for (std::size_t at = area.offset; at + record_size <= end; at += step)
+    table.records.push_back(mad.subspan(at, std::min(step, end - at)));
+  return table;
 }
 
 }  // namespace ib::mad

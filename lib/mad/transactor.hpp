@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,13 @@
 namespace ib::mad {
 
 using async::Task;
+
+/// The records of a SubnAdmGetTableResp.
+template <class T>
+struct SaTable {
+  std::vector<T> records;
+  bool cut = false;  ///< the answer lost its end on the way: there may be more records; see sa_records()
+};
 
 class Transactor {
  public:
@@ -73,8 +81,11 @@ class Transactor {
   Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query);
   template <class Query>
   Task<decltype(Query::record)> subn_adm_get(const Query& query);
-  /// SubnAdmGetTable: all records that match. Throws Error where the answer does not fit one MAD and the channel does
-  /// not reassemble RMPP.
+  /// SubnAdmGetTable: all records that match, or as many as came whole: see SaTable. Throws Error where the answer
+  /// contradicts itself.
+  template <class Query>
+  Task<Result<SaTable<decltype(Query::record)>>> try_subn_adm_get_table(const Query& query);
+  /// The same; throws Error where the answer was cut.
   template <class Query>
   Task<std::vector<decltype(Query::record)>> subn_adm_get_table(const Query& query);
 
@@ -84,8 +95,15 @@ class Transactor {
 };
 
 /// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
-/// where the reply is incomplete or contradicts itself.
-std::vector<Bytes> sa_records(const Reply& reply, std::size_t record_size);
+/// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
+///
+/// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
+/// 256 bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter than 256 bytes where
+/// the table was; then it is whole. A table that ends exactly with the MAD can not be told from a longer one and counts
+/// as cut. So does a first segment without the others.
+SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size);
+/// What is wrong with a table that was cut, for messages.
+inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";
 
 /// The class of an SMP on `path`: directed route or LID routed.
 inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }

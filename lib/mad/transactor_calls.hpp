@@ -147,7 +147,7 @@ Task<decltype(Query::record)> Transactor::subn_adm_get(const Query& query) {
 }
 
 template <class Query>
-Task<std::vector<decltype(Query::record)>> Transactor::subn_adm_get_table(const Query& query) {
+Task<Result<SaTable<decltype(Query::record)>>> Transactor::try_subn_adm_get_table(const Query& query) {
   using Record = decltype(Query::record);
   const auto bytes = detail::packed(query.record);
   const Request request{.path = sa_path_,
@@ -157,10 +157,22 @@ Task<std::vector<decltype(Query::record)>> Transactor::subn_adm_get_table(const 
                         .attribute_id = Record::attribute_id,
                         .payload = bytes,
                         .component_mask = query.component_mask};
-  const Reply reply = co_await call(request);
-  std::vector<Record> records;
-  for (const Bytes record : sa_records(reply, Record::wire_size)) records.push_back(Record::unpack(record));
-  co_return records;
+  const Result<Reply> reply = co_await try_call(request);
+  if (!reply) co_return reply.shared_error();
+  const SaTable<Bytes> rows = sa_records(*reply, Record::wire_size);
+  SaTable<Record> table;
+  table.cut = rows.cut;
+  table.records.reserve(rows.records.size());
+  for (const Bytes row : rows.records) table.records.push_back(Record::unpack(row));
+  co_return table;
+}
+
+template <class Query>
+Task<std::vector<decltype(Query::record)>> Transactor::subn_adm_get_table(const Query& query) {
+  auto result = co_await try_subn_adm_get_table(query);
+  auto table = std::move(result).take();
+  if (table.cut) throw Error(std::string(cut_text));
+  co_return std::move(table.records);
 }
 
 }  // namespace ib::mad

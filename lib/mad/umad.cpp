@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "mad/rmpp.hpp"
 #include "path/indexes.hpp"
 #include "sys/umad_port.hpp"
 
@@ -23,7 +24,7 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
-constexpr std::size_t longest_answer = std::size_t{1} << 30;  // of a reassembled RMPP transfer
+constexpr std::size_t longest_answer = header_bytes + rmpp_longest;
 
 /// Stores `value` in network order.
 template <class T>
@@ -69,12 +70,12 @@ class Device final : public async::PollSource {
   ChannelEvents* events_{};
 };
 
-sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui) {
+sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui, bool simulated) {
   sys::AgentRequest request;
   request.mgmt_class = mgmt_class;
   request.class_version = class_version;
-  // Version 1 lets the kernel do RMPP; SMPs and the other classes have none.
-  request.rmpp_version = mgmt_class == mgmt_class::sa ? 1 : 0;
+  // Version 1 lets the kernel do RMPP. The simulated umad would take it for a promise and not keep it.
+  request.rmpp_version = has_rmpp(mgmt_class) && !simulated ? 1 : 0;
   if (has_oui(mgmt_class)) {
     request.oui = {static_cast<std::uint8_t>(oui >> 16), static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
   }
@@ -86,12 +87,12 @@ std::uint32_t Device::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
-  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad)));
+  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad), simulated_));
   return static_cast<std::uint32_t>(id);
 }
 
 void Device::serve(const Service& service) {
-  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
+  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui, simulated_);
   request.methods = service.methods;
   servers_[service.mgmt_class] = port_.register_agent(request);
 }
@@ -203,6 +204,7 @@ class UmadChannel final : public Channel {
   void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return !simulated_; }
+  bool does_rmpp(std::uint8_t mgmt_class) const override { return !simulated_ && has_rmpp(mgmt_class); }
   /// The simulator and its client wait for each other when both have filled the other's socket, of 11 packets each.
   unsigned max_in_flight() const override { return simulated_ ? 20 : ~0U; }
 
