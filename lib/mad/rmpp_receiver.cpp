@@ -18,10 +18,10 @@ RmppReceiver::RmppReceiver(std::uint8_t mgmt_class, Limits limits)
 
 void RmppReceiver::take(Bytes mad) {
   if (mad.size() < header_size_ || mad.size() > packet_size || state_ == RmppState::failed) return;
+  if (header_[0] == 0) std::copy_n(mad.begin(), header_size_, header_.begin());
   const RmppView segment(mad);
   switch (segment.type()) {
     case rmpp::Type::data:
-      if (header_[0] == 0) std::copy_n(mad.begin(), header_size_, header_.begin());
       if (state_ == RmppState::done) {
         must_ack_ = true;
       } else if (check_header(segment)) {
