@@ -4,11 +4,13 @@
 recorded.jsonl   what python-rdma's ibtool and infiniband-diags 44 printed for a command line on one of the two fabrics here
 deviations.jsonl command lines that we answer differently on purpose: what we print, why, and the manual page that says so
 
-A case: {"fabric", "ref", "cmd", "stdin", "rc", "out"}. cmd begins with "ibtool", or with the legacy name of a tool."""
+A case: {"fabric", "ref", "cmd", "stdin", "rc", "out"}. cmd begins with "ibtool", or with the legacy name of a tool. A case that has
+"prep" (steps that come before) or "lmc" gets a fabric of its own. A step is `console LINE` of ibsim, `wait SECONDS`, or a command line."""
 import json
 import os
 import re
 import shlex
+import time
 import unittest
 
 import simfabric
@@ -33,19 +35,45 @@ def normalised(text):
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def open_fabric(name):
+def open_fabric(name, lmc=0):
     path = os.path.join(HERE, name)
-    return simfabric.Fabric(path + ".net", host=HOSTS[name], lids=path + ".guid2lid")
+    return simfabric.Fabric(path + ".net", host=HOSTS[name], lmc=lmc, lids=path + (f".lmc{lmc}" if lmc else "") + ".guid2lid")
+
+
+def key(case):
+    """What tells a case from all others, as an order: of those with one command line the plain one is the last."""
+    special = case.get("lmc", 0), case.get("prep", [])
+    return case["cmd"], case["fabric"], case.get("stdin") or "", special == (0, []), special
+
+
+def prepare(fabric, step):
+    """Does one step of a case's preparation."""
+    word, _, rest = step.partition(" ")
+    if word == "console":
+        fabric.console(rest)
+    elif word == "wait":
+        time.sleep(float(rest))
+    else:
+        fabric.run(shlex.split(step), executable=IBTOOL)
 
 
 def run(fabric, case):
-    """Runs ours as the case says."""
-    words = shlex.split(case["cmd"])
+    """Runs ours as the case says: on `fabric`, or on a new one if the case is to change it."""
+    if case.get("prep") or case.get("lmc"):
+        with open_fabric(case["fabric"], case.get("lmc", 0)) as own:
+            for step in case.get("prep", []):
+                prepare(own, step)
+            return run_line(own, case)
+    return run_line(fabric, case)
+
+
+def run_line(fabric, case):
+    """Runs the command line of a case on a fabric that is ready for it."""
     stdin = ""
     if case.get("stdin"):
         with open(os.path.join(HERE, case["stdin"]), encoding="ascii") as text:
             stdin = text.read()
-    return fabric.run(words, executable=IBTOOL, stdin=stdin, COLUMNS=80)
+    return fabric.run(shlex.split(case["cmd"]), executable=IBTOOL, stdin=stdin, COLUMNS=80)
 
 
 class FabricCases(unittest.TestCase):

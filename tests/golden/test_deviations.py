@@ -30,8 +30,10 @@ class Reasons(unittest.TestCase):
                     self.assertIn(".SH DIFFERENCES", page.read())
 
     def test_the_file_is_sorted(self):
-        keys = [(case["cmd"], case["fabric"], case.get("stdin") or "") for case in CASES]
+        keys = [golden.key(case) for case in CASES]
         self.assertEqual(keys, sorted(keys))
+        for one, next_one in zip(keys, keys[1:]):
+            self.assertNotEqual(one, next_one)
 
 
 class Deviations(golden.FabricCases):
@@ -39,7 +41,7 @@ class Deviations(golden.FabricCases):
         for case in CASES:
             if case["fabric"] != self.fabric_name:
                 continue
-            with self.subTest(case["cmd"], stdin=case.get("stdin")):
+            with self.subTest(case["cmd"], stdin=case.get("stdin"), lmc=case.get("lmc"), prep=case.get("prep")):
                 done = golden.run(self.fabric, case)
                 self.assertEqual(done.returncode, case["rc"], done.stderr)
                 self.assertEqual(golden.normalised(done.stdout), golden.normalised(case["out"]))
@@ -57,7 +59,7 @@ del Deviations
 
 
 def update():
-    cases = sorted(CASES, key=lambda case: (case["cmd"], case["fabric"], case.get("stdin") or ""))
+    cases = sorted(CASES, key=golden.key)
     for name in golden.HOSTS:
         with golden.open_fabric(name) as fabric:
             for case in cases:
