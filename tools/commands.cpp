@@ -24,6 +24,7 @@ constexpr CommandInfo table[] = {
     {"iblinkinfo", iblinkinfo_aliases, HelpGroup::topology, "Display the topology of the subnet, differently.", make_iblinkinfo, nullptr},
     {"ibnetdiscover", {}, HelpGroup::topology, "Display the topology of the subnet.", make_ibnetdiscover, diags::ibnetdiscover},
     {"ibnodes", {}, HelpGroup::topology, "Display all CA or switch nodes.", make_ibnodes, nullptr},
+    {"ibportstate", {}, HelpGroup::config, "Manipulate the SMPPortInfo of a port", make_ibportstate, diags::ibportstate},
     {"ibprintca", ibprintca_aliases, HelpGroup::topology, "Display a CA node.", make_ibprintca, nullptr},
     {"ibprintrt", ibprintrt_aliases, HelpGroup::topology, "Display a router node.", make_ibprintrt, nullptr},
     {"ibprintswitch", ibprintswitch_aliases, HelpGroup::topology, "Display a switch node.", make_ibprintswitch, nullptr},

@@ -15,6 +15,7 @@ std::unique_ptr<Command> make_ibhosts();
 std::unique_ptr<Command> make_iblinkinfo();
 std::unique_ptr<Command> make_ibnetdiscover();
 std::unique_ptr<Command> make_ibnodes();
+std::unique_ptr<Command> make_ibportstate();
 std::unique_ptr<Command> make_ibprintca();
 std::unique_ptr<Command> make_ibprintrt();
 std::unique_ptr<Command> make_ibprintswitch();

@@ -16,11 +16,11 @@ namespace ib::tools {
 namespace {
 
 /// Reads an M_Key from the terminal (or standard input) without showing it.
-std::uint64_t prompt_m_key() {
+std::uint64_t prompt_m_key(std::string_view prompt) {
   termios shown{};
   const bool terminal = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &shown) == 0;
   if (terminal) {
-    std::fputs("M_Key: ", stderr);
+    fmt::print(stderr, "{}: ", prompt);
     termios hidden = shown;
     hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
@@ -33,17 +33,9 @@ std::uint64_t prompt_m_key() {
     std::fputs("\n", stderr);
   }
   try {
-    return parse_unsigned(line, "M_Key");
+    return parse_unsigned(line, prompt);
   } catch (const OptionError&) {
-    throw OptionError("Bad M_Key");  // the value is not repeated: it is a secret
-  }
-}
-
-void set_m_key(CommonOptions& common, std::string_view text) {
-  try {
-    common.m_key = parse_unsigned(text, "M_Key");
-  } catch (const OptionError&) {
-    common.m_key = prompt_m_key();
+    throw OptionError(fmt::format("Bad {}", prompt));  // the value is not repeated: it is a secret
   }
 }
 
@@ -77,7 +69,7 @@ void add_output(OptionSet& set, CommonOptions& common) {
 
 void add_keys(OptionSet& set, CommonOptions& common) {
   set.value("-y --m_key --m-key", "KEY", "M_Key to use in SMPs; anything that is not a number asks for it.",
-            [&common](std::string_view text) { set_m_key(common, text); });
+            [&common](std::string_view text) { common.m_key = parse_m_key(text); });
   set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
   set.flag("-K --show_keys --show-keys", common.show_keys, "Show security keys in the output.");
   set.number("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
@@ -98,6 +90,14 @@ void add_address(OptionSet& set, CommonOptions& common) {
 }
 
 }  // namespace
+
+std::uint64_t parse_m_key(std::string_view text, std::string_view prompt) {
+  try {
+    return parse_unsigned(text, prompt);
+  } catch (const OptionError&) {
+    return prompt_m_key(prompt);
+  }
+}
 
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   set.begin_common();

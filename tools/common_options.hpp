@@ -63,6 +63,10 @@ enum Groups : unsigned {
 /// what they have taken is left out.
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 
+/// An M_Key that was given as `text`: what is not a number asks for it on the terminal, with `prompt`, so that it need
+/// not stand in a process list. Throws OptionError.
+std::uint64_t parse_m_key(std::string_view text, std::string_view prompt = "M_Key");
+
 /// What is asked for instead of a run.
 struct General {
   bool help{}, version{};

@@ -32,7 +32,12 @@ struct Surroundings {
 };
 
 /// What an operand is read as.
-enum class Operand { word, target, integer };
+enum class Operand {
+  word,
+  target,
+  integer,
+  target_port,  ///< TARGET or TARGET@PORT: both a target and, if given, an integer
+};
 
 class Session {
  public:
@@ -46,7 +51,8 @@ class Session {
   /// Reads the operands as `kinds` say, the first `least` of which are required; targets choose the end port. Call it
   /// once, before anything is opened. Throws UsageError "Too many arguments, expected no more than 1.",
   /// "Too few arguments" or "Invalid command line argument #1 'zzz' - …".
-  void read_operands(std::initializer_list<Operand> kinds, std::size_t least);
+  /// With `rest` any number of operands of that kind may follow.
+  void read_operands(std::initializer_list<Operand> kinds, std::size_t least, std::optional<Operand> rest = std::nullopt);
   /// Operand `at` if it was given, after read_operands().
   const path::Path* target(std::size_t at) const;
   std::optional<std::int64_t> integer(std::size_t at) const;
@@ -58,6 +64,8 @@ class Session {
   const subnet::NodeNameMap& node_name_map();
   /// All that asks the fabric. Opens it on end_port(). With --sa, SMPs that read become queries to the SA.
   mad::Transactor& transactor();
+  /// The same without --sa: SMPs go to the nodes themselves.
+  mad::Transactor& smp_transactor();
   /// Makes the path of --sa-path fit for use, where one was given. smp_path() and gmp_path() do it; call it before
   /// queries to the SA that need neither.
   async::Task<> prepare_sa();
@@ -80,6 +88,7 @@ class Session {
 
  private:
   path::Path parse_target(std::string_view text, AddressForm form);
+  void read_operand(std::string_view text, Operand kind);
   void parse_sa_path();
   async::Task<path::Path> resolved(path::Path path);
   void debug_path(std::string_view name, const path::Path& path) const;

@@ -58,6 +58,11 @@ mad::Transactor& Session::transactor() {
   return transactor();
 }
 
+mad::Transactor& Session::smp_transactor() {
+  transactor();
+  return *rpc_;
+}
+
 async::Task<> Session::prepare_sa() {
   if (!sa_target_) co_return;
   path::Path path = *sa_target_;

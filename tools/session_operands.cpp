@@ -61,22 +61,37 @@ void Session::parse_sa_path() {
   }
 }
 
-void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t least) {
-  end_port();
-  if (operands_.size() > kinds.size()) throw UsageError(fmt::format("Too many arguments, expected no more than {}.", kinds.size()));
-  std::size_t at = 0;
-  for (const Operand kind : kinds) {
-    if (at >= operands_.size()) break;
-    const std::string& text = operands_[at];
-    targets_.emplace_back();
-    integers_.emplace_back();
-    try {
-      if (kind == Operand::target) targets_.back() = parse_target(text, options_.address);
-      if (kind == Operand::integer) integers_.back() = parse_operand_integer(text);
-    } catch (const UsageError& e) {
-      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, out::quoted(text), e.message()));
+void Session::read_operand(std::string_view text, Operand kind) {
+  targets_.emplace_back();
+  integers_.emplace_back();
+  switch (kind) {
+    case Operand::word:
+      break;
+    case Operand::target:
+      targets_.back() = parse_target(text, options_.address);
+      break;
+    case Operand::integer:
+      integers_.back() = parse_operand_integer(text);
+      break;
+    case Operand::target_port: {
+      const std::size_t at = text.rfind('@');
+      if (at != std::string_view::npos) integers_.back() = parse_operand_integer(text.substr(at + 1));
+      targets_.back() = parse_target(text.substr(0, at), options_.address);
+      break;
     }
-    ++at;
+  }
+}
+
+void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t least, std::optional<Operand> rest) {
+  end_port();
+  if (operands_.size() > kinds.size() && !rest)
+    throw UsageError(fmt::format("Too many arguments, expected no more than {}.", kinds.size()));
+  for (std::size_t at = 0; at < operands_.size(); ++at) {
+    try {
+      read_operand(operands_[at], at < kinds.size() ? kinds.begin()[at] : *rest);
+    } catch (const UsageError& e) {
+      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, out::quoted(operands_[at]), e.message()));
+    }
   }
   if (operands_.size() < least) throw UsageError("Too few arguments");
   parse_sa_path();

@@ -79,6 +79,37 @@ smpquery SL2VL 1 99
 smpquery PKeys 1 99
 smpquery VLArb 1 99
 smpquery SI 200
+ibportstate
+ibportstate 1
+ibportstate -h
+ibportstate -V
+ibportstate -D 0,1 19
+ibportstate -D 0, 1
+ibportstate -D 0,1 18 query
+ibportstate -d -K 1 0
+ibportstate -d 8 1
+ibportstate 1 99
+ibportstate -e 1 99
+ibportstate 200 1
+ibportstate 1 -1
+ibportstate -d 1 1 nosuch
+ibportstate 1 19 speed
+ibportstate 1 19 speed 16
+ibportstate 1 19 espeed 32
+ibportstate 1 19 fdr10 2
+ibportstate 1 19 width 32
+ibportstate 1 19 vls 0
+ibportstate 1 19 mtu 6
+ibportstate 1 19 lid 0
+ibportstate 1 19 smlid 0xc000
+ibportstate 1 19 lmc 8
+ibportstate 1 19 mkeylease 65536
+ibportstate 1 19 mkeyprot 4
+ibportstate 1 19 mkeyprot 1
+ibportstate 1 19 query down
+ibportstate 1 19 on
+ibportstate -G 0x77 2
+ibportstate -G 0xb8599f0300a00000 18
 """
 
 

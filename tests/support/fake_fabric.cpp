@@ -322,8 +322,15 @@ std::uint16_t FakeFabric::fill_port_info(Node& node, unsigned in_port, Bytes req
   Port& port = node.ports[number];
   if (header.method() == ib::mad::method::set) {
     const smp::PortInfo wanted = smp::PortInfo::unpack(request.subspan(data_offset, 64));
+    sets.emplace_back(request.begin(), request.end());
     if (wanted.port_physical_state == smp::PortPhysicalState::disabled) port.up = false;
     if (wanted.port_physical_state == smp::PortPhysicalState::polling) port.up = true;
+    const smp::PortInfo before = std::exchange(port.info, wanted);
+    const auto keep = [](std::uint8_t& now, std::uint8_t then) { now = now == 0 ? then : now; };  // 0: no change (IBA 14.2.5.6)
+    keep(port.info.link_speed_enabled, before.link_speed_enabled);
+    keep(port.info.link_width_enabled, before.link_width_enabled);
+    keep(port.info.link_speed_ext_enabled, before.link_speed_ext_enabled);
+    keep(port.info.link_speed_ext_enabled2, before.link_speed_ext_enabled2);
   }
   smp::PortInfo info = port.info;
   const bool up = (number == 0) || is_up(node, number);

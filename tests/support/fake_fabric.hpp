@@ -95,6 +95,9 @@ class FakeFabric {
   std::unique_ptr<FakeChannel> open();
   FakeChannel& channel() { return *channel_; }
 
+  /// Every SubnSet that reached a node.
+  std::vector<Answer> sets;
+
   /// SMPs that were sent, by node that they were for; nodes_.size() for those that reach none.
   std::size_t requests_to(NodeId id) const { return requests_.size() > id ? requests_[id] : 0; }
 

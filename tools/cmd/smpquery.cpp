@@ -5,65 +5,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <limits>
 
 #include "iba-gen/smp.hpp"
-#include "iba/dump.hpp"
-#include "iba/generic.hpp"
-#include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "out/escape.hpp"
-#include "out/structure.hpp"
 #include "path/parse.hpp"
+#include "tools/attribute_text.hpp"
 #include "tools/commands.hpp"
 
 namespace ib::tools::smpquery {
 namespace {
 
-constexpr std::array<std::string_view, 1> key_fields{"m_key"};
+constexpr DottedOptions smpquery_listing{.names = NameStyle::smpquery, .colon = true};
 
 /// One attribute as it came.
 struct AttributeReport final : Report {
   std::string_view operation;
   std::string path;
   std::uint32_t modifier{};
-  const StructInfo* info{};
-  std::vector<std::uint8_t> bytes;
-  bool words{}, int_names{}, show_keys{};
+  AttributeText attribute;
 
-  /// Keys are secrets: one that is set is shown on demand only.
-  bool hides_key() const {
-    const FieldInfo* key = show_keys ? nullptr : find_field(*info, key_fields[0]);
-    return key != nullptr && read_number(bytes, *key) != 0;
-  }
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation);
     sink.value("path", path);
     sink.value("modifier", modifier);
-    sink.value("attribute", info->iba_name);
+    sink.value("attribute", attribute.info->iba_name);
     sink.begin_object("data");
-    out::visit_structure(sink, bytes, *info,
-                         hides_key() ? std::span<const std::string_view>(key_fields) : std::span<const std::string_view>());
+    attribute.visit(sink);
     sink.end_object();
   }
-  void text(TextOut& out) const override {
-    std::vector<std::uint8_t> shown = bytes;
-    if (hides_key()) {
-      const FieldInfo& key = *find_field(*info, key_fields[0]);
-      std::fill_n(shown.begin() + key.bit_offset / 8, key.bits / 8, std::uint8_t{0});
-    }
-    if (words) {
-      out.print("{}\n{}", info->iba_name, dump_words(shown, *info));
-    } else {
-      DottedOptions style;
-      style.names = int_names ? NameStyle::iba : NameStyle::smpquery;
-      style.colon = !int_names;
-      out.write(dotted(shown, *info, style));
-    }
-    if (hides_key()) out.write("# The M_Key is set but not displayed: -K shows it\n");
-  }
+  void text(TextOut& out) const override { attribute.text(out, smpquery_listing); }
 };
 
 async::Task<> attribute(const Query& q, std::string_view operation, const StructInfo& info, std::uint32_t modifier) {
@@ -73,16 +46,11 @@ async::Task<> attribute(const Query& q, std::string_view operation, const Struct
                              .attribute_modifier = modifier,
                              .payload = {}};
   const mad::Reply reply = co_await q.transactor.call(request);
-  const Bytes payload = reply.payload();
   AttributeReport report;
   report.operation = operation;
   report.path = to_text(q.path);
   report.modifier = q.modifier;
-  report.info = &info;
-  report.bytes.assign(payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), info.bytes));
-  report.words = q.session.options().error_level() >= 2;
-  report.int_names = q.session.options().int_names;
-  report.show_keys = q.session.options().show_keys;
+  report.attribute = AttributeText(q.session.options(), info, reply.payload());
   q.emit(report);
 }
 

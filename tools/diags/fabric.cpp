@@ -136,6 +136,21 @@ async::Task<std::optional<Target>> Fabric::resolve(std::string_view text) {
   co_return by_lid(std::strtol(std::string(text).c_str(), nullptr, 0));
 }
 
+Target Fabric::beyond(const Target& target, unsigned port) {
+  path::IbDrPath path;
+  if (const path::IbDrPath* directed = target.path.directed()) {
+    path = *directed;
+  } else {
+    static_cast<path::IbPath&>(path) = target.path.ib();
+    path.dr_slid = end_port_.lid;
+  }
+  const auto longer = path.advance(static_cast<std::uint8_t>(port));
+  if (!longer) throw Failure("main", "Too many hops");
+  const std::vector<std::uint8_t> route(longer->route.begin(), longer->route.begin() + longer->hops + 1);
+  const std::string start = longer->dlid == permissive_lid ? "" : fmt::format("Lid {} ", longer->dlid.value);
+  return Target{*longer, fmt::format("{}DR path {}", start, route_text(longer->dr_slid, longer->dr_dlid, route))};
+}
+
 Target Fabric::self() {
   if (std::optional<Target> target = by_lid(end_port_.lid.value)) return *target;
   path::IbDrPath path;  // this port has no LID
@@ -156,14 +171,12 @@ void Fabric::warn_of(const mad::MadError& error, std::string_view function, cons
   warn(function, fmt::format("_do_madrpc failed; dport ({})", target));
 }
 
-async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute,
-                                                                      std::uint32_t modifier) {
-  if (settings_.debug > 0) warn("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, target.text));
-  const mad::Request request{.path = target.path,
-                             .mgmt_class = mad::smp_class(target.path),
-                             .attribute_id = attribute,
-                             .attribute_modifier = modifier,
-                             .payload = {}};
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp(const Target& target, const mad::Request& request) {
+  const bool set = request.method == mad::method::set;
+  if (settings_.debug > 0) {
+    warn(set ? "smp_set_status_via" : "smp_query_status_via",
+         fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier, target.text));
+  }
   const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
   if (!reply) {
     warn_of(reply.error(), "mad_rpc", target.text);
@@ -172,6 +185,29 @@ async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Targ
   const Bytes payload = reply->payload();
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   bytes.resize(smp_data);
+  co_return bytes;
+}
+
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute,
+                                                                      std::uint32_t modifier) {
+  const mad::Request request{.path = target.path,
+                             .mgmt_class = mad::smp_class(target.path),
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = {}};
+  auto bytes = co_await smp(target, request);
+  co_return bytes;
+}
+
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_set(const Target& target, std::uint16_t attribute, std::uint32_t modifier,
+                                                                      Bytes data) {
+  const mad::Request request{.path = target.path,
+                             .mgmt_class = mad::smp_class(target.path),
+                             .method = mad::method::set,
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = data};
+  auto bytes = co_await smp(target, request);
   co_return bytes;
 }
 

@@ -39,6 +39,8 @@ class Fabric {
   async::Task<std::optional<Target>> resolve(std::string_view text);
   /// The node that "LID ROUTE" names: LID-routed to LID, on by directed route.
   std::optional<Target> combined(std::string_view text);
+  /// The node at the other end of the link of port `port` of a switch. Throws Failure where that is too far.
+  Target beyond(const Target& target, unsigned port);
   /// This host's end port, by its LID.
   Target self();
   const sys::EndPort& end_port() const { return end_port_; }
@@ -48,8 +50,12 @@ class Fabric {
   /// The same as a structure.
   template <class T>
   async::Task<std::optional<T>> get(const Target& target, std::uint32_t modifier = 0);
+  /// SubnSet of `data`, an attribute's 64 bytes; the answer's.
+  async::Task<std::optional<std::vector<std::uint8_t>>> smp_set(const Target& target, std::uint16_t attribute, std::uint32_t modifier,
+                                                                Bytes data);
 
  private:
+  async::Task<std::optional<std::vector<std::uint8_t>>> smp(const Target& target, const mad::Request& request);
   std::optional<Target> by_lid(long lid);
   std::optional<Target> by_route(std::string_view text);
   async::Task<std::optional<Target>> by_guid(std::string_view text);

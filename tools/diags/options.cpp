@@ -44,15 +44,6 @@ std::optional<std::uint64_t> key_of(const char* text) {
   return value;
 }
 
-/// A key that is no number asks for the key on the terminal, so that it need not stand in a process list.
-std::uint64_t m_key_of(const char* text) {
-  if (const auto key = key_of(text)) return *key;
-  const char* typed = getpass("M_Key: ");
-  const auto key = typed != nullptr ? key_of(typed) : std::nullopt;
-  if (!key) bad_value("Bad M_Key");
-  return *key;
-}
-
 std::uint16_t pkey_index_of(const char* text) {
   char* end = nullptr;
   errno = 0;
@@ -93,7 +84,7 @@ bool take_common(const Tool& tool, int letter, const char* value, Settings& to) 
       to.show_keys = true;
       break;
     case 'y':
-      to.m_key = m_key_of(value);
+      to.m_key = read_m_key(value, "M_Key: ", "Bad M_Key", "process_opt");
       break;
     case 'Y':
       to.pkey_index = pkey_index_of(value);
@@ -125,6 +116,14 @@ bool is_own(const Tool& tool, int letter) {
 }
 
 }  // namespace
+
+std::uint64_t read_m_key(const char* text, const char* prompt, const char* complaint, const char* function) {
+  if (const auto key = key_of(text)) return *key;
+  const char* typed = getpass(prompt);
+  const auto key = typed != nullptr ? key_of(typed) : std::nullopt;
+  if (!key) throw Failure(function, complaint);
+  return *key;
+}
 
 void Settings::apply(const tools::IbdiagConf& conf) {
   if (conf.device) device = conf.device;

@@ -71,6 +71,10 @@ using Handler = std::function<void(int letter, const char* value)>;
 /// stderr at once. Throws Stop for --help, --version and bad options, Failure for bad values.
 std::vector<std::string> parse_command_line(const Tool& tool, std::span<char* const> words, Settings& settings, const Handler& own);
 
+/// An M_Key. What is no number asks for it on the terminal, so that it need not stand in a process list; throws Failure
+/// with `complaint` where the answer is no number either.
+std::uint64_t read_m_key(const char* text, const char* prompt, const char* complaint, const char* function);
+
 /// What --help prints.
 std::string usage_text(const Tool& tool);
 

@@ -6,6 +6,7 @@
 
 namespace ib::diags {
 
+int ibportstate(std::span<char* const> words);
 int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Ports that are shown and set, in both dialects, beside Debian's tools on the same fabric."""
+import json
+import re
+import shlex
+
+import case
+from test_dialect import comparable
+
+# Command lines that change a port in the same way each time they are run: on a link between a leaf and a spine.
+SETS = """
+-D 0,1 20 speed 1
+-D 0,1 20 speed 0
+-D 0,1 20 width 1
+-d -D 0,1 20 width 2 speed 1
+-D 0,1 20 espeed 1
+1 20 vls 3
+1 20 mtu 3
+-D 0,1 20 arm
+-D 0,1 20 active
+-D 0,1 20 down
+8 1 mkeylease 7
+8 1 smlid 7
+8 1 mkeyprot 0
+-D 0,1 20 disable
+-D 0,1 20 on
+-D 0,1 20 off
+-D 0,1 20 enable
+"""
+
+
+class Sets(case.FabricCase):
+    def debian_port(self, lid, port, field):
+        listing = self.debian("smpquery", "portinfo", str(lid), str(port)).stdout
+        return re.search(rf"^{field}:\.+(.*)$", listing, re.M)[1]
+
+    def test_sets_by_the_legacy_name(self):
+        for line in SETS.strip().splitlines():
+            words = shlex.split(line)
+            with self.subTest(line):
+                for _ in range(2):  # from here on each set finds what it makes
+                    self.debian("ibportstate", *words)
+                theirs, ours = self.debian("ibportstate", *words), self.legacy("ibportstate", *words)
+                self.assertEqual(comparable(ours.stdout), comparable(theirs.stdout))
+                self.assertEqual(comparable(ours.stderr), comparable(theirs.stderr))
+                self.assertEqual(ours.returncode, theirs.returncode)
+
+    def test_debian_sees_what_was_set(self):
+        self.ibtool("ibportstate", "1", "21", "width", "1")
+        self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "1X")
+        self.ibtool("ibportstate", "-D", "0,1", "21", "width", "2")
+        self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "4X")
+        self.ibtool("ibportstate", "8", "1", "mkeylease", "99")
+        self.assertEqual(self.debian_port(8, 1, "MkeyLeasePeriod"), "99")
+        self.assertEqual(self.debian_port(8, 1, "Lid"), "8")
+        self.ibtool("ibportstate", "1", "22", "disable")
+        self.assertEqual(self.debian_port(1, 22, "PhysLinkState"), "Disabled")
+        self.assertEqual(self.debian_port(1, 22, "Lid"), "0")
+        self.ibtool("ibportstate", "1", "22", "on")
+        self.assertEqual(self.debian_port(1, 22, "PhysLinkState"), "Polling")
+
+
+class Links(case.FabricCase):
+    def test_the_peer_is_the_one_that_ibnetdiscover_finds(self):
+        fabric = self.ours()
+        for link in sorted(map(sorted, fabric.links))[:12]:
+            for (guid, port), (_, other) in (link, link[::-1]):
+                lid, _ = fabric.lids.get((guid, 0)) or fabric.lids[guid, port]
+                for words in ((), ("--sa",)):
+                    done = json.loads(self.ibtool("ibportstate", *words, "--json", str(lid), str(port), "query").stdout)
+                    self.assertEqual((done["port"], done["peer"]["port"]), (port, other), (words, link))
+
+    def test_a_dry_run_sets_nothing(self):
+        before = self.debian("smpquery", "portinfo", "1", "19").stdout
+        self.ibtool("ibportstate", "-n", "1", "19", "disable", "speed", "1")
+        self.assertEqual(self.debian("smpquery", "portinfo", "1", "19").stdout, before)
+
+
+if __name__ == "__main__":
+    case.main()

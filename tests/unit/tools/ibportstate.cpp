@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibportstate on a fabric in memory: what goes out in a SubnSet, what is refused before, and how the peer is found.
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.hpp"
+#include "support/catch.hpp"
+#include "support/program.hpp"
+
+using ib::smp::PortInfo;
+using ib::smp::PortPhysicalState;
+using ib::smp::PortState;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using nlohmann::json;
+
+namespace {
+
+/// A switch (LID 1) with the host of the test (LID 2) at port 1, another host (LID 3) at port 2 and a switch (LID 4) at port 3.
+struct Ports {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf, here, other, spine;
+
+  Ports() {
+    leaf = fabric.add_switch(0x100, 4, "leaf 1");
+    here = fabric.add_ca(0x200, 1, "here");
+    other = fabric.add_ca(0x300, 1, "other");
+    spine = fabric.add_switch(0x400, 9, "spine 1");
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.link(leaf, 3, spine, 7);
+    fabric.assign_lids();
+    fabric.attach(here);
+    for (const FakeFabric::NodeId node : {leaf, other}) {
+      for (FakeFabric::Port& port : fabric.node(node).ports) {
+        port.info.link_speed_supported = port.info.link_speed_enabled = 7;
+        port.info.link_width_supported = port.info.link_width_enabled = 3;
+        port.info.vl_cap = ib::smp::VLCap{4};
+        port.info.mtu_cap = ib::smp::Mtu{4};
+      }
+    }
+  }
+
+  ibtest::Outcome run(std::vector<std::string> words) {
+    words.insert(words.begin(), "ibportstate");
+    return ibtest::ibtool(fabric, std::move(words));
+  }
+  /// Runs it and returns the one PortInfo that was set.
+  PortInfo sent(std::vector<std::string> words) {
+    fabric.sets.clear();
+    const auto outcome = run(std::move(words));
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.empty());
+    REQUIRE(fabric.sets.size() == 1);
+    return PortInfo::unpack(ib::Bytes(fabric.sets[0]).subspan(64));
+  }
+  std::uint32_t modifier() const { return ib::load_be<std::uint32_t>(&fabric.sets.at(0)[20]); }
+  /// Runs what is refused before anything is set, and returns the complaint.
+  std::string refused(std::vector<std::string> words) {
+    fabric.sets.clear();
+    const auto outcome = run(std::move(words));
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK(fabric.sets.empty());
+    return outcome.err;
+  }
+};
+
+std::string heading(const ibtest::Outcome& outcome) { return outcome.out.substr(0, outcome.out.find('\n')); }
+
+}  // namespace
+
+TEST_CASE_METHOD(Ports, "a set changes what was asked for and nothing else") {
+  PortInfo& port = fabric.node(leaf).ports.at(3).info;
+  port.capability_mask = 0x5050;
+  port.operational_vls = ib::smp::VLCap{3};
+  port.link_speed_ext_enabled = 3;
+  port.hoq_life = 9;
+  PortInfo expected = port;
+  expected.local_port_num = 1;
+  expected.link_speed_enabled = expected.link_width_enabled = expected.link_speed_ext_enabled = 0;  // no change, as are the states
+  expected.port_physical_state = PortPhysicalState::disabled;
+  CHECK(sent({"0,1", "3", "disable"}) == expected);
+  CHECK(modifier() == 3);
+  expected.port_physical_state = PortPhysicalState::polling;
+  for (const char* word : {"enable", "on", "reset"}) {
+    CHECK(sent({"1", "3", word}) == expected);
+    fabric.set_link(leaf, 3, false);
+  }
+  fabric.set_link(leaf, 3, true);
+  expected.port_physical_state = PortPhysicalState::no_change;
+  for (const auto& [word, state] : {std::pair{"down", PortState::down}, {"arm", PortState::armed}, {"active", PortState::active}}) {
+    expected.port_state = state;
+    CHECK(sent({"0,1", "3", word}) == expected);
+  }
+}
+
+TEST_CASE_METHOD(Ports, "several settings go out in one set") {
+  const PortInfo info = sent({"0,1", "3", "speed", "0x3", "width", "2", "vls", "2", "mtu", "3", "down"});
+  CHECK(info.link_speed_enabled == 3);
+  CHECK(info.link_width_enabled == 2);
+  CHECK(info.operational_vls == ib::smp::VLCap{2});
+  CHECK(info.neighbor_mtu == ib::smp::Mtu{3});
+  CHECK(info.port_state == PortState::down);
+  CHECK(sent({"0,1", "3", "speed", "15", "width", "255"}).link_speed_enabled == 15);
+}
+
+TEST_CASE_METHOD(Ports, "LIDs and M_Keys of an end port") {
+  const PortInfo info = sent({"3", "1", "lid", "8", "smlid", "2", "lmc", "3", "mkeylease", "60", "mkeyprot", "2"});
+  CHECK(info.lid == ib::Lid{8});
+  CHECK(info.master_sm_lid == ib::Lid{2});
+  CHECK(info.lmc == 3);
+  CHECK(info.m_key_lease_period == 60);
+  CHECK(info.m_key_protect_bits == 2);
+  CHECK(sent({"0,1,2", "1", "mkey", "0x1122334455667788"}).m_key == 0x1122334455667788U);
+  CHECK_THAT(refused({"0,1,2", "1", "lid", "9", "lmc", "3"}), contains("With LMC 3 the LID must be a multiple of 8: 9 is none"));
+  CHECK_THAT(refused({"1", "3", "mkey", "5"}), contains("Port 3 of a switch has no mkey of its own: port 0 has"));
+  CHECK_THAT(refused({"1", "3", "lmc", "0"}), contains("has no lmc of its own"));
+}
+
+TEST_CASE_METHOD(Ports, "a key is not printed unless asked for") {
+  const auto hidden = run({"3", "1", "mkey", "0x7777", "-n"});
+  CHECK(hidden.out == "# Would set on Path 2 -> 3 SL=0 PKey=0xffff DQPN=0 port 1\nMKey.....................(not displayed)\n");
+  const json document = json::parse(run({"3", "1", "mkey", "0x7777", "--json"}).out);
+  CHECK(document["changes"][0]["to"].is_null());
+  CHECK(document["data"]["m_key"].is_null());
+  CHECK_THAT(run({"3", "1", "mkey", "0x7778", "-n", "-K"}).out, contains("30583 -> 30584"));
+}
+
+TEST_CASE_METHOD(Ports, "extended speeds need a node that has them") {
+  CHECK_THAT(refused({"1", "3", "espeed", "2"}), contains("its linkSpeedExtSupported is 0"));
+  PortInfo& port = fabric.node(leaf).ports.at(3).info;
+  port.link_speed_ext_supported = 15;
+  port.link_speed_ext_supported2 = 1;
+  CHECK_THAT(refused({"1", "3", "espeed", "2"}), contains("does not support extended link speeds"));
+  fabric.node(leaf).ports.at(0).info.capability_mask |= ib::smp::capability_mask::is_extended_speeds_supported;
+  CHECK(sent({"1", "3", "espeed", "6"}).link_speed_ext_enabled == 6);
+  CHECK(modifier() == (3U | 1U << 31));  // else the node would not look at the field
+  CHECK(sent({"1", "3", "espeed", "30"}).link_speed_ext_enabled == 30);
+  const PortInfo xdr = sent({"1", "3", "espeed", "40"});
+  CHECK(xdr.link_speed_ext_enabled == 8);
+  CHECK(xdr.link_speed_ext_enabled2 == 1);
+  CHECK_THAT(refused({"1", "3", "espeed", "16"}), contains("The port does not take espeed 16"));
+  fabric.node(leaf).info.device_id = 0xb924;
+  CHECK_THAT(refused({"1", "3", "fdr10", "1"}), contains("knows no FDR10"));
+}
+
+TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent") {
+  for (const auto& [op, value] : {std::pair{"speed", "0"},
+                                  {"speed", "16"},
+                                  {"width", "256"},
+                                  {"vls", "6"},
+                                  {"mtu", "0"},
+                                  {"lid", "0"},
+                                  {"smlid", "0xc000"},
+                                  {"lmc", "8"},
+                                  {"mkeylease", "65536"},
+                                  {"mkeyprot", "4"},
+                                  {"fdr10", "2"},
+                                  {"speed", "x"},
+                                  {"speed", "-1"}}) {
+    const std::size_t before = fabric.requests_to(leaf);
+    CHECK_THAT(refused({"1", "3", op, value}), contains("E: ") && contains(op));
+    CHECK(fabric.requests_to(leaf) == before);
+  }
+  CHECK_THAT(refused({"1", "3", "nosuch"}), contains("Operation 'nosuch' is not known"));
+  CHECK_THAT(refused({"1", "3", "speed"}), contains("Operation 'speed' needs a value"));
+  CHECK_THAT(refused({"1", "3", "down", "on"}), contains("'down' and 'on' exclude each other"));
+  CHECK_THAT(refused({"1", "3", "query", "speed", "1"}), contains("goes with no other"));
+  CHECK_THAT(refused({"1", "255", "query"}), contains("The port number 255 is not one of 0 to 254"));
+  CHECK_THAT(refused({"1", "-1", "query"}), contains("The port number -1"));
+  CHECK_THAT(refused({"1", "3"}), contains("Too few arguments"));
+}
+
+TEST_CASE_METHOD(Ports, "what this port does not take is refused before anything is set") {
+  CHECK_THAT(refused({"1", "3", "speed", "8"}), contains("its linkSpeedSupported is 7"));
+  CHECK_THAT(refused({"1", "3", "width", "4"}), contains("its linkWidthSupported is 3"));
+  CHECK_THAT(refused({"1", "3", "vls", "5"}), contains("its VLCap is 4"));
+  CHECK_THAT(refused({"1", "3", "mtu", "5"}), contains("its MTUCap is 4"));
+  CHECK_THAT(refused({"1", "0", "disable"}), contains("Port 0 of a switch has no link"));
+}
+
+TEST_CASE_METHOD(Ports, "the way back is not cut by accident") {
+  CHECK_THAT(refused({"0,1", "1", "disable"}), contains("by which the request came in"));
+  CHECK_THAT(refused({"1", "1", "off"}), contains("by which the request came in"));
+  CHECK_THAT(refused({"-D", "0", "1", "disable"}), contains("by which the request came in"));
+  CHECK(run({"0,1", "1", "reset"}).status == 0);
+  CHECK(sent({"0,1", "1", "disable", "--force"}).port_physical_state == PortPhysicalState::disabled);
+}
+
+TEST_CASE_METHOD(Ports, "on does nothing to a port that is not disabled, and a dry run to any") {
+  CHECK(run({"1", "3", "on"}).out == "The port is not disabled: there is nothing to do\n");
+  CHECK(run({"0,1", "3", "disable", "speed", "1", "--dry-run"}).out ==
+        "# Would set on DR Path (0, 1) port 3\nPortPhysicalState........5 -> 3\nLinkSpeedEnabled.........7 -> 1\n");
+  CHECK(fabric.sets.empty());
+}
+
+TEST_CASE_METHOD(Ports, "a port that does not take over a value is told of") {
+  fabric.node(leaf).faults.lie = [](FakeFabric::Answer& answer) { answer[64 + 29] = 3; };
+  const auto outcome = run({"1", "3", "width", "1"});
+  CHECK(outcome.status == 1);
+  CHECK_THAT(outcome.err, contains("The port did not take over linkWidthEnabled 1: it answers 3"));
+}
+
+TEST_CASE_METHOD(Ports, "query finds the peer by directed route, also from a LID on, and back from a host") {
+  CHECK(heading(run({"0,1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
+  CHECK(heading(run({"1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
+  CHECK(heading(run({"-D", "0", "1", "query"})) == "# Port info: Lid 2 port 1 (peer is Lid 1 port 1)");
+  CHECK(heading(run({"0,1,2", "1", "query"})) == "# Port info: Lid 3 port 1 (peer is Lid 1 port 2)");
+  CHECK(heading(run({"0,1,2", "0", "query"})) == "# Port info: Lid 3 port 1 (peer is Lid 1 port 2)");
+  CHECK(heading(run({"1", "0", "query"})) == "# Port info: Lid 1 port 1");
+  CHECK(heading(run({"1", "4", "query"})) == "# Port info: Lid 1 port 1");
+  const json document = json::parse(run({"0,1", "3", "query", "--json"}).out);
+  CHECK(document["port"] == 3);
+  CHECK(document["peer"]["port"] == 7);
+  CHECK(document["peer"]["path"] == "DR Path (0, 1, 3)");
+  CHECK(document["data"]["port_state_text"] == "Active");
+}
+
+TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
+  fabric.node(spine).faults.silent = true;
+  const auto outcome = run({"0,1", "3", "query"});
+  CHECK(outcome.status == 4);
+  CHECK(heading(outcome) == "# Port info: Lid 1 port 1 (the peer does not answer)");
+  CHECK_THAT(outcome.out, contains("PortState................4\n"));
+  CHECK_THAT(outcome.err, contains("timed out to 'DR Path (0, 1, 3)'"));
+  CHECK(json::parse(run({"0,1", "3", "query", "--json"}).out)["peer"].is_null());
+  CHECK(sent({"0,1", "3", "disable"}).port_physical_state == PortPhysicalState::disabled);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What ibportstate is to do with a port: its operations as they stand on the command line.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "subnet/port_setting.hpp"
+
+namespace ib::tools::ibportstate {
+
+/// One field that changes.
+struct Change {
+  std::string_view attribute;  ///< "PortInfo"
+  const FieldInfo* field{};
+  std::uint64_t from{}, to{};
+  bool secret{};
+};
+
+/// The operations of one command line.
+class Changes {
+ public:
+  /// Reads OP [OP_ARG] …. Throws UsageError for what is no operation, and for values that no port takes.
+  explicit Changes(std::span<const std::string> words);
+
+  /// Only to be shown.
+  bool is_query() const { return query_; }
+  /// To be done only if the port is disabled now.
+  bool only_if_disabled() const { return only_if_disabled_; }
+  bool disables() const { return physical_state_ == smp::PortPhysicalState::disabled; }
+  /// Acts on the link of the port.
+  bool has_state() const { return state_ || physical_state_; }
+  bool sets_port_info() const { return has_state() || !settings_.empty(); }
+  std::optional<std::uint8_t> fdr10() const { return fdr10_; }
+  bool sets_ext_speed() const;
+  /// The first of the settings that only an end port has, or null.
+  const subnet::PortSetting* of_end_port() const;
+
+  /// The PortInfo to send to a port that said `read`. Throws UsageError where the port does not take a value.
+  smp::PortInfo applied(const smp::PortInfo& read) const;
+  /// What changes of `read`, in the order of the operations.
+  std::vector<Change> list(const smp::PortInfo& read) const;
+  /// What the port, which answered `answer`, did not take over.
+  std::vector<Change> ignored(const smp::PortInfo& answer) const;
+
+ private:
+  bool read_state(std::string_view word);
+
+  bool query_{}, only_if_disabled_{};
+  std::string state_word_;  ///< query, or the one operation on the state
+  std::optional<smp::PortState> state_;
+  std::optional<smp::PortPhysicalState> physical_state_;
+  std::optional<std::uint8_t> fdr10_;
+  std::vector<std::pair<const subnet::PortSetting*, std::uint64_t>> settings_;
+};
+
+}  // namespace ib::tools::ibportstate
