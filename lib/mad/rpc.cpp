@@ -53,13 +53,13 @@ Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits)
 }
 
 Rpc::~Rpc() {
-  channel_->detach();
   while (Call* call = calls_.pop_front()) {
     call->leave_queue();
     call->drop_tries();
     call->disarm();
     call->done = true;
   }
+  channel_->detach();
 }
 
 Task<Result<Reply>> Rpc::try_call(const Request& request) {
@@ -115,12 +115,22 @@ void Rpc::Call::back_off(Duration delay) { rpc.loop_.arm(*this, rpc.loop_.now() 
 
 void Rpc::Call::expired() { enqueue(true); }
 
-void Rpc::Call::drop_tries() {
+void Rpc::Call::drop_tries(const Sent* kept) {
   current = nullptr;
+  List<Sent, Sent> stay;
   while (Sent* sent = sents.pop_front()) {
+    if (sent == kept) {
+      stay.push_back(*sent);
+      continue;
+    }
     sent->call = nullptr;
-    if (sent->lost) rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it
+    if (sent->transfer) {
+      rpc.abandon(*sent);
+    } else if (sent->lost) {
+      rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it
+    }
   }
+  if (Sent* sent = stay.pop_front()) sents.push_back(*sent);
 }
 
 void Rpc::Call::finish() {

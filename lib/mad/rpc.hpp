@@ -13,6 +13,7 @@
 
 #include "mad/channel.hpp"
 #include "mad/list.hpp"
+#include "mad/rmpp.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
@@ -64,6 +65,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   struct Queued;
   struct Live;
   struct Sent;
+  struct Transfer;
   class Call;
   using Queue = List<Call, Queued>;
   /// The requests to one SMA that are on their way or wait because enough are.
@@ -75,7 +77,10 @@ class Rpc final : public Transactor, private ChannelEvents {
   /// Sends from the loop what became free where sending at once would be wrong: in a destructor.
   struct Pump final : async::ReadyNode {
     explicit Pump(Rpc& engine) : rpc(engine) {}
-    void fire() override { rpc.pump(true); }
+    void fire() override {
+      rpc.pump(true);
+      rpc.pump(false);
+    }
     Rpc& rpc;
   };
   struct Lane {
@@ -106,7 +111,19 @@ class Rpc final : public Transactor, private ChannelEvents {
   void broken(std::exception_ptr error) override;
   Sent* find_sent(Bytes mad);
   void answered(Sent& sent);
+  void measure(const Sent& sent);
+  void take_answer(Call& call, Reply reply);
   void stray(Bytes mad, const Source& source);
+
+  // Answers in segments, where the channel does no RMPP (rpc_transfer.cpp)
+  bool is_segment(const Sent& sent, Bytes mad) const;
+  void take_segment(Sent& sent, Bytes mad, const Source& source);
+  void begin_transfer(Sent& sent, const Source& source);
+  void send_acks(Sent& sent);
+  void transfer_ended(Sent& sent);
+  void transfer_failed(Call& call, const RmppFailure& failure);
+  void transfer_expired(Sent& sent);
+  void abandon(Sent& sent);
 
   async::Loop& loop_;
   std::unique_ptr<Channel> channel_;

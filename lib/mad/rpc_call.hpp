@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The two records of the RPC engine; see rpc.hpp. For its own files only.
+// The records of the RPC engine; see rpc.hpp. For its own files only.
 #pragma once
 
+#include "mad/rmpp_receiver.hpp"
 #include "mad/rpc.hpp"
 
 namespace ib::mad {
 
+/// Whether RMPP may answer `request`. Subnet administration has few such methods (IBA 15.3.1), vendors choose theirs.
+inline bool may_answer_in_segments(const HeaderView& request) {
+  return has_oui(request.mgmt_class()) ||
+         (request.mgmt_class() == mgmt_class::sa &&
+          (request.method() == method::get_table || request.method() == method::get_trace_table || request.method() == method::get_multi));
+}
+
+/// An answer that comes in segments. It is kept for a while after its end, for its sender may have missed the last ACK.
+struct Rpc::Transfer {
+  Transfer(const Call& call, RmppReceiver::Limits limits, const Source& from);
+  RmppReceiver receiver;
+  path::Path path;  // of the ACKs: the call may end, and its path with it
+  Source source;
+  Duration patience;  // without progress, before the last ACK is repeated
+  async::Time last_progress, deadline;
+};
+
 /// One try on its way, or lost but perhaps still to be answered. Its timer has two stages: at first it tells that the
-/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost.
+/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost. Once segments of an
+/// answer come it tells that no more did.
 struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   explicit Sent(Rpc& engine) : rpc(engine) {}
   void expired() override { rpc.sent_expired(*this); }
@@ -21,6 +40,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   bool in_window{};
   bool lost{};
   async::Time sent_at, deadline;
+  std::unique_ptr<Transfer> transfer;  // once the first segment of an answer came
 };
 
 /// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
@@ -47,8 +67,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   void expired() override;
   /// Ends the call; the reason stands in reply, failure or exception.
   void finish();
-  /// Gives up its tries: those on their way stay as nobody's.
-  void drop_tries();
+  /// Gives up its tries, but for `kept`: those on their way stay as nobody's.
+  void drop_tries(const Sent* kept = nullptr);
 
   Rpc& rpc;
   const path::Path& path;

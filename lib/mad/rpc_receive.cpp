@@ -11,27 +11,18 @@ namespace ib::mad {
 
 namespace {
 
-constexpr std::size_t rmpp_flags_offset = 26;  // IBA 13.6.2.1
-constexpr std::uint8_t rmpp_active = 1;
-
-bool may_be_rmpp(const HeaderView& request, Bytes reply) {
-  const bool table =
-      request.method() == method::get_table || request.method() == method::get_trace_table || request.method() == method::get_multi;
-  const bool rmpp_class = request.mgmt_class() == mgmt_class::sa || has_oui(request.mgmt_class());
-  return table && rmpp_class && reply.size() > rmpp_flags_offset && (reply[rmpp_flags_offset] & rmpp_active) != 0;
-}
-
 /// An answer of the SA that ends with its record, as some senders make them: the rest of the packet is zero.
 bool ends_early(Bytes reply) {
   return reply.size() < packet_size && reply.size() > data_area(mgmt_class::sa).offset && reply[1] == mgmt_class::sa &&
-         (reply[rmpp_flags_offset] & rmpp_active) == 0;
+         !RmppView::is_active(reply);
 }
 
 /// What is wrong with `reply` as an answer to `request`; empty when nothing is. The class has been compared already.
 /// The attribute modifier is not compared: SMAs differ in what they return of it.
 std::string contradiction(Bytes request, Bytes reply) {
   const HeaderView asked(request), answer(reply);
-  const std::size_t least = may_be_rmpp(asked, reply) ? data_area(asked.mgmt_class()).offset : packet_size;
+  const std::size_t least =
+      may_answer_in_segments(asked) && RmppView::is_active(reply) ? data_area(asked.mgmt_class()).offset : packet_size;
   if (reply.size() < least || (reply.size() > packet_size && least == packet_size)) {
     return fmt::format("Invalid reply size. Got {}, expected {}", reply.size(), least);
   }
@@ -90,48 +81,61 @@ void Rpc::received(Bytes mad, const Source& source) {
     return;
   }
   const bool smp = sent->smp;
-  Call* call = sent->call;
-  answered(*sent);
-  if (call == nullptr) {
-    stray(mad, source);
-  } else if (std::string wrong = contradiction(call->mad, mad); !wrong.empty()) {
+  if (is_segment(*sent, mad)) {
+    take_segment(*sent, mad, source);
+  } else {
+    Call* call = sent->call;
+    answered(*sent);
+    if (call == nullptr) {
+      stray(mad, source);
+    } else {
+      take_answer(*call, Reply{{mad.begin(), mad.end()}, source});
+    }
+  }
+  pump(smp);
+}
+
+/// What answers `call`, or says that it does.
+void Rpc::take_answer(Call& call, Reply reply) {
+  if (std::string wrong = contradiction(call.mad, reply.bytes); !wrong.empty()) {
     ++stats_.invalid;
-    call->failure = std::make_shared<MadError>(std::move(wrong), call->mad, mad, call->path);
-    call->failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call->mad), path::to_text(call->path)));
-    call->finish();
-  } else if ((HeaderView(mad).status() & 0x1fU) == status::busy && call->tries_left > 0) {
+    call.failure = std::make_shared<MadError>(std::move(wrong), call.mad, reply.bytes, call.path);
+    call.failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call.mad), path::to_text(call.path)));
+    call.finish();
+  } else if ((reply.header().status() & 0x1fU) == status::busy && call.tries_left > 0) {
     // A newer try may be on its way: then this one is as good as lost.
-    if (call->current == nullptr && !call->armed() && !call->ListHook<Queued>::linked()) {
-      call->busy = true;
-      retry_or_fail(*call);
+    if (call.current == nullptr && !call.armed() && !call.ListHook<Queued>::linked()) {
+      call.busy = true;
+      retry_or_fail(call);
     }
   } else {
     ++stats_.replies;
     // A late answer to an earlier try carries that try's ID; errors show the request as it was answered.
-    store_be(&call->mad[8], HeaderView(mad).transaction_id() & channel_->tid_mask());
-    call->failure = status_error(call->mad, mad, call->path);
-    if (!call->failure) {
-      call->reply.bytes.assign(mad.begin(), mad.end());
-      call->reply.source = source;
-    }
-    call->finish();
+    store_be(&call.mad[8], reply.header().transaction_id() & channel_->tid_mask());
+    call.failure = status_error(call.mad, reply.bytes, call.path);
+    if (!call.failure) call.reply = std::move(reply);
+    call.finish();
   }
-  pump(smp);
 }
 
 /// Takes an answered try off the books.
 void Rpc::answered(Sent& sent) {
   if (!sent.lost) {
-    const Duration took = loop_.now() - sent.sent_at;
-    rtt_ = rtt_ == Duration::zero() ? took : rtt_ + (took - rtt_) / 8;
+    measure(sent);
     lane(sent.smp).window.answered();
   }
   erase(sent);
 }
 
+/// Takes note of how long an answer took.
+void Rpc::measure(const Sent& sent) {
+  const Duration took = loop_.now() - sent.sent_at;
+  rtt_ = rtt_ == Duration::zero() ? took : rtt_ + (took - rtt_) / 8;
+}
+
 void Rpc::send_failed(Bytes header, int error) {
   Sent* sent = header.size() >= header_size ? find_sent(header) : nullptr;
-  if (sent == nullptr || sent->lost) return;
+  if (sent == nullptr || sent->lost || sent->transfer) return;  // an ACK that was lost is repeated
   const bool smp = sent->smp;
   Call* call = sent->call;
   try_lost(*sent, error);

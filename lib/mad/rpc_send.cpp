@@ -156,7 +156,9 @@ Duration Rpc::stale_after() const { return rtt_ == 0ns ? Duration(100ms) : std::
 
 void Rpc::sent_expired(Sent& sent) {
   const bool smp = sent.smp;
-  if (sent.in_window && loop_.now() < sent.deadline) {
+  if (sent.transfer) {
+    transfer_expired(sent);
+  } else if (sent.in_window && loop_.now() < sent.deadline) {
     leave_window(sent);
     loop_.arm(sent, sent.deadline);
   } else {
@@ -188,6 +190,7 @@ void Rpc::erase(Sent& sent) {
   leave_node(sent);
   if (sent.call != nullptr && sent.call->current == &sent) sent.call->current = nullptr;
   sent.call = nullptr;
+  sent.transfer.reset();
   static_cast<ListHook<Sent>&>(sent).unlink();
   sent.disarm();
   open_.erase(static_cast<std::uint32_t>(sent.tid));

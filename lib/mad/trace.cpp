@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "mad/describe.hpp"
+#include "mad/rmpp.hpp"
 
 namespace ib::mad {
 
@@ -26,6 +27,10 @@ void LineTracer::unexpected(Bytes mad, const path::Path& path, bool late) {
                           : fmt::format("Got unexpected MAD from '{}'.\n", path::to_text(path));
   if (detail_ >= 2 && mad.size() >= header_size) text += dump_packet(mad);
   write_(text);
+}
+
+void LineTracer::segment(Bytes mad, const path::Path& path, bool sent) {
+  if (detail_ >= 2) write_(fmt::format("RMPP {} {} '{}'.", describe_segment(mad), sent ? "to" : "from", path::to_text(path)));
 }
 
 void LineTracer::requested(Bytes mad, const path::Path& path) {

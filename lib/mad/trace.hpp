@@ -18,6 +18,8 @@ class Tracer {
   virtual void retried(Bytes request, const path::Path& path) = 0;
   /// A MAD came that no waiting call explains; `late`: it answers a request of ours whose call has ended.
   virtual void unexpected(Bytes mad, const path::Path& path, bool late) = 0;
+  /// A packet of an RMPP transfer, which the engine does itself, came, or was sent.
+  virtual void segment(Bytes /*mad*/, const path::Path& /*path*/, bool /*sent*/) {}
   /// A request came for a server.
   virtual void requested(Bytes /*mad*/, const path::Path& /*path*/) {}
   /// A server has sent an answer.
@@ -32,6 +34,7 @@ class LineTracer final : public Tracer {
   void completed(Bytes request, const path::Path& path, Bytes reply) override;
   void retried(Bytes request, const path::Path& path) override;
   void unexpected(Bytes mad, const path::Path& path, bool late) override;
+  void segment(Bytes mad, const path::Path& path, bool sent) override;
   void requested(Bytes mad, const path::Path& path) override;
   void replied(Bytes mad, const path::Path& path) override;
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Answers that come in segments (IBA 13.6), for channels that do not put them together. The try that a transfer answers
+// keeps its place in the window until the last segment has come: the more answers at once, the fewer requests.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "mad/describe.hpp"
+#include "mad/rpc_call.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A sender repeats its segments after a second or two of silence: no transfer is given up before it had time for some.
+constexpr Duration least_patience = 500ms, longest_silence = 15s;
+/// How long a complete transfer still answers repeated segments.
+constexpr Duration linger = 10s;
+
+RmppReceiver::Limits limits_for(const Channel& channel) {
+  // Segments fill the same buffers as other MADs.
+  return {std::clamp(channel.max_in_flight() / 2, 1U, rmpp_window_ceiling), rmpp_longest};
+}
+
+}  // namespace
+
+Rpc::Transfer::Transfer(const Call& call, RmppReceiver::Limits limits, const Source& from)
+    : receiver(call.mad[1], limits), path(call.path), source(from), patience(std::max(call.timeout, least_patience)) {}
+
+/// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
+bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
+  if (!RmppView::is_active(mad) || RmppView(mad).type() == rmpp::Type::none || channel_->does_rmpp(mad[1])) return false;
+  return sent.transfer || (sent.call != nullptr && HeaderView(mad).status() == 0 && may_answer_in_segments(HeaderView(sent.call->mad)));
+}
+
+void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
+  if (!sent.transfer) begin_transfer(sent, source);
+  ++stats_.segments;
+  Transfer& transfer = *sent.transfer;
+  if (tracer_ != nullptr) tracer_->segment(mad, transfer.path, false);
+  const std::uint32_t before = transfer.receiver.segments();
+  transfer.receiver.take(mad);
+  send_acks(sent);
+  if (sent.call == nullptr) return;  // complete already
+  if (transfer.receiver.state() != RmppState::active) {
+    transfer_ended(sent);
+  } else if (transfer.receiver.segments() != before) {
+    transfer.last_progress = loop_.now();
+    loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
+  }
+}
+
+/// From now on this try is the one: it is answered, if not completely.
+void Rpc::begin_transfer(Sent& sent, const Source& source) {
+  Call& call = *sent.call;
+  if (!sent.lost) measure(sent);
+  sent.lost = false;
+  call.drop_tries(&sent);
+  call.disarm();
+  call.leave_queue();
+  sent.transfer = std::make_unique<Transfer>(call, limits_for(*channel_), source);
+  sent.transfer->last_progress = loop_.now();
+  sent.transfer->deadline = loop_.now() + rmpp_longest_time;
+  loop_.arm(sent, loop_.now() + sent.transfer->patience);
+}
+
+/// Sends what the receiver has to say. What can not be sent is as good as lost: the sender will repeat itself.
+void Rpc::send_acks(Sent& sent) {
+  Packet packet{};
+  while (sent.transfer->receiver.next(packet)) {
+    try {
+      channel_->send(packet, sent.transfer->path, Duration::zero());
+    } catch (const Error&) {
+      continue;
+    }
+    ++stats_.acks;
+    if (tracer_ != nullptr) tracer_->segment(packet, sent.transfer->path, true);
+  }
+}
+
+/// The transfer is complete or has failed; its call goes on.
+void Rpc::transfer_ended(Sent& sent) {
+  Call& call = *sent.call;
+  Transfer& transfer = *sent.transfer;
+  if (transfer.receiver.state() == RmppState::failed) {
+    const RmppFailure failure = transfer.receiver.failure();
+    erase(sent);
+    transfer_failed(call, failure);
+    return;
+  }
+  if (sent.in_window) lane(sent.smp).window.answered();
+  leave_window(sent);
+  static_cast<ListHook<Sent>&>(sent).unlink();
+  sent.call = nullptr;
+  loop_.arm(sent, loop_.now() + linger);
+  take_answer(call, Reply{transfer.receiver.take_mad(), transfer.source});
+}
+
+/// What was lost on the way may come at the next try; who breaks the protocol will do it again.
+void Rpc::transfer_failed(Call& call, const RmppFailure& failure) {
+  const bool lost = failure.status == rmpp::Status::total_time_too_long || failure.status == rmpp::Status::too_many_retries;
+  if (lost && call.tries_left > 0) {
+    ++stats_.timeouts;
+    call.busy = false;
+    retry_or_fail(call);
+    return;
+  }
+  std::string text = fmt::format("RPC {} to '{}' broke off: {}", describe(call.mad), path::to_text(call.path), failure.text());
+  call.failure = std::make_shared<MadError>(std::move(text), call.mad, Bytes{}, call.path);
+  call.finish();
+}
+
+/// Nothing came for a while.
+void Rpc::transfer_expired(Sent& sent) {
+  if (sent.call == nullptr) {
+    erase(sent);
+    return;
+  }
+  Transfer& transfer = *sent.transfer;
+  if (loop_.now() - transfer.last_progress >= longest_silence || loop_.now() >= transfer.deadline) {
+    transfer.receiver.abort(rmpp::Status::total_time_too_long, fmt::format("no end after {} segments", transfer.receiver.segments()));
+  } else {
+    transfer.receiver.ask_again();
+  }
+  send_acks(sent);
+  if (transfer.receiver.state() != RmppState::active) {
+    transfer_ended(sent);
+  } else {
+    loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
+  }
+}
+
+/// Its call is gone: tells the sender to stop.
+void Rpc::abandon(Sent& sent) {
+  sent.transfer->receiver.abort(rmpp::Status::unspecified);
+  send_acks(sent);
+  erase(sent);
+  loop_.post(pump_);
+}
+
+}  // namespace ib::mad
