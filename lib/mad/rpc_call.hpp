@@ -20,7 +20,8 @@ struct Rpc::Transfer {
   RmppReceiver receiver;
   path::Path path;  // of the ACKs: the call may end, and its path with it
   Source source;
-  Duration patience;  // without progress, before the last ACK is repeated
+  Duration first_patience;  // without progress, before the last ACK is repeated
+  Duration patience;        // the current one
   async::Time last_progress, deadline;
 };
 

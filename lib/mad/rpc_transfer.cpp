@@ -27,7 +27,11 @@ RmppReceiver::Limits limits_for(const Channel& channel) {
 }  // namespace
 
 Rpc::Transfer::Transfer(const Call& call, RmppReceiver::Limits limits, const Source& from)
-    : receiver(call.mad[1], limits), path(call.path), source(from), patience(std::max(call.timeout, least_patience)) {}
+    : receiver(call.mad[1], limits),
+      path(call.path),
+      source(from),
+      first_patience(std::max(call.timeout, least_patience)),
+      patience(first_patience) {}
 
 /// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
@@ -48,6 +52,7 @@ void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
     transfer_ended(sent);
   } else if (transfer.receiver.segments() != before) {
     transfer.last_progress = loop_.now();
+    transfer.patience = transfer.first_patience;
     loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
   }
 }
@@ -128,6 +133,8 @@ void Rpc::transfer_expired(Sent& sent) {
   if (transfer.receiver.state() != RmppState::active) {
     transfer_ended(sent);
   } else {
+    // Ever longer: there are senders whose own timer starts anew with every ACK.
+    transfer.patience *= 2;
     loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
   }
 }

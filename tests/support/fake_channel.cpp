@@ -48,6 +48,11 @@ void FakeChannel::deliver(std::vector<std::uint8_t> mad, Duration after) {
   deliveries_.push_back(std::move(delivery));
 }
 
+void FakeChannel::later(Duration after, std::function<void()> what) {
+  deliver({}, after);
+  deliveries_.back()->what = std::move(what);
+}
+
 void FakeChannel::fail(Bytes mad, int error, Duration after) {
   deliver({mad.begin(), mad.end()}, after);
   deliveries_.back()->error = error;
@@ -59,6 +64,10 @@ void FakeChannel::due(Delivery& delivery) {
   const auto place = std::ranges::find(deliveries_, &delivery, &std::unique_ptr<Delivery>::get);
   const std::unique_ptr<Delivery> gone = std::move(*place);
   deliveries_.erase(place);
+  if (gone->what) {
+    gone->what();
+    return;
+  }
   const bool response = gone->mad.size() >= ib::mad::header_size && HeaderView(gone->mad).is_response();
   if (response || (gone->error != 0 && gone->mad.size() >= ib::mad::header_size)) {
     const auto tid = static_cast<std::uint32_t>(HeaderView(gone->mad).transaction_id());

@@ -27,15 +27,18 @@ class FakeChannel final : public ib::mad::Channel {
   void serve(const ib::mad::Service& service) override { services.push_back(service); }
   std::uint64_t tid_mask() const override { return mask; }
   bool reports_timeouts() const override { return reports; }
+  bool does_rmpp(std::uint8_t) const override { return rmpp; }
   unsigned max_in_flight() const override { return most_in_flight; }
 
   /// What the network does with it, for use by Network functions and tests.
   void deliver(std::vector<std::uint8_t> mad, ib::async::Duration after);
   void fail(ib::Bytes mad, int error, ib::async::Duration after);
+  void later(ib::async::Duration after, std::function<void()> what);
   void break_down(int error);
 
   std::uint64_t mask = 0xffffffffU;  ///< as umad; ~0 as verbs
   bool reports = true;               ///< as the kernel: a request that nobody answered is reported after its timeout
+  bool rmpp = false;                 ///< whether it says that it does RMPP
   unsigned most_in_flight = ~0U;
   int refuse_sends = 0;  ///< the error of every send; 0 for none
   /// Statistics.
@@ -53,6 +56,7 @@ class FakeChannel final : public ib::mad::Channel {
     FakeChannel* channel{};
     std::vector<std::uint8_t> mad;
     int error{};
+    std::function<void()> what;  // instead of a MAD
   };
   /// A request that the "kernel" waits with for its answer, by the low half of its transaction ID.
   struct Pending final : ib::async::Timer {

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Answers in segments through the RPC engine, on a fabric in memory whose SA loses, doubles, shuffles, stalls and lies.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "async/group.hpp"
+#include "iba-gen/sa.hpp"
+#include "mad/rpc.hpp"
+#include "support/catch.hpp"
+#include "support/fake_fabric.hpp"
+#include "support/rmpp_peer.hpp"
+
+using namespace ib;
+using namespace ib::mad;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using ibtest::RmppPeer;
+
+namespace {
+
+constexpr std::size_t step = 112;  // of NodeRecords: 108 bytes, rounded up to eights
+
+/// The answer to a SubnAdmGetTable of NodeRecords: `count` of them, with LIDs from 1.
+std::vector<std::uint8_t> node_table(Bytes request, std::size_t count) {
+  std::vector<std::uint8_t> mad(request.begin(), request.begin() + 56);
+  mad[3] |= method::response;
+  mad[45] = step / 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    sa::NodeRecord record;
+    record.lid = Lid{static_cast<std::uint16_t>(i + 1)};
+    mad.resize(56 + step * (i + 1));
+    record.pack(MutableBytes(mad).subspan(56 + step * i, sa::NodeRecord::wire_size));
+  }
+  return mad;
+}
+
+struct Bench {
+  explicit Bench(std::size_t records = 1000) {
+    peer.answer = [this](Bytes request) { return node_table(request, count); };
+    count = records;
+    fabric.network.gmp = [this](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+      peer.take(fabric.channel(), mad);
+      return {};
+    };
+    rpc = std::make_unique<Rpc>(loop, fabric.open());
+    fabric.channel().reports = false;
+    rpc->sa_path().ib().timeout = 1s;
+    rpc->sa_path().ib().retries = 3;
+  }
+  async::Duration elapsed() const { return clock.now() - async::Time{}; }
+  Result<SaTable<sa::NodeRecord>> ask();
+
+  FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
+  RmppPeer peer;
+  std::size_t count = 0;
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  std::unique_ptr<Rpc> rpc;
+};
+
+Task<Result<SaTable<sa::NodeRecord>>> ask_for_all(Rpc& rpc) {
+  const sa::NodeRecord::Query query;
+  co_return co_await rpc.try_subn_adm_get_table(query);
+}
+
+Result<SaTable<sa::NodeRecord>> Bench::ask() { return loop.run(ask_for_all(*rpc)); }
+
+bool is_whole(const Result<SaTable<sa::NodeRecord>>& result, std::size_t count) {
+  if (!result || result->cut || result->records.size() != count) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (result->records[i].lid.value != static_cast<std::uint16_t>(i + 1)) return false;
+  }
+  return true;
+}
+
+struct End final : async::ReadyNode {
+  void fire() override {}
+};
+
+}  // namespace
+
+TEST_CASE("a long table comes whole") {
+  for (const std::size_t count : {1U, 2U, 100U, 20000U}) {
+    Bench bench(count);
+    const auto result = bench.ask();
+    REQUIRE(is_whole(result, count));
+    REQUIRE(bench.peer.requests == 1);
+    REQUIRE(bench.peer.done == 1);
+    const std::size_t segments = (count * step + 199) / 200;
+    REQUIRE(bench.rpc->stats()->segments == segments);
+    // The first ACK opens the window, then there is one for every window.
+    REQUIRE(bench.rpc->stats()->acks == 1 + (segments - 1 + 63) / 64);
+    REQUIRE(bench.rpc->stats()->sent() == 1 + bench.rpc->stats()->acks);
+    REQUIRE(bench.rpc->stats()->unexpected == 0);
+    REQUIRE(bench.elapsed() < 1s);
+    REQUIRE(bench.rpc->gmp_window().in_flight() == 0);
+  }
+}
+
+TEST_CASE("a table comes whole over a bad network") {
+  for (const double loss : {0.01, 0.1}) {
+    Bench bench(2000);
+    bench.peer.loss = loss;
+    bench.peer.twice = 0.1;
+    bench.peer.shuffle = true;
+    bench.peer.options.retries = 20;
+    const auto result = bench.ask();
+    REQUIRE(is_whole(result, 2000));
+    bench.loop.run(async::sleep_for(60s));
+    REQUIRE(bench.rpc->gmp_window().in_flight() == 0);
+  }
+}
+
+TEST_CASE("where the channel does RMPP its whole MADs are answers") {
+  Bench bench(3);
+  bench.fabric.channel().rmpp = true;
+  bench.fabric.network.gmp = [](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    FakeFabric::Answer whole = node_table(mad, 3);
+    whole[24] = 1;
+    whole[25] = 1;
+    whole[26] = rmpp::flags::active | rmpp::flags::first;
+    return whole;
+  };
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 3));
+  REQUIRE(bench.rpc->stats()->acks == 0);
+}
+
+TEST_CASE("a sender that repeats itself because the last ACK was lost is answered") {
+  Bench bench(100);
+  int acks = 0;
+  bench.fabric.network.gmp = [&](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    if (RmppView::is_active(mad) && ++acks == 2) return {};
+    bench.peer.take(bench.fabric.channel(), mad);
+    return {};
+  };
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 100));
+  REQUIRE(bench.peer.done == 0);
+  bench.loop.run(async::sleep_for(3s));
+  REQUIRE(bench.peer.done == 1);
+  // Not for ever: what a stale sender says after that is a stray.
+  bench.loop.run(async::sleep_for(30s));
+  REQUIRE(bench.rpc->stats()->late == 0);
+}
+
+TEST_CASE("a lost ACK is repeated before the sender's patience ends") {
+  Bench bench(100);
+  int acks = 0;
+  bench.peer.response_time = 100s;
+  bench.fabric.network.gmp = [&](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    if (RmppView::is_active(mad) && ++acks == 1) return {};
+    bench.peer.take(bench.fabric.channel(), mad);
+    return {};
+  };
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 100));
+  REQUIRE(bench.elapsed() < 2s);
+}
+
+TEST_CASE("a transfer that stalls is aborted, and the request sent again") {
+  Bench bench(1000);
+  bench.peer.change = [&](Packet& packet) { return bench.peer.requests > 1 || RmppView(packet).segment() < 100; };
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 1000));
+  REQUIRE(bench.peer.requests == 2);
+  REQUIRE(bench.peer.aborts == 1);
+  REQUIRE(bench.peer.aborted_with == rmpp::Status::total_time_too_long);
+  REQUIRE(bench.elapsed() > 15s);
+  REQUIRE(bench.elapsed() < 20s);
+}
+
+TEST_CASE("a transfer that stalls each time is an error that says how far it came") {
+  Bench bench(1000);
+  bench.rpc->sa_path().ib().retries = 1;
+  bench.peer.change = [&](Packet& packet) { return RmppView(packet).segment() < 100; };
+  const auto result = bench.ask();
+  REQUIRE_FALSE(result);
+  REQUIRE_THAT(result.error().message(),
+               ibtest::contains("SANodeRecord(17) to 'Path 3 -> 1 SL=0 PKey=0xffff DQPN=1' broke off: no end after 99 segments - "
+                                "Total time too long(118)"));
+  REQUIRE(bench.peer.requests == 2);
+  REQUIRE(bench.rpc->gmp_window().in_flight() == 0);
+}
+
+TEST_CASE("a transfer that creeps is aborted in the end") {
+  Bench bench(100000);
+  bench.rpc->sa_path().ib().retries = 0;
+  bench.peer.delay = 10s;
+  bench.peer.response_time = 1000s;
+  const auto result = bench.ask();
+  REQUIRE_FALSE(result);
+  REQUIRE(bench.elapsed() <= 310s);
+}
+
+TEST_CASE("the sender's ABORT is an error, at once") {
+  Bench bench(1000);
+  bench.peer.change = [&](Packet& packet) {
+    if (RmppView(packet).segment() == 3) set_rmpp(packet, rmpp::Type::abort, 0, rmpp::Status::unspecified, 0, 0);
+    return true;
+  };
+  const auto result = bench.ask();
+  REQUIRE_FALSE(result);
+  REQUIRE_THAT(result.error().message(), ibtest::contains("broke off: the other side gave up: Unspecified error(127)"));
+  REQUIRE(bench.peer.requests == 1);
+  REQUIRE(bench.elapsed() < 1s);
+}
+
+TEST_CASE("a liar is told so and no payload of it is believed") {
+  const auto lied = [](std::function<void(Packet&)> lie, rmpp::Status status) {
+    Bench bench(1000);
+    bench.peer.change = [lie](Packet& packet) {
+      lie(packet);
+      return true;
+    };
+    const auto result = bench.ask();
+    REQUIRE_FALSE(result);
+    REQUIRE(bench.peer.aborts == 1);
+    REQUIRE(bench.peer.aborted_with == status);
+    REQUIRE(bench.elapsed() < 100ms);
+  };
+  lied([](Packet& packet) { packet[26] |= rmpp::flags::first; }, rmpp::Status::inconsistent_first_and_segment);
+  lied([](Packet& packet) { store_be(&packet[28], std::uint32_t{0}); }, rmpp::Status::inconsistent_first_and_segment);
+  lied([](Packet& packet) { store_be(&packet[32], std::uint32_t{0xfffffff0}); }, rmpp::Status::resources_exhausted);
+  lied(
+      [](Packet& packet) {
+        if (RmppView(packet).segment() == 7) packet[26] |= rmpp::flags::last;
+      },
+      rmpp::Status::inconsistent_last_and_payload);
+  lied([](Packet& packet) { packet[24] = 2; }, rmpp::Status::unsupported_version);
+}
+
+TEST_CASE("an answer in segments to another question is an error") {
+  Bench bench(1000);
+  bench.peer.change = [](Packet& packet) {
+    packet[17] = 0x12;
+    return true;
+  };
+  const auto result = bench.ask();
+  REQUIRE_FALSE(result);
+  REQUIRE(result.error().message() == "Invalid reply: attribute is 0x12, expected 0x11");
+}
+
+TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
+  Bench bench(100000);
+  End end;
+  auto victim = ask_for_all(*bench.rpc);
+  victim.start(bench.loop, end);
+  bench.loop.run(async::sleep_for(1ms));
+  REQUIRE(bench.rpc->stats()->segments > 64);
+  victim.reset();
+  REQUIRE(bench.rpc->gmp_window().in_flight() == 0);
+  bench.loop.run(async::sleep_for(1s));
+  REQUIRE(bench.peer.aborts == 1);
+  REQUIRE(bench.peer.failed == 1);
+}
+
+TEST_CASE("an engine may die in the midst of a transfer") {
+  Bench bench(100000);
+  End end;
+  auto orphan = ask_for_all(*bench.rpc);
+  orphan.start(bench.loop, end);
+  bench.loop.run(async::sleep_for(1ms));
+  bench.rpc.reset();
+  orphan.reset();
+}
+
+TEST_CASE("the first of two answers to two tries is taken") {
+  Bench bench(1000);
+  bench.peer.delay = 1500ms;
+  bench.peer.response_time = 100s;
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 1000));
+  REQUIRE(bench.peer.requests == 2);
+  REQUIRE(bench.peer.done == 1);
+  REQUIRE(bench.rpc->stats()->retries_lost == 1);
+}
+
+TEST_CASE("the window of a transfer fits the channel") {
+  Bench bench(1000);
+  bench.fabric.channel().most_in_flight = 20;
+  REQUIRE(is_whole(bench.ask(), 1000));
+  REQUIRE(bench.peer.widest_window == 10);
+  Bench wide(1000);
+  REQUIRE(is_whole(wide.ask(), 1000));
+  REQUIRE(wide.peer.widest_window == 64);
+}
+
+namespace {
+Task<> ask_into(Rpc& rpc, std::size_t count, std::size_t& whole) {
+  const sa::NodeRecord::Query query;
+  const auto result = co_await rpc.try_subn_adm_get_table(query);
+  if (is_whole(result, count)) ++whole;
+}
+Task<> ask_often(Bench& bench, std::size_t times, std::size_t& whole) {
+  async::TaskGroup group(bench.loop);
+  for (std::size_t i = 0; i < times; ++i) group.spawn(ask_into(*bench.rpc, bench.count, whole));
+  co_await group.join();
+}
+}  // namespace
+
+TEST_CASE("many tables at once come whole, each for itself") {
+  Bench bench(500);
+  bench.peer.loss = 0.02;
+  bench.peer.options.retries = 20;
+  std::size_t whole = 0;
+  bench.loop.run(ask_often(bench, 200, whole));
+  REQUIRE(whole == 200);
+  bench.loop.run(async::sleep_for(60s));
+  REQUIRE(bench.rpc->gmp_window().in_flight() == 0);
+}
+
+TEST_CASE("a device that goes away in the midst of a transfer ends it") {
+  Bench bench(100000);
+  bench.peer.delay = 100us;
+  bench.peer.change = [&, segments = 0](Packet&) mutable {
+    if (++segments == 200) bench.fabric.channel().later(0s, [&] { bench.fabric.channel().break_down(EIO); });
+    return true;
+  };
+  REQUIRE_THROWS_AS(bench.ask(), SysError);
+}
