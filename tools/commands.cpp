@@ -33,6 +33,7 @@ constexpr CommandInfo table[] = {
     {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
     {"ibswitches", {}, HelpGroup::topology, "Display all switch nodes.", make_ibswitches, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
+    {"rdma_bw", {}, HelpGroup::other, "Perform a RDMA bandwidth test over a RC QP.", make_rdma_bw, nullptr},
     {"sminfo", {}, HelpGroup::query, "Display the SASMInfo record for a subnet manager.", make_sminfo, nullptr},
     {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, nullptr},
     {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, diags::smpquery},

@@ -24,6 +24,7 @@ std::unique_ptr<Command> make_ibstat();
 std::unique_ptr<Command> make_ibstatus();
 std::unique_ptr<Command> make_ibswitches();
 std::unique_ptr<Command> make_ibv_devices();
+std::unique_ptr<Command> make_rdma_bw();
 std::unique_ptr<Command> make_sminfo();
 std::unique_ptr<Command> make_smpdump();
 std::unique_ptr<Command> make_smpquery();

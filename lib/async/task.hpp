@@ -7,6 +7,7 @@
 // What g++ 12 miscompiles, and so must not be written:
 //  - an aggregate with a non-trivial member, or a lambda that captures by value, made within a co_await expression:
 //    name it first (else it is destroyed twice); and no capturing lambda that is itself a coroutine;
+//  - a conditional expression between two tasks after co_await (both are destroyed twice): write if and else;
 //  - co_await within braces, default arguments or test assertions; structured bindings of an awaited result.
 // And of our own: reference parameters only where the caller awaits at once; catch blocks only annotate; no locks
 // and no thread-locals across a co_await.

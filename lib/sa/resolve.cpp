@@ -42,7 +42,8 @@ void take_over(path::IbPath& path, const PathRecord& record) {
   path.has_grh = record.hop_limit != 0;
 }
 
-/// Where there is no SA: a RoCE port is known by its GIDs, whose LIDs the kernel has no use for (IBA annex A17).
+}  // namespace
+
 void complete_roce(path::IbPath& path) {
   const sys::EndPort& port = *path.end_port;
   if (!path.dgid) {
@@ -56,8 +57,6 @@ void complete_roce(path::IbPath& path) {
   path.has_grh = true;
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
-
-}  // namespace
 
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path) {
   path::Path resolved = path;

@@ -27,4 +27,8 @@ class PathNotFound : public mad::SaError {
 /// the end port knows no SM, a RoCE target has no GID, or the SA answers with an impossible path.
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path);
 
+/// What resolve_path() does on RoCE, where there is no SA: a port is known by its GIDs, and the kernel has no use for LIDs
+/// (IBA annex A17). Throws Error where the path has no DGID.
+void complete_roce(path::IbPath& path);
+
 }  // namespace ib::sa

@@ -59,6 +59,12 @@ class Errors(case.FabricCase):
             with self.subTest(" ".join(words)):
                 self.assertIn("leaf01", self.ibtool("smpquery", *words, "nodedesc", "-D", "0,1").stdout)
 
+    def test_verbs_where_there_are_none(self):
+        for words in (("rdma_bw",), ("rdma_bw", "localhost")):
+            lines = self.refused(3, *words).splitlines()
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn("ibsim0 has no verbs device", lines[0])
+
     def test_debug_shows_what_is_sent(self):
         done = self.ibtool("smpquery", "-d", "nodeinfo", "1")
         self.assertRegex(done.stderr, r"(?m)^D: .*SMPNodeInfo")

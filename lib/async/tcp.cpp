@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "async/tcp.hpp"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "async/fd_events.hpp"
+#include "base/error.hpp"
+
+namespace ib::async {
+
+namespace {
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+int family(IpVersion version) { return version == IpVersion::v4 ? AF_INET : version == IpVersion::v6 ? AF_INET6 : AF_UNSPEC; }
+
+Addresses addresses_of(const std::string& host, std::uint16_t port, IpVersion version) {
+  addrinfo hints{};
+  hints.ai_family = family(version);
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  if (code == EAI_SYSTEM) throw SysError(errno, "getaddrinfo", host);
+  if (code != 0) throw Error(fmt::format("No address of '{}' is known: {}", host, ::gai_strerror(code)));
+  return Addresses(list);
+}
+
+std::string address_text(const sockaddr* address, socklen_t length) {
+  std::array<char, 64> text{};
+  const int code = ::getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? text.data() : "an unknown address";
+}
+
+void set_option(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof(value)); }
+
+/// A peer whose host has vanished is found out by keep-alive probes: after 10 s of silence, three of them, 5 s apart.
+void watch_peer(int fd) {
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+UniqueFd new_socket(int af) {
+  UniqueFd fd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) throw SysError(errno, "socket", af == AF_INET6 ? "IPv6" : "IPv4");
+  return fd;
+}
+
+bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
+
+/// What is left of `timeout` since `began`; `forever` stays so.
+Duration left(const Loop& loop, Time began, Duration timeout) {
+  return timeout == FdEvents::forever ? timeout : timeout - (loop.now() - began);
+}
+
+Task<> wait_for(Loop& loop, int fd, short events, Duration timeout, const std::string& peer) {
+  short reported = 0;
+  if (timeout > Duration::zero()) reported = co_await FdEvents(loop, fd, events, timeout);
+  if (reported == 0) throw Error(fmt::format("{} does not answer", peer));
+}
+
+/// The error of a connection that is being made, 0 once it is.
+Task<int> connect_error(Loop& loop, int fd, const addrinfo& address, Duration timeout) {
+  if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) co_return 0;
+  if (errno != EINPROGRESS) co_return errno;
+  const short reported = co_await FdEvents(loop, fd, POLLOUT, timeout);
+  if (reported == 0) co_return ETIMEDOUT;
+  int code = 0;
+  socklen_t length = sizeof(code);
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) != 0) co_return errno;
+  co_return code;
+}
+
+}  // namespace
+
+Task<> TcpStream::read(MutableBytes bytes, Duration timeout) {
+  Loop& loop = co_await current_loop;
+  const Time began = loop.now();
+  while (!bytes.empty()) {
+    const ssize_t count = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
+    if (count == 0) throw Error(fmt::format("{} closed the connection", peer_));
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      continue;
+    }
+    if (!would_block(errno)) throw SysError(errno, "read from", peer_);
+    co_await wait_for(loop, fd_.get(), POLLIN, left(loop, began, timeout), peer_);
+  }
+}
+
+Task<> TcpStream::write(Bytes bytes, Duration timeout) {
+  Loop& loop = co_await current_loop;
+  const Time began = loop.now();
+  while (!bytes.empty()) {
+    const ssize_t count = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      continue;
+    }
+    if (!would_block(errno)) throw SysError(errno, "write to", peer_);
+    co_await wait_for(loop, fd_.get(), POLLOUT, left(loop, began, timeout), peer_);
+  }
+}
+
+Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion version, Duration timeout) {
+  Loop& loop = co_await current_loop;
+  const Addresses list = addresses_of(host, port, version);
+  int code = 0;
+  std::string tried;
+  for (const addrinfo* address = list.get(); address != nullptr; address = address->ai_next) {
+    tried = address_text(address->ai_addr, address->ai_addrlen);
+    UniqueFd fd(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    code = errno;  // of a host without IPv6, for one
+    if (fd) code = co_await connect_error(loop, fd.get(), *address, timeout);
+    if (!fd || code != 0) continue;
+    watch_peer(fd.get());
+    co_return TcpStream(std::move(fd), std::move(tried));
+  }
+  throw SysError(code, "connect to", fmt::format("{} port {}", tried, port));
+}
+
+TcpListener::TcpListener(std::uint16_t port, IpVersion version) {
+  // An IPv6 socket takes IPv4 connections too, unless it is told not to. Hosts without IPv6 have only the other kind.
+  const bool v4 = version == IpVersion::v4;
+  fd_ = UniqueFd(v4 ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_storage address{};
+  socklen_t length = sizeof(sockaddr_in6);
+  if (fd_) {
+    set_option(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, version == IpVersion::v6 ? 1 : 0);
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+  } else {
+    if (version == IpVersion::v6) throw SysError(errno, "socket", "IPv6");
+    fd_ = new_socket(AF_INET);
+    auto& v4_address = reinterpret_cast<sockaddr_in&>(address);
+    v4_address.sin_family = AF_INET;
+    v4_address.sin_port = htons(port);
+    length = sizeof(sockaddr_in);
+  }
+  set_option(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  const std::string where = fmt::format("port {}", port);
+  if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) throw SysError(errno, "bind to", where);
+  if (::listen(fd_.get(), 1) != 0) throw SysError(errno, "listen on", where);
+}
+
+std::uint16_t TcpListener::port() const {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  if (::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) throw SysError(errno, "getsockname", "the listener");
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+Task<TcpStream> TcpListener::accept() {
+  Loop& loop = co_await current_loop;
+  for (;;) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof(address);
+    UniqueFd fd(::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd) {
+      watch_peer(fd.get());
+      co_return TcpStream(std::move(fd), address_text(reinterpret_cast<const sockaddr*>(&address), length));
+    }
+    if (!would_block(errno) && errno != ECONNABORTED) throw SysError(errno, "accept", "a connection");
+    co_await FdEvents(loop, fd_.get(), POLLIN, FdEvents::forever);
+  }
+}
+
+}  // namespace ib::async

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The messages of rdma_bw: what one end packs the other reads, and nothing else is believed.
+#include "tools/bandwidth_message.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "iba/text.hpp"
+#include "support/catch.hpp"
+
+using ib::tools::BandwidthMessage;
+using Kind = BandwidthMessage::Kind;
+
+namespace {
+
+BandwidthMessage answer() {
+  BandwidthMessage m;
+  m.kind = Kind::answer;
+  m.bidirectional = m.has_grh = true;
+  m.qpn = 0xabcdef;
+  m.psn = 0x123456;
+  m.remote_key = 0xdeadbeef;
+  m.address = 0x1122334455667788;
+  m.size = 1 << 30;
+  m.iterations = 0xffffffff;
+  m.gid = *ib::parse_gid("fe80::1:2:3:4");
+  m.mtu = 5;
+  m.ack_delay = 31;
+  m.slid = ib::Lid{7};
+  m.dlid = ib::Lid{9};
+  m.pkey = ib::Pkey{0x8001};
+  m.sl = 15;
+  m.rate = 7;
+  m.packet_life_time = 18;
+  m.hop_limit = 64;
+  m.traffic_class = 3;
+  m.flow_label = 0xfffff;
+  return m;
+}
+
+std::string complaint(const BandwidthMessage::Wire& wire) {
+  try {
+    BandwidthMessage::unpack(wire);
+  } catch (const ib::Error& error) {
+    return error.message();
+  }
+  return "nothing";
+}
+
+std::string complaint(void (*change)(BandwidthMessage&)) {
+  BandwidthMessage message = answer();
+  change(message);
+  return complaint(message.pack());
+}
+
+}  // namespace
+
+TEST_CASE("rdma_bw: every member of an answer arrives") {
+  const BandwidthMessage sent = answer(), got = BandwidthMessage::unpack(sent.pack());
+  CHECK(got.kind == Kind::answer);
+  CHECK(got.bidirectional);
+  CHECK(got.has_grh);
+  CHECK(got.qpn == sent.qpn);
+  CHECK(got.psn == sent.psn);
+  CHECK(got.remote_key == sent.remote_key);
+  CHECK(got.address == sent.address);
+  CHECK(got.size == sent.size);
+  CHECK(got.iterations == sent.iterations);
+  CHECK(got.gid == sent.gid);
+  CHECK(got.mtu == sent.mtu);
+  CHECK(got.ack_delay == sent.ack_delay);
+  CHECK(got.slid == sent.slid);
+  CHECK(got.dlid == sent.dlid);
+  CHECK(got.pkey == sent.pkey);
+  CHECK(got.sl == sent.sl);
+  CHECK(got.rate == sent.rate);
+  CHECK(got.packet_life_time == sent.packet_life_time);
+  CHECK(got.hop_limit == sent.hop_limit);
+  CHECK(got.traffic_class == sent.traffic_class);
+  CHECK(got.flow_label == sent.flow_label);
+}
+
+TEST_CASE("rdma_bw: the short messages") {
+  BandwidthMessage message;
+  message.kind = Kind::done;
+  message.nanoseconds = 0x0102030405060708;
+  CHECK(BandwidthMessage::unpack(message.pack()).nanoseconds == message.nanoseconds);
+  message.kind = Kind::ready;
+  CHECK(BandwidthMessage::unpack(message.pack()).kind == Kind::ready);
+  message.kind = Kind::failed;
+  message.text = "no verbs";
+  CHECK(BandwidthMessage::unpack(message.pack()).text == "no verbs");
+  message.text = std::string(500, 'x');
+  CHECK(BandwidthMessage::unpack(message.pack()).text == std::string(112, 'x'));
+}
+
+TEST_CASE("rdma_bw: what is no message, or of another version") {
+  BandwidthMessage::Wire wire = answer().pack();
+  wire[9] = 2;
+  CHECK(complaint(wire) == "speaks version 2 of rdma_bw's protocol, this program version 1");
+  wire = answer().pack();
+  wire[0] = 'i';
+  CHECK(complaint(wire) == "sent something that is no message of rdma_bw");
+  wire.fill(0xff);
+  CHECK(complaint(wire) == "sent something that is no message of rdma_bw");
+  for (const unsigned kind : {0, 6, 255}) {
+    wire = answer().pack();
+    wire[10] = static_cast<std::uint8_t>(kind);
+    CHECK_THAT(complaint(wire), ibtest::contains("unknown kind"));
+  }
+}
+
+TEST_CASE("rdma_bw: values that can not be are refused") {
+  CHECK_THAT(complaint([](auto& m) { m.size = 0; }), ibtest::contains("a size of 0 bytes"));
+  CHECK_THAT(complaint([](auto& m) { m.size = (1ULL << 30) + 1; }), ibtest::contains("a size of"));
+  CHECK_THAT(complaint([](auto& m) { m.size = ~0ULL; }), ibtest::contains("a size of"));
+  CHECK_THAT(complaint([](auto& m) { m.iterations = 0; }), ibtest::contains("no iterations"));
+  CHECK_THAT(complaint([](auto& m) { m.qpn = 1; }), ibtest::contains("queue pair"));
+  CHECK_THAT(complaint([](auto& m) { m.qpn = 1 << 24; }), ibtest::contains("queue pair"));
+  CHECK_THAT(complaint([](auto& m) { m.psn = 1 << 24; }), ibtest::contains("sequence number"));
+  CHECK_THAT(complaint([](auto& m) { m.mtu = 0; }), ibtest::contains("MTU"));
+  CHECK_THAT(complaint([](auto& m) { m.mtu = 6; }), ibtest::contains("MTU"));
+  CHECK_THAT(complaint([](auto& m) { m.ack_delay = 32; }), ibtest::contains("time"));
+  CHECK_THAT(complaint([](auto& m) { m.gid = {}; }), ibtest::contains("no GID"));
+  CHECK_THAT(complaint([](auto& m) { m.sl = 16; }), ibtest::contains("path"));
+  CHECK_THAT(complaint([](auto& m) { m.flow_label = 1 << 20; }), ibtest::contains("path"));
+  CHECK(complaint([](auto&) {}) == "nothing");
+}

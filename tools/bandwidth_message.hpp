@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the two ends of rdma_bw tell each other over TCP: messages of one fixed length, big-endian, that begin with a magic
+// word and a version. Nothing in them says how much to read or to allocate before it has been checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "path/path.hpp"
+
+namespace ib::tools {
+
+struct BandwidthMessage {
+  static constexpr std::size_t wire_size = 128;
+  static constexpr std::uint16_t protocol = 1;
+  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  ///< of one RDMA write
+  using Wire = std::array<std::uint8_t, wire_size>;
+
+  enum class Kind : std::uint8_t {
+    offer = 1,   ///< the client's end, and what it wants to do
+    answer = 2,  ///< the server's end, and the path from there to the client
+    ready = 3,   ///< the sender's queue pair is connected
+    done = 4,    ///< the sender has written all that it will, in `nanoseconds`
+    failed = 5   ///< the sender gives up, for the reason in `text`
+  };
+
+  Kind kind{};
+  // offer and answer
+  bool bidirectional{};
+  std::uint32_t qpn{}, psn{};  ///< of the sender
+  std::uint32_t remote_key{};
+  std::uint64_t address{};
+  std::uint64_t size{};        ///< bytes of a write: 1…most_bytes
+  std::uint32_t iterations{};  ///< at least 1
+  Gid gid;                     ///< of the sender
+  std::uint8_t mtu{};          ///< code of the most that the sender's port can
+  std::uint8_t ack_delay{};    ///< Local CA Ack Delay code
+  // answer: the rest of the path from the sender to the receiver
+  Lid slid, dlid;
+  Pkey pkey;
+  std::uint8_t sl{}, rate{}, packet_life_time{}, hop_limit{}, traffic_class{};
+  bool has_grh{};
+  std::uint32_t flow_label{};
+  // done
+  std::uint64_t nanoseconds{};
+  // failed
+  std::string text;  ///< at most 112 bytes, of any kind
+
+  Wire pack() const;
+  /// Throws Error, in words to follow the peer's name, for what is no message, of another version or contradicts itself.
+  static BandwidthMessage unpack(const Wire& wire);
+};
+
+}  // namespace ib::tools
