@@ -11,11 +11,11 @@
 
 #include "async/loop.hpp"
 #include "base/log.hpp"
+#include "tools/build_info.hpp"
 #include "tools/command.hpp"
 #include "tools/help.hpp"
 #include "tools/ibdiag_conf.hpp"
 #include "tools/session.hpp"
-#include "tools/version.hpp"
 
 namespace ib::tools {
 namespace {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "support/catch.hpp"
+#include "tools/build_info.hpp"
 #include "tools/command.hpp"
 
 using namespace ib::tools;
@@ -24,6 +26,14 @@ TEST_CASE("the table of commands is sorted, without doubles, and finds names and
   }
   CHECK(find_command("nosuch") == nullptr);
   CHECK(find_command("") == nullptr);
+}
+
+TEST_CASE("the legacy names that are installed are those that are spoken") {
+  std::vector<std::string_view> spoken;
+  for (const CommandInfo& command : commands()) {
+    if (command.legacy != nullptr) spoken.push_back(command.name);
+  }
+  CHECK(spoken == std::vector<std::string_view>(legacy_names.begin(), legacy_names.end()));
 }
 
 TEST_CASE("every command has help in which no line is too long and no option comes twice") {
