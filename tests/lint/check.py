@@ -30,10 +30,10 @@ CXX = (".hpp", ".cpp")
 
 def files(source):
     """The project's files: what git knows, or all but build directories where there is no git."""
-    done = subprocess.run(["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True,
-                          check=False)
-    if done.returncode == 0 and done.stdout:
-        names = done.stdout.decode().split("\0")
+    command = ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    known = subprocess.run(command, capture_output=True, check=False).stdout if shutil.which("git") else b""
+    if known:
+        names = known.decode().split("\0")
     else:
         names = [os.path.relpath(os.path.join(where, name), source) for where, directories, found in os.walk(source) for name in found
                  if not re.search(r"(^|/)(build[^/]*|\.git)(/|$)", os.path.relpath(where, source))]
