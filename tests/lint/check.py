@@ -29,14 +29,14 @@ CXX = (".hpp", ".cpp")
 
 
 def files(source):
-    """The project's files: what git knows, or all but build directories where there is no git."""
+    """The project's files: what git knows, or where there is no git all but what tools made."""
     command = ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     known = subprocess.run(command, capture_output=True, check=False).stdout if shutil.which("git") else b""
     if known:
         names = known.decode().split("\0")
     else:
         names = [os.path.relpath(os.path.join(where, name), source) for where, directories, found in os.walk(source) for name in found
-                 if not re.search(r"(^|/)(build[^/]*|\.git)(/|$)", os.path.relpath(where, source))]
+                 if not re.search(r"(^|/)(build[^/]*|\.git|__pycache__)(/|$)", os.path.relpath(where, source))]
     return sorted(name for name in names if name and os.path.isfile(os.path.join(source, name)))
 
 
