@@ -43,6 +43,12 @@ def umad2sim():
     return found[0] if found else None
 
 
+def rmpp_lib():
+    """The preload that does RMPP as the kernel does it, or None: then tables longer than one MAD arrive cut."""
+    path = os.environ.get("IBTEST_RMPP_LIB", "")
+    return path if os.path.exists(path) else None
+
+
 def missing():
     """Names of the parts that this machine lacks, empty if a fabric can be simulated."""
     parts = [name for name in ("ibsim", "opensm", "setpriv") if not find_program(name)]
@@ -92,12 +98,15 @@ def console(directory, command, timeout=30.0):
 
 
 class Fabric:
-    """ibsim with one network file and, unless sm=False, opensm; a context manager."""
+    """ibsim with one network file and, unless sm=False, opensm; a context manager.
 
-    def __init__(self, netfile, *, host=None, sm=True, lids=None, lmc=0, options=(), preload=(), load_timeout=300):
+    rmpp=False gives the fabric as Debian has it, where all that opensm answers ends after one MAD."""
+
+    def __init__(self, netfile, *, host=None, sm=True, lids=None, lmc=0, options=(), preload=(), rmpp=True, load_timeout=300):
         self.netfile = os.path.abspath(netfile)
         self.host = host or first_host(self.netfile)
         self.sm, self.lids, self.lmc = sm, lids, lmc
+        self.rmpp = rmpp_lib() if rmpp else None
         self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
         self.dir = None
         self.ibsim = self.opensm = None
@@ -136,10 +145,12 @@ class Fabric:
         return os.path.join(self.dir, name)
 
     def env(self, *, preload=(), host=None, **extra):
-        """The environment of a program on the fabric. preload: more libraries, behind umad2sim's."""
+        """The environment of a program on the fabric. preload: more libraries, behind umad2sim's.
+
+        Before it stands the one that does RMPP for Debian's programs; ibtool does its own."""
         env = dict(os.environ, PATH=path_with_sbin(), IBSIM_SOCKNAME=os.path.basename(self.dir),
                    SIM_HOST=host or self.host, IBSIM_DIR=self.dir)
-        env["LD_PRELOAD"] = ":".join([umad2sim(), *self.preload, *preload])
+        env["LD_PRELOAD"] = ":".join([*([self.rmpp] if self.rmpp else []), umad2sim(), *self.preload, *preload])
         # For a program built with sanitizers. umad2sim defines open() and its like, as ASan does; that is no error of the program.
         env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks=0:suppressions={ASAN_SUPPRESSIONS}"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
