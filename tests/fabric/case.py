@@ -72,7 +72,7 @@ def strings(value):
 
 class FabricCase(unittest.TestCase):
     """A test class with one fabric for all its tests. Attributes say which; `change` the fabric only to undo it."""
-    netfile, lids, lmc, options, sm = CLUSTER, CLUSTER_LIDS, 0, (), True
+    netfile, lids, lmc, options, sm, rmpp = CLUSTER, CLUSTER_LIDS, 0, (), True, True
     maxDiff = None
     fabric = None
 
@@ -90,7 +90,7 @@ class FabricCase(unittest.TestCase):
                 net.write(text)
             cls.addClassCleanup(os.unlink, net.name)
             netfile, lids = net.name, None
-        cls.fabric = simfabric.Fabric(netfile, lids=lids, lmc=cls.lmc, options=cls.options, sm=cls.sm)
+        cls.fabric = simfabric.Fabric(netfile, lids=lids, lmc=cls.lmc, options=cls.options, sm=cls.sm, rmpp=cls.rmpp)
         cls.enterClassContext_(cls.fabric)
 
     @classmethod

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Asks the subnet administrator for whole tables, as a program on the library does, for test_tables.py. Prints a line for
+// each: what it is, how many records came, whether it was cut. Then a line of what that took.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "iba-gen/sa.hpp"
+#include "mad/rpc.hpp"
+#include "mad/umad.hpp"
+#include "sys/device.hpp"
+
+using namespace ib;
+
+namespace {
+
+template <class Query>
+mad::Task<> ask(mad::Rpc& rpc, std::string_view name, Query query) {
+  const auto result = co_await rpc.try_subn_adm_get_table(query);
+  if (!result) {
+    fmt::print("{} failed: {}\n", name, result.error().message());
+  } else {
+    fmt::print("{} {} {}\n", name, result->records.size(), result->cut ? "cut" : "whole");
+  }
+}
+
+mad::Task<> ask_all(mad::Rpc& rpc) {
+  co_await ask(rpc, "nodes", sa::NodeRecord::Query{});
+  co_await ask(rpc, "links", sa::LinkRecord::Query{});
+  co_await ask(rpc, "paths", sa::PathRecord::Query{});
+  sa::NodeRecord::Query one;
+  one.lid(rpc.end_port().lid);
+  co_await ask(rpc, "mine", one);
+  sa::NodeRecord::Query none;
+  none.lid(Lid{0xbff0});
+  co_await ask(rpc, "nobody", none);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    const auto devices = sys::DeviceList::read();
+    async::Loop loop;
+    mad::Rpc rpc(loop, mad::open_umad(devices.default_end_port()));
+    loop.run(ask_all(rpc));
+    const mad::Stats& stats = *rpc.stats();
+    fmt::print("sent {} acks {} segments {} strays {}\n", stats.sent(), stats.acks, stats.segments, stats.late + stats.unexpected);
+  } catch (const Error& error) {
+    fmt::print(stderr, "E: {}\n", error.what());
+    return 3;
+  }
+}

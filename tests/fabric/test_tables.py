@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Whole tables from opensm: RMPP between its preload and our own engine, and with Debian's programs on the same preload.
+What of a table arrives without that preload is told as cut."""
+import os
+import re
+
+import case
+
+TABLES = os.environ.get("IBTEST_TABLES", "")
+
+
+class Tables(case.FabricCase):
+    netfile, lids = case.CLUSTER, case.CLUSTER_LIDS
+
+    def ask(self, **env):
+        """What the program says, by its first words; of tables (count, whole or cut)."""
+        done = self.run_ours([TABLES], **env)
+        self.assertEqual("", done.stderr)
+        self.assertEqual(0, done.returncode)
+        return {words[0]: tuple(words[1:]) for words in map(str.split, done.stdout.splitlines())}
+
+    def ports_and_links(self):
+        """End ports (a switch has one) and linked ports of the network file."""
+        ends, links, switch = 0, 0, False
+        with open(self.netfile, encoding="latin-1") as net:
+            for line in net:
+                head = re.match(r"(Switch|Hca|Ca|Rt)\b", line)
+                if head:
+                    switch = head[1] == "Switch"
+                    ends += switch
+                elif re.match(r"\[\d+\]", line):
+                    links += 1
+                    ends += not switch
+        return ends, links
+
+
+class Whole(Tables):
+    def test_ours(self):
+        ends, links = self.ports_and_links()
+        said = self.ask()
+        self.assertEqual((str(ends), "whole"), said["nodes"])
+        self.assertEqual((str(links), "whole"), said["links"])
+        self.assertEqual((str(ends * ends), "whole"), said["paths"])
+        self.assertEqual(("1", "whole"), said["mine"])
+        self.assertEqual(("0", "whole"), said["nobody"])
+        self.assertEqual("0", said["sent"][-1], "strays")
+
+    def test_ours_where_acks_get_lost(self):
+        ends, _ = self.ports_and_links()
+        said = self.ask(preload=[case.DELAY], IBTEST_DROP=0.1)
+        self.assertEqual((str(ends * ends), "whole"), said["paths"])
+        self.assertGreater(int(said["sent"][2]), 24, "ACKs: as many as without loss")
+
+    def test_debians(self):
+        ends, links = self.ports_and_links()
+        for option, head, count in (("-N", "NodeRecord dump", ends), ("-x", "LinkRecord dump", links), ("-p", "PathRecord dump", ends * ends)):
+            done = self.debian("saquery", option)
+            self.assertEqual(count, done.stdout.count(head), option + done.stderr)
+
+
+class Cut(Tables):
+    rmpp = False
+
+    def test_what_arrives_is_told_from_what_is_whole(self):
+        said = self.ask()
+        self.assertEqual(("1", "cut"), said["nodes"])
+        self.assertEqual(("25", "cut"), said["links"])
+        self.assertEqual(("3", "cut"), said["paths"])
+        self.assertEqual(("1", "whole"), said["mine"])
+        self.assertEqual(("0", "whole"), said["nobody"])
+
+
+if __name__ == "__main__":
+    case.main()
