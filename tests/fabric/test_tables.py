@@ -53,9 +53,9 @@ class Whole(Tables):
 
     def test_debians(self):
         ends, links = self.ports_and_links()
-        for option, head, count in (("-N", "NodeRecord dump", ends), ("-x", "LinkRecord dump", links), ("-p", "PathRecord dump", ends * ends)):
+        for option, record, count in (("-N", "Node", ends), ("-x", "Link", links), ("-p", "Path", ends * ends)):
             done = self.debian("saquery", option)
-            self.assertEqual(count, done.stdout.count(head), option + done.stderr)
+            self.assertEqual(count, done.stdout.count(f"{record}Record dump"), option + done.stderr)
 
 
 class Cut(Tables):
