@@ -24,6 +24,7 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
+constexpr std::uint32_t rmpp_retries = 7;  // of a segment that is not acknowledged
 constexpr std::size_t longest_answer = header_bytes + rmpp_longest;
 
 /// Stores `value` in network order.
@@ -120,6 +121,8 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   ib_user_mad_t header{};
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+  // Retries of ours need a new transaction ID each. Those of segments are the kernel's.
+  header.retries = RmppView::is_active(mad) ? rmpp_retries : 0;
   set_address(header.addr, path, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
