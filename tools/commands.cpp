@@ -15,6 +15,7 @@ constexpr std::string_view iblinkinfo_aliases[]{"iblinkinfo.pl"};
 constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
 constexpr std::string_view ibprintrt_aliases[]{"ibprintrt.pl"};
 constexpr std::string_view ibprintswitch_aliases[]{"ibprintswitch.pl"};
+constexpr std::string_view set_nodedesc_aliases[]{"set_nodedesc.sh"};
 
 constexpr CommandInfo table[] = {
     {"decode_mad", {}, HelpGroup::query, "Accept on stdin a hex dump of a MAD and pretty print it.", make_decode_mad, nullptr},
@@ -33,10 +34,15 @@ constexpr CommandInfo table[] = {
     {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
     {"ibswitches", {}, HelpGroup::topology, "Display all switch nodes.", make_ibswitches, nullptr},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},
+    {"init_all_ports", {}, HelpGroup::config, "Set the port state value to INIT for all links.", make_init_all_ports, nullptr},
     {"rdma_bw", {}, HelpGroup::other, "Perform a RDMA bandwidth test over a RC QP.", make_rdma_bw, nullptr},
-    {"sminfo", {}, HelpGroup::query, "Display the SASMInfo record for a subnet manager.", make_sminfo, nullptr},
-    {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, nullptr},
+    {"set_guid", {}, HelpGroup::config, "Set an alias guid on the port through the SA", make_set_guid, nullptr},
+    {"set_nodedesc", set_nodedesc_aliases, HelpGroup::config, "Set or display the node description for CAs.", make_set_nodedesc, nullptr},
+    {"set_port_state", {}, HelpGroup::config, "Set the port state value for multiple end ports.", make_set_port_state, nullptr},
+    {"sminfo", {}, HelpGroup::query, "Display the SASMInfo record for a subnet manager.", make_sminfo, diags::sminfo},
+    {"smpdump", {}, HelpGroup::query, "Display an arbitrary SMP record", make_smpdump, diags::smpdump},
     {"smpquery", {}, HelpGroup::query, "Display a SMP record", make_smpquery, diags::smpquery},
+    {"vendstat", {}, HelpGroup::query, "Example how to use vendor MADs.", make_vendstat, diags::vendstat},
 };
 
 }  // namespace

@@ -24,9 +24,14 @@ std::unique_ptr<Command> make_ibstat();
 std::unique_ptr<Command> make_ibstatus();
 std::unique_ptr<Command> make_ibswitches();
 std::unique_ptr<Command> make_ibv_devices();
+std::unique_ptr<Command> make_init_all_ports();
 std::unique_ptr<Command> make_rdma_bw();
+std::unique_ptr<Command> make_set_guid();
+std::unique_ptr<Command> make_set_nodedesc();
+std::unique_ptr<Command> make_set_port_state();
 std::unique_ptr<Command> make_sminfo();
 std::unique_ptr<Command> make_smpdump();
 std::unique_ptr<Command> make_smpquery();
+std::unique_ptr<Command> make_vendstat();
 
 }  // namespace ib::tools

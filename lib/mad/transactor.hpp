@@ -81,6 +81,9 @@ class Transactor {
   Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query);
   template <class Query>
   Task<decltype(Query::record)> subn_adm_get(const Query& query);
+  /// SubnAdmSet of the components of `query` that are set; the result is the record as it is then.
+  template <class Query>
+  Task<decltype(Query::record)> subn_adm_set(const Query& query);
   /// SubnAdmGetTable: all records that match, or as many as came whole: see SaTable. Throws Error where the answer
   /// contradicts itself.
   template <class Query>

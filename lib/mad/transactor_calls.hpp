@@ -141,6 +141,21 @@ Task<Result<decltype(Query::record)>> Transactor::try_subn_adm_get(const Query& 
 }
 
 template <class Query>
+Task<decltype(Query::record)> Transactor::subn_adm_set(const Query& query) {
+  using Record = decltype(Query::record);
+  const auto bytes = detail::packed(query.record);
+  const Request request{.path = sa_path_,
+                        .mgmt_class = mgmt_class::sa,
+                        .class_version = 2,
+                        .method = method::set,
+                        .attribute_id = Record::attribute_id,
+                        .payload = bytes,
+                        .component_mask = query.component_mask};
+  const Reply reply = co_await call(request);
+  co_return Record::unpack(reply.payload());
+}
+
+template <class Query>
 Task<decltype(Query::record)> Transactor::subn_adm_get(const Query& query) {
   auto result = co_await try_subn_adm_get(query);
   co_return std::move(result).take();

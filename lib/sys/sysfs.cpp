@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/unique_fd.hpp"
 
@@ -38,6 +39,17 @@ std::optional<std::string> read_attribute(const std::string& path) {
   std::string_view text(page.data(), size);
   text = trim(text.substr(0, text.find('\0')));
   return std::string(text);
+}
+
+void write_attribute(const std::string& path, std::string_view text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) throw SysError(errno, "open", path);
+  ssize_t written = 0;
+  do {
+    written = ::write(fd.get(), text.data(), text.size());  // sysfs takes a value in one piece
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) throw SysError(errno, "write", path);
+  if (static_cast<std::size_t>(written) != text.size()) throw SysError(EIO, "write", path);
 }
 
 std::string attribute_or_empty(const std::string& path) { return read_attribute(path).value_or(std::string()); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Reading sysfs. Attributes come and go with the hardware, so what can not be read is simply absent. Only open(),
-// read(), close() and scandir() are used, on absolute paths: these are the calls that a simulated umad redirects.
+// Reading sysfs, and the few attributes that are written. Attributes come and go with the hardware, so what can not be
+// read is simply absent. Only open(), read(), write(), close() and scandir() are used, on absolute paths: these are the
+// calls that a simulated umad redirects.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,9 @@ std::string sysfs_root();
 /// The content of `path` without the blanks around it, cut at the first NUL and after 4 KiB (sysfs's page). Nothing if
 /// it can not be read.
 std::optional<std::string> read_attribute(const std::string& path);
+
+/// Writes `text` to the attribute `path`, which must exist. Throws SysError.
+void write_attribute(const std::string& path, std::string_view text);
 
 /// As read_attribute(), but an absent attribute is empty text.
 std::string attribute_or_empty(const std::string& path);

@@ -9,9 +9,10 @@ import case
 
 
 def comparable(text):
+    text = re.sub(r"activity count \d+", "activity count N", text)
     text = re.sub(r"generated on .*", "generated on DATE", text)
     text = re.sub(r"sim_connect: attached as client \d+", "sim_connect: attached as client N", text)
-    return re.sub(r"(ibwarn: |ibpanic: )\[\d+\]|\[pid \d+\]", r"\1[PID]", text)
+    return re.sub(r"(ibwarn: |ibpanic: |ibdebug: )\[\d+\]|\[pid \d+\]", r"\1[PID]", text)
 
 
 # Command lines whose stderr must agree too: what getopt says, usage texts, warnings, debugging lines.
@@ -110,6 +111,49 @@ ibportstate 1 19 query down
 ibportstate 1 19 on
 ibportstate -G 0x77 2
 ibportstate -G 0xb8599f0300a00000 18
+sminfo
+sminfo 7
+sminfo -D 0
+sminfo -D 0,1
+sminfo -e 8
+sminfo -d 7
+sminfo -G 0x506b4b0300100001
+sminfo -G 0x77
+sminfo -h
+sminfo -V
+sminfo -s
+sminfo -s 3 -p 5 7 0
+sminfo -d -s 3 -p 5 7 3
+sminfo -a 7 7
+sminfo 0
+sminfo -C foo
+sminfo 70000
+smpdump
+smpdump -h
+smpdump -V
+smpdump 1
+smpdump 1 0x11
+smpdump -d 1 0x11
+smpdump -d -D 0,1 0x11
+smpdump 1 0x15 1
+smpdump 1 0x15 99
+smpdump -s 1 0x10
+smpdump -D -s 0,1 16
+smpdump -L -t 50 1 0x11
+smpdump -D '' 0x11
+smpdump -G 1 0x11
+smpdump -C foo 1 0x11
+smpdump -P 7 1 0x11
+vendstat
+vendstat -h
+vendstat -V
+vendstat 1
+vendstat -D 1
+vendstat -c 1 1
+vendstat -R x 1
+vendstat -N 70000
+vendstat -C foo -N 1
+vendstat -G -N 0x77
 """
 
 

@@ -50,8 +50,6 @@ class Sets(case.FabricCase):
         self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "1X")
         self.ibtool("ibportstate", "-D", "0,1", "21", "width", "2")
         self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "4X")
-        self.ibtool("ibportstate", "1", "21", "mtu", "3")
-        self.assertEqual(self.debian_port(1, 21, "NeighborMTU"), "1024")
         self.ibtool("ibportstate", "1", "22", "disable")
         self.assertEqual(self.debian_port(1, 22, "PhysLinkState"), "Disabled")
         self.assertEqual(self.debian_port(1, 22, "Lid"), "0")

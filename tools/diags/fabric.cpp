@@ -151,9 +151,13 @@ Target Fabric::beyond(const Target& target, unsigned port) {
   return Target{*longer, fmt::format("{}DR path {}", start, route_text(longer->dr_slid, longer->dr_dlid, route))};
 }
 
-Target Fabric::self() {
-  if (std::optional<Target> target = by_lid(end_port_.lid.value)) return *target;
-  path::IbDrPath path;  // this port has no LID
+Target Fabric::self() { return by_known_lid(end_port_.lid); }
+
+Target Fabric::subnet_manager() { return by_known_lid(end_port_.sm_lid); }
+
+Target Fabric::by_known_lid(Lid lid) {
+  if (std::optional<Target> target = by_lid(lid.value)) return *target;
+  path::IbDrPath path;  // there is none: libibmad then asks this node
   prepare(path);
   return Target{path, "DR path " + route_text(Lid{0}, Lid{0}, {0})};
 }
@@ -188,13 +192,13 @@ async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp(const Target& 
   co_return bytes;
 }
 
-async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute,
-                                                                      std::uint32_t modifier) {
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_get(const Target& target, std::uint16_t attribute, std::uint32_t modifier,
+                                                                      Bytes data) {
   const mad::Request request{.path = target.path,
                              .mgmt_class = mad::smp_class(target.path),
                              .attribute_id = attribute,
                              .attribute_modifier = modifier,
-                             .payload = {}};
+                             .payload = data};
   auto bytes = co_await smp(target, request);
   co_return bytes;
 }
@@ -209,6 +213,24 @@ async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_set(const Targ
                              .payload = data};
   auto bytes = co_await smp(target, request);
   co_return bytes;
+}
+
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::gmp(const Target& target, std::uint8_t mgmt_class, std::uint8_t method,
+                                                                  std::uint16_t attribute, std::uint32_t modifier, Bytes data) {
+  path::IbPath ib = target.path.ib();
+  ib.dqpn = ib.sqpn = Qpn{1};
+  ib.qkey = path::qp1_qkey;
+  if (settings_.pkey_index < end_port_.pkeys.size()) ib.pkey = end_port_.pkeys[settings_.pkey_index];
+  const path::Path path = ib;
+  const mad::Request request{
+      .path = path, .mgmt_class = mgmt_class, .method = method, .attribute_id = attribute, .attribute_modifier = modifier, .payload = data};
+  const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
+  if (!reply) {
+    warn_of(reply.error(), "mad_rpc_rmpp", target.text);
+    co_return std::nullopt;
+  }
+  const Bytes payload = reply->payload();
+  co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
 }
 
 }  // namespace ib::diags

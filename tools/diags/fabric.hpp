@@ -43,20 +43,27 @@ class Fabric {
   Target beyond(const Target& target, unsigned port);
   /// This host's end port, by its LID.
   Target self();
+  /// The subnet manager that this port knows; this node where it knows none.
+  Target subnet_manager();
   const sys::EndPort& end_port() const { return end_port_; }
 
-  /// SubnGet: the 64 bytes of the attribute, or nothing after a warning.
-  async::Task<std::optional<std::vector<std::uint8_t>>> smp_get(const Target& target, std::uint16_t attribute, std::uint32_t modifier);
+  /// SubnGet: the 64 bytes of the attribute, or nothing after a warning. `data` is what the request carries.
+  async::Task<std::optional<std::vector<std::uint8_t>>> smp_get(const Target& target, std::uint16_t attribute, std::uint32_t modifier,
+                                                                Bytes data = {});
   /// The same as a structure.
   template <class T>
   async::Task<std::optional<T>> get(const Target& target, std::uint32_t modifier = 0);
   /// SubnSet of `data`, an attribute's 64 bytes; the answer's.
   async::Task<std::optional<std::vector<std::uint8_t>>> smp_set(const Target& target, std::uint16_t attribute, std::uint32_t modifier,
                                                                 Bytes data);
+  /// A request of a class of GMPs without RMPP to the port at `target`: the answer's data, or nothing after a warning.
+  async::Task<std::optional<std::vector<std::uint8_t>>> gmp(const Target& target, std::uint8_t mgmt_class, std::uint8_t method,
+                                                            std::uint16_t attribute, std::uint32_t modifier, Bytes data);
 
  private:
   async::Task<std::optional<std::vector<std::uint8_t>>> smp(const Target& target, const mad::Request& request);
   std::optional<Target> by_lid(long lid);
+  Target by_known_lid(Lid lid);
   std::optional<Target> by_route(std::string_view text);
   async::Task<std::optional<Target>> by_guid(std::string_view text);
   void prepare(path::IbPath& path) const;

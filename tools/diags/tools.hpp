@@ -10,6 +10,9 @@ int ibportstate(std::span<char* const> words);
 int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);
+int sminfo(std::span<char* const> words);
+int smpdump(std::span<char* const> words);
 int smpquery(std::span<char* const> words);
+int vendstat(std::span<char* const> words);
 
 }  // namespace ib::diags

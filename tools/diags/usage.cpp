@@ -55,6 +55,10 @@ void append_option(std::string& out, const Option& option) {
   std::string line = fmt::format("  --{}", option.name);
   if (std::isprint(option.letter) != 0) line += fmt::format(", -{}", static_cast<char>(option.letter));
   if (option.argument != nullptr) line += fmt::format(" {}", option.argument);
+  if (*option.help == '\0') {
+    out += line + '\n';
+    return;
+  }
   if (line.size() < help_column) line.append(help_column - line.size(), ' ');
   line += "  ";
   append_wrapped(line, line.size(), option.help);
