@@ -69,7 +69,7 @@ class Smpdump : public Legacy {
     }
     if (context.settings.debug > 0) context.out.print("ibdebug: [{}] str2DRPath: DR str: {}\n", getpid(), text);
     const auto route = read_route(text);
-    if (!route) throw Panic("main", fmt::format("bad path str '{}'", text), errno);
+    if (!route) throw Panic("main", fmt::format("bad path str '{}'", text), 0);
     path::IbDrPath path;
     std::copy(route->begin() + 1, route->end(), path.route.begin() + 1);
     path.hops = static_cast<std::uint8_t>(route->size() - 1);
