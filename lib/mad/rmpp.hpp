@@ -30,6 +30,10 @@ class RmppView {
   static bool is_active(Bytes mad) {
     return mad.size() >= rmpp_header_size && has_rmpp(mad[1]) && (RmppView(mad).flags() & rmpp::flags::active) != 0;
   }
+  /// An ACK, STOP or ABORT, or of an unknown type: what is neither data nor yet to be segmented.
+  static bool is_control(Bytes mad) {
+    return is_active(mad) && RmppView(mad).type() != rmpp::Type::none && RmppView(mad).type() != rmpp::Type::data;
+  }
   std::uint8_t version() const { return p_[24]; }
   rmpp::Type type() const { return static_cast<rmpp::Type>(p_[25]); }
   std::uint8_t flags() const { return p_[26] & 7U; }

@@ -13,7 +13,7 @@
 
 #include "mad/channel.hpp"
 #include "mad/list.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp_outbox.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
@@ -56,7 +56,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   void set_request_sink(RequestSink* sink) { sink_ = sink; }
   /// Has requests of `service` delivered. Throws as Channel::serve() does.
   void serve(const Service& service) { channel_->serve(service); }
-  /// Sends what nobody answers: an answer, or another part of a conversation that a request began. Throws SysError.
+  /// Sends what nobody answers: an answer, or another part of a conversation that a request began. A MAD whose RMPP header
+  /// says Active may have any length; it goes on in segments after this. Throws SysError, Error for too many transfers.
   void send_unanswered(Bytes mad, const path::Path& path);
   const Window& smp_window() const { return smps_; }
   const Window& gmp_window() const { return gmps_; }
@@ -114,6 +115,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   void measure(const Sent& sent);
   void take_answer(Call& call, Reply reply);
   void stray(Bytes mad, const Source& source);
+  void transmit(Bytes segment, const path::Path& path);
 
   // Answers in segments, where the channel does no RMPP (rpc_transfer.cpp)
   bool is_segment(const Sent& sent, Bytes mad) const;
@@ -142,6 +144,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   Stats stats_;
   Tracer* tracer_{};
   RequestSink* sink_{};
+  RmppOutbox outbox_{loop_, [this](Bytes packet, const path::Path& path) { transmit(packet, path); }};
 };
 
 }  // namespace ib::mad

@@ -70,7 +70,12 @@ void Rpc::received(Bytes mad, const Source& source) {
     mad = whole;
   }
   const bool response = mad.size() >= header_size && HeaderView(mad).is_response();
-  if (!response && sink_ != nullptr && mad.size() >= header_size) {
+  if (outbox_.take(mad, source)) {
+    if (tracer_ != nullptr) tracer_->segment(mad, source.path(end_port(), mad[1]), false);
+    return;
+  }
+  // An ACK bears the method of a request; one that comes late is none.
+  if (!response && sink_ != nullptr && mad.size() >= header_size && !RmppView::is_control(mad)) {
     if (tracer_ != nullptr) tracer_->requested(mad, source.path(end_port(), mad[1]));
     sink_->requested(mad, source);
     return;

@@ -132,7 +132,11 @@ void Rpc::send(Call& call) {
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
   if (broken_) std::rethrow_exception(broken_);
-  channel_->send(mad, path, Duration::zero());
+  if (RmppView::is_active(mad) && RmppView(mad).type() == rmpp::Type::none && !channel_->does_rmpp(mad[1])) {
+    outbox_.send(mad, path);
+  } else {
+    channel_->send(mad, path, Duration::zero());
+  }
   if (tracer_ != nullptr) tracer_->replied(mad, path);
 }
 

@@ -76,13 +76,17 @@ void Rpc::send_acks(Sent& sent) {
   Packet packet{};
   while (sent.transfer->receiver.next(packet)) {
     try {
-      channel_->send(packet, sent.transfer->path, Duration::zero());
+      transmit(packet, sent.transfer->path);
+      ++stats_.acks;
     } catch (const Error&) {
       continue;
     }
-    ++stats_.acks;
-    if (tracer_ != nullptr) tracer_->segment(packet, sent.transfer->path, true);
   }
+}
+
+void Rpc::transmit(Bytes segment, const path::Path& path) {
+  channel_->send(segment, path, Duration::zero());
+  if (tracer_ != nullptr) tracer_->segment(segment, path, true);
 }
 
 /// The transfer is complete or has failed; its call goes on.

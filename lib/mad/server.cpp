@@ -8,16 +8,15 @@
 #include <stdexcept>
 
 #include "mad/describe.hpp"
+#include "mad/rmpp.hpp"
 
 namespace ib::mad {
 
 namespace {
 
-constexpr std::uint8_t base_version = 1;    // IBA 13.4.2
-constexpr std::ptrdiff_t rmpp_offset = 24;  // IBA 13.6.2.1
-constexpr std::size_t rmpp_bytes = 12;
-
-bool may_use_rmpp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || has_oui(mgmt_class); }
+constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
+constexpr std::size_t rmpp_flags_offset = 26;        // IBA 13.6.2.1
+constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
@@ -27,6 +26,25 @@ path::Path path_of(const Source& source, const sys::EndPort& end_port, std::uint
   // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
   if (path.ib().qkey == 0U) path.ib().qkey = path::qp1_qkey;
   return path;
+}
+
+/// Forgets what a request says of RMPP; its answer is another transfer, or none.
+void clear_rmpp(MutableBytes mad) {
+  if (has_rmpp(mad[1])) std::ranges::fill(mad.subspan(header_size, rmpp_header_size - header_size), std::uint8_t{0});
+}
+
+/// The header of an answer, as long as that of its class. What the class keeps there (keys, masks, the OUI) the answer
+/// repeats.
+std::vector<std::uint8_t> reply_header(const Incoming& incoming, const ReplyHeader& header) {
+  const Bytes request = incoming.bytes();
+  const auto end = request.begin() + static_cast<std::ptrdiff_t>(data_area(request[1]).offset);
+  std::vector<std::uint8_t> mad(request.begin(), end);
+  clear_rmpp(mad);
+  mad[3] = response_method(mad[3]);
+  store_be(&mad[4], header.status);
+  if (header.attribute_modifier) store_be(&mad[20], *header.attribute_modifier);
+  if (mad[1] == mgmt_class::sa) store_be(&mad[attribute_offset_offset], header.attribute_offset);
+  return mad;
 }
 
 }  // namespace
@@ -117,22 +135,25 @@ void Server::requested(Bytes mad, const Source& source) {
 }
 
 void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
-  const DataArea area = data_area(incoming.bytes()[1]);
-  if (payload.size() > area.size) throw std::invalid_argument("the payload is too long for its class");
-  Packet mad{};
-  // What a class keeps in its header (keys, masks, the OUI) the answer repeats, but not what it says of RMPP.
-  std::ranges::copy(incoming.bytes().first(area.offset), mad.begin());
-  if (may_use_rmpp(mad[1])) std::fill_n(mad.begin() + rmpp_offset, rmpp_bytes, std::uint8_t{0});
-  mad[3] = response_method(mad[3]);
-  store_be(&mad[4], header.status);
-  if (header.attribute_modifier) store_be(&mad[20], *header.attribute_modifier);
-  std::ranges::copy(payload, mad.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  std::vector<std::uint8_t> mad = reply_header(incoming, header);
+  if (mad.size() + payload.size() > packet_size) throw std::invalid_argument("the payload is too long for its class");
+  mad.insert(mad.end(), payload.begin(), payload.end());
+  mad.resize(packet_size);
+  if (transmit(incoming, mad)) ++counts_.answered;
+}
+
+void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
+  std::vector<std::uint8_t> mad = reply_header(incoming, header);
+  if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
+  mad[rmpp_flags_offset] = rmpp::flags::active;
+  mad.insert(mad.end(), payload.begin(), payload.end());
   if (transmit(incoming, mad)) ++counts_.answered;
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {
   if (!has_answer(incoming.header().method())) return;
   std::vector<std::uint8_t> mad(incoming.bytes().begin(), incoming.bytes().end());
+  clear_rmpp(mad);
   mad[3] = response_method(mad[3]);
   store_be(&mad[4], status);
   if (transmit(incoming, mad)) ++counts_.refused;

@@ -62,6 +62,7 @@ constexpr Service service_of() {
 struct ReplyHeader {
   std::uint16_t status{};
   std::optional<std::uint32_t> attribute_modifier;  ///< that of the request where absent
+  std::uint16_t attribute_offset{};                 ///< SA: from record to record, in units of 8 bytes (IBA 15.2.1.1)
 };
 
 class Server final : private RequestSink {
@@ -103,7 +104,21 @@ class Server final : private RequestSink {
     value.pack(bytes);
     send_reply(incoming, Bytes(bytes), header);
   }
-  /// Answers with the request as it came and `status`. Does nothing for methods that have no answer (IBA 13.4.5).
+  /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect that: of subnet administration
+  /// it does for SubnAdmGetTable and the like. Throws std::invalid_argument for classes without RMPP.
+  void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
+  /// Answers a SubnAdmGetTable with records of one kind.
+  template <class T>
+  void send_table(const Incoming& incoming, const std::vector<T>& records) {
+    constexpr std::size_t step = (T::wire_size + 7) / 8 * 8;
+    std::vector<std::uint8_t> bytes(step * records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) records[i].pack(MutableBytes(bytes).subspan(step * i, T::wire_size));
+    ReplyHeader header;
+    header.attribute_offset = records.empty() ? 0 : step / 8;
+    send_rmpp_reply(incoming, bytes, header);
+  }
+  /// Answers with the request as it came, but for its RMPP header, and `status`. Does nothing for methods that have no
+  /// answer (IBA 13.4.5).
   void refuse(const Incoming& incoming, std::uint16_t status);
 
   /// Waits until stop(). Throws what made the channel useless.

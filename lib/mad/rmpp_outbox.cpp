@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "mad/rmpp_outbox.hpp"
+
+#include "base/error.hpp"
+
+namespace ib::mad {
+
+namespace {
+constexpr std::chrono::seconds response_time{2};  // as Linux takes it
+}
+
+struct RmppOutbox::Transfer final : async::Timer {
+  Transfer(RmppOutbox& o, Bytes mad, path::Path p) : outbox(o), sender({mad.begin(), mad.end()}), path(std::move(p)) {}
+  void expired() override {
+    sender.timed_out();
+    outbox.pump(place);  // may be the end of this
+  }
+  RmppOutbox& outbox;
+  RmppSender sender;
+  path::Path path;
+  Transfers::iterator place;
+};
+
+RmppOutbox::RmppOutbox(async::Loop& loop, Transmit transmit) : loop_(loop), transmit_(std::move(transmit)) {}
+RmppOutbox::~RmppOutbox() = default;
+
+void RmppOutbox::send(Bytes mad, const path::Path& path) {
+  const path::IbPath& ib = path.ib();
+  const Key key{HeaderView(mad).transaction_id(), mad[1], ib.has_grh ? Lid{} : ib.dlid, ib.has_grh && ib.dgid ? *ib.dgid : Gid{}};
+  transfers_.erase(key);
+  if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
+  const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
+  place->second->place = place;
+  pump(place);
+}
+
+bool RmppOutbox::take(Bytes mad, const Source& source) {
+  if (!RmppView::is_control(mad)) return false;
+  const Key key{HeaderView(mad).transaction_id(), mad[1], source.has_grh ? Lid{} : source.slid, source.has_grh ? source.sgid : Gid{}};
+  const auto place = transfers_.find(key);
+  if (place == transfers_.end()) return false;
+  place->second->sender.take(mad);
+  pump(place);
+  return true;
+}
+
+/// Sends what may go now. The timer runs from the last segment on: ACKs alone do not put it off.
+void RmppOutbox::pump(Transfers::iterator place) {
+  Transfer& transfer = *place->second;
+  bool sent = !transfer.armed();
+  for (Packet packet{}; transfer.sender.next(packet); sent = true) {
+    try {
+      transmit_(packet, transfer.path);
+    } catch (const Error&) {
+      break;  // it and the rest of the window go when the timer has run
+    }
+  }
+  if (transfer.sender.state() != RmppState::active) {
+    transfers_.erase(place);
+  } else if (sent) {
+    loop_.arm(transfer, loop_.now() + response_time);
+  }
+}
+
+}  // namespace ib::mad
