@@ -20,8 +20,8 @@ class RmppSender {
     bool double_sided = false;  ///< an answer by RMPP follows (SubnAdmGetMulti): the last ACK is answered by one that opens its window
   };
 
-  /// `mad` is the header of its class, and all data, of any length; what its RMPP header says does not matter. Throws std::invalid_argument where
-  /// the class has no RMPP or the MAD no whole header, or for more than rmpp_longest bytes.
+  /// `mad` is the header of its class, and all data, of any length; what its RMPP header says does not matter. Throws std::invalid_argument
+  /// where the class has no RMPP or the MAD no whole header, or for more than rmpp_longest bytes.
   explicit RmppSender(std::vector<std::uint8_t> mad) : RmppSender(std::move(mad), Options()) {}
   RmppSender(std::vector<std::uint8_t> mad, Options options);
 
