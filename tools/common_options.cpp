@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "mad/open.hpp"
+#include "out/escape.hpp"
 #include "tools/ibdiag_conf.hpp"
 
 namespace ib::tools {
@@ -82,6 +84,21 @@ void add_timing(OptionSet& set, CommonOptions& common) {
   set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.");
 }
 
+void set_gmp_carrier(CommonOptions& common, std::string_view name) {
+  using enum mad::GmpCarrier;
+  for (const auto& [known, carrier] : {std::pair{"auto", automatic}, {"umad", umad}, {"verbs", verbs}}) {
+    if (name != known) continue;
+    common.gmp = carrier;
+    return;
+  }
+  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", out::quoted(name)));
+}
+
+void add_gmp(OptionSet& set, CommonOptions& common) {
+  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad can not be opened.",
+            [&common](std::string_view name) { set_gmp_carrier(common, name); });
+}
+
 void add_address(OptionSet& set, CommonOptions& common) {
   set.action("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
              [&common] { common.address = AddressForm::direct; });
@@ -116,6 +133,7 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
     });
   }
   if ((groups & group_timing) != 0) add_timing(set, common);
+  if ((groups & group_gmp) != 0) add_gmp(set, common);
   if ((groups & group_address) != 0) add_address(set, common);
 }
 

@@ -12,6 +12,10 @@
 #include "tools/emit.hpp"
 #include "tools/options.hpp"
 
+namespace ib::mad {
+enum class GmpCarrier : int;
+}
+
 namespace ib::tools {
 
 /// How -D, -L and -G say that a target is to be read.
@@ -30,6 +34,8 @@ struct CommonOptions {
   std::uint64_t m_key{}, sm_key = 1;
   std::optional<std::uint16_t> pkey_index;
   bool show_keys{};
+  // what carries GMPs; automatic by default
+  mad::GmpCarrier gmp{};
   // SA
   bool use_sa{};
   std::optional<std::string> sa_path;
@@ -48,15 +54,17 @@ struct CommonOptions {
 
 /// Groups of common options; a command names those it takes.
 enum Groups : unsigned {
-  group_device = 1U << 0,                                                                           ///< -C -P
-  group_address = 1U << 1,                                                                          ///< -D -L -G
-  group_timing = 1U << 2,                                                                           ///< -t --retries -o
-  group_keys = 1U << 3,                                                                             ///< -y -Y -K --smkey
-  group_sa = 1U << 4,                                                                               ///< --sa --sa-path
-  group_names = 1U << 5,                                                                            ///< --node-name-map --int-names
-  group_output = 1U << 6,                                                                           ///< -d -v -e --json --stats
-  group_fabric = group_device | group_timing | group_keys | group_sa | group_names | group_output,  ///< talks to the fabric
-  group_target = group_fabric | group_address,                                                      ///< … to a TARGET
+  group_device = 1U << 0,   ///< -C -P
+  group_address = 1U << 1,  ///< -D -L -G
+  group_timing = 1U << 2,   ///< -t --retries -o
+  group_keys = 1U << 3,     ///< -y -Y -K --smkey
+  group_sa = 1U << 4,       ///< --sa --sa-path
+  group_names = 1U << 5,    ///< --node-name-map --int-names
+  group_output = 1U << 6,   ///< -d -v -e --json --stats
+  group_gmp = 1U << 7,      ///< --gmp
+  /// Talks to the fabric …
+  group_fabric = group_device | group_timing | group_keys | group_gmp | group_sa | group_names | group_output,
+  group_target = group_fabric | group_address,  ///< … to a TARGET
 };
 
 /// Adds the options of `groups`, bound to `common`, which must outlive the set. The command's own come first:

@@ -8,8 +8,8 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
+#include "mad/open.hpp"
 #include "mad/rpc.hpp"
-#include "mad/umad.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
@@ -42,8 +42,8 @@ mad::Transactor& Session::transactor() {
   if (rpc_) return *rpc_;
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
-  auto rpc =
-      std::make_unique<mad::Rpc>(loop_, around_.open_channel ? around_.open_channel(end_port()) : mad::open_umad(end_port()), limits);
+  auto channel = around_.open_channel ? around_.open_channel(end_port()) : mad::open_channel(end_port(), options_.gmp);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
   if (options_.debug > 0) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug);
   } else if (options_.show_errors) {

@@ -65,6 +65,16 @@ class Errors(case.FabricCase):
             self.assertEqual(len(lines), 1, lines)
             self.assertIn("ibsim0 has no verbs device", lines[0])
 
+    def test_what_carries_gmps(self):
+        words = ("smpquery", "nodeinfo", "fe80::506b:4b03:10:1")  # the SA is asked for its LID
+        done = self.ibtool(*words)
+        for carrier in ("umad", "auto"):
+            self.assertEqual(self.ibtool(*words, "--gmp", carrier).stdout, done.stdout)
+        for status, carrier, text in ((3, "verbs", "ibsim0 has no verbs device"), (2, "pigeon", "--gmp: 'pigeon' is not 'auto', 'umad'")):
+            lines = self.refused(status, *words, "--gmp", carrier).splitlines()
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn(text, lines[0])
+
     def test_debug_shows_what_is_sent(self):
         done = self.ibtool("smpquery", "-d", "nodeinfo", "1")
         self.assertRegex(done.stderr, r"(?m)^D: .*SMPNodeInfo")

@@ -8,93 +8,28 @@
 #include <cstdlib>
 #include <functional>
 
-#include "async/group.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
-#include "kernel/vendor_server.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "kernel/bench.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
 #include "support/catch.hpp"
 
 using namespace ib;
 using namespace std::chrono_literals;
+using ibtest::ask;
+using ibtest::ask_many;
+using ibtest::Bench;
+using ibtest::error_of;
+using ibtest::Notes;
+using ibtest::vendor_get;
 using ibtest::VendorServer;
+using ibtest::wait_until;
 using mad::Reply;
 using mad::Result;
 using sys::UmadPort;
 
 namespace {
-
-/// Both ports of the guest, and an engine that asks on the first one.
-struct Bench {
-  explicit Bench(mad::Limits limits = {}) : rpc(loop, mad::open_umad(here), limits) {}
-
-  /// By GID alone: RoCE has no LIDs.
-  path::Path path_to(const Gid& gid) const {
-    path::IbPath path;
-    path.end_port = &here;
-    path.dqpn = path.sqpn = Qpn{1};
-    path.has_grh = true;
-    path.sgid = here.default_gid();
-    path.dgid = gid;
-    path.hop_limit = 64;
-    path.timeout = 2s;
-    path.retries = 0;
-    return path;
-  }
-  path::Path path() const { return path_to(there.default_gid()); }
-
-  sys::DeviceList devices = sys::DeviceList::read();
-  const sys::EndPort& here = devices.find_end_port("rxe0/1");
-  const sys::EndPort& there = devices.find_end_port("rxe1/1");
-  async::Loop loop;
-  mad::Rpc rpc;
-};
-
-mad::Request vendor_get(const path::Path& path, Bytes payload, std::uint16_t attribute = 0x10) {
-  mad::Request request{.path = path, .payload = payload};
-  request.mgmt_class = ibtest::vendor_class;
-  request.oui = ibtest::vendor_oui;
-  request.attribute_id = attribute;
-  return request;
-}
-
-async::Task<Result<Reply>> ask(mad::Rpc& rpc, path::Path path, std::vector<std::uint8_t> payload) {
-  const mad::Request request = vendor_get(path, payload);
-  co_return co_await rpc.try_call(request);
-}
-
-/// Asks with a payload that says which request it is, and counts those that are answered in kind.
-async::Task<> ask_numbered(mad::Rpc& rpc, path::Path path, std::uint32_t number, unsigned& right) {
-  std::vector<std::uint8_t> payload(4);
-  store_be(payload.data(), number);
-  const mad::Request request = vendor_get(path, payload);
-  const Result<Reply> reply = co_await rpc.try_call(request);
-  if (reply && load_be<std::uint32_t>(reply->payload().data()) == number) ++right;
-}
-
-async::Task<> ask_many(mad::Rpc& rpc, path::Path path, std::uint32_t count, unsigned& right) {
-  async::Loop& loop = co_await async::current_loop;
-  async::TaskGroup group(loop);
-  for (std::uint32_t i = 0; i < count; ++i) group.spawn(ask_numbered(rpc, path, i, right));
-  co_await group.join();
-}
-
-/// The error code of what `action` throws, 0 if it throws nothing. `message` gets all of its text.
-template <class Action>
-int error_of(Action action, std::string* message = nullptr) {
-  try {
-    action();
-  } catch (const SysError& error) {
-    if (message != nullptr) {
-      for (const std::string& line : error.lines(0)) *message += line + "\n";
-    }
-    return error.code();
-  }
-  return 0;
-}
 
 /// Seconds of processor time that this process has used.
 double cpu_seconds() {
@@ -216,28 +151,6 @@ TEST_CASE("umad: what is not answered is reported by the kernel, try by try") {
   CHECK(bench.rpc.stats()->timeouts == 3);
 }
 
-namespace {
-
-/// Notes what a channel reports.
-struct Notes final : mad::ChannelEvents {
-  void received(Bytes, const mad::Source&) override { ++replies; }
-  void send_failed(Bytes header, int code) override {
-    error = code;
-    bytes.assign(header.begin(), header.end());
-  }
-  void broken(std::exception_ptr) override { ++breaks; }
-  int replies{}, breaks{}, error{};
-  std::vector<std::uint8_t> bytes;
-};
-
-async::Task<> wait_until(const std::function<bool()>& done, async::Duration limit) {
-  async::Loop& loop = co_await async::current_loop;
-  const async::Time end = loop.now() + limit;
-  while (!done() && loop.now() < end) co_await loop.sleep_for(20ms);
-}
-
-}  // namespace
-
 TEST_CASE("umad: a report of no answer is status 110 and the request's header") {
   Bench bench;
   VendorServer server(bench.loop, bench.there);
@@ -318,7 +231,7 @@ TEST_CASE("umad: what can not be sent says why and ends that request only") {
   CHECK(bench.loop.run(ask(bench.rpc, bench.path(), {})));
 }
 
-TEST_CASE("permission: without it the device and the remedy are named") {
+TEST_CASE("umad, as a user: without it the device and the remedy are named") {
   const sys::DeviceList devices = sys::DeviceList::read();
   std::string message;
   CHECK(error_of([&] { mad::open_umad(devices.find_end_port("rxe0/1")); }, &message) == EACCES);
@@ -348,7 +261,7 @@ async::Task<> ask_and_remove(Bench& bench, path::Path path, std::string device, 
 
 }  // namespace
 
-TEST_CASE("gone: a port that disappears ends what waits for it, at once and for good") {
+TEST_CASE("umad, at the end: a port that disappears ends what waits for it, at once and for good") {
   Bench bench;
   VendorServer server(bench.loop, bench.there);
   server.hold();

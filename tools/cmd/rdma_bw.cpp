@@ -125,7 +125,7 @@ class RdmaBw final : public Command {
     add_number(set, "-e --num-sge", plan_.pieces, "NUM", "Gather each write from so many pieces of memory (1).", 1024);
     add_number(set, "-t --tx-depth", plan_.depth, "NUM", "Keep so many writes on their way at once (100).", 16384);
     add_number(set, "-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", UINT32_MAX);
-    add_common(set, common, group_device | group_timing | group_output);
+    add_common(set, common, group_device | group_timing | group_gmp | group_output);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// MADs through verbs. A queue pair has one P_Key, so each P_Key that is used gets one of its own.
+#include "mad/verbs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "base/error.hpp"
+#include "verbs/datagrams.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+class VerbsChannel final : public Channel, private verbs::DatagramEvents {
+ public:
+  explicit VerbsChannel(const sys::EndPort& end_port)
+      : end_port_(end_port), gsi_(end_port.gsi_port != nullptr ? *end_port.gsi_port : end_port), context_(*gsi_.device), domain_(context_) {
+    // Whether it is allowed at all shows early.
+    path::IbPath path;
+    path.end_port = &gsi_;
+    if (!gsi_.pkeys.empty() && std::ranges::find(gsi_.pkeys, path.pkey) == gsi_.pkeys.end()) path.pkey = gsi_.pkeys.front();
+    port(path);
+  }
+  ~VerbsChannel() override { VerbsChannel::detach(); }
+
+  const sys::EndPort& end_port() const override { return end_port_; }
+  void attach(ChannelEvents& events, async::Loop& loop) override {
+    events_ = &events;
+    loop_ = &loop;
+    for (const auto& [index, port] : ports_) port->attach(*this, loop);
+  }
+  void detach() override {
+    for (const auto& [index, port] : ports_) port->detach();
+    events_ = nullptr;
+  }
+  void send(Bytes mad, const path::Path& path, Duration /*timeout*/) override {
+    if (is_smp(mad[1])) throw Error(fmt::format("SMPs do not travel over verbs: {} sends them by umad only", end_port_.name()));
+    path::IbPath ib = path.ib();
+    ib.end_port = &gsi_;
+    port(ib).send(mad, ib);
+  }
+  std::uint64_t tid_mask() const override { return ~std::uint64_t{0}; }
+  bool reports_timeouts() const override { return false; }
+  /// Half of the receive buffers: answers may come twice, and in segments.
+  unsigned max_in_flight() const override { return verbs::DatagramPort::receives / 2; }
+
+ private:
+  verbs::DatagramPort& port(path::IbPath path) {
+    auto& port = ports_[verbs::pkey_index_of(path)];
+    if (port) return *port;
+    path.qkey = path::qp1_qkey;
+    try {
+      port = std::make_unique<verbs::DatagramPort>(domain_, path);
+    } catch (const SysError& error) {
+      if (error.code() != EPERM) throw;
+      throw Error(
+          fmt::format("{} can not send GMPs by verbs: the kernel grants the Q_Key of QP1 only to programs with CAP_NET_RAW, such as "
+                      "those of root",
+                      gsi_.name()));
+    }
+    if (events_ != nullptr) port->attach(*this, *loop_);
+    return *port;
+  }
+
+  void arrived(const verbs::DatagramPort& port, Bytes payload, const std::optional<verbs::ReceivedGrh>& grh,
+               const ibv_wc& completion) override {
+    Source source;
+    source.slid = Lid{completion.slid};
+    source.sl = completion.sl;
+    source.dlid_bits = completion.dlid_path_bits;
+    source.pkey_index = port.pkey_index();
+    source.sqpn = completion.src_qp;
+    source.qkey = path::qp1_qkey;
+    source.has_grh = grh.has_value();
+    if (grh) {
+      source.sgid = grh->sgid;
+      const auto mine = std::ranges::find(gsi_.gids, grh->dgid);
+      if (mine != gsi_.gids.end()) source.sgid_index = static_cast<std::uint8_t>(mine - gsi_.gids.begin());
+      source.hop_limit = grh->hop_limit;
+      source.traffic_class = grh->traffic_class;
+      source.flow_label = grh->flow_label;
+    }
+    events_->received(payload, source);
+  }
+  void broken(std::exception_ptr error) override { events_->broken(std::move(error)); }
+
+  const sys::EndPort& end_port_;
+  const sys::EndPort& gsi_;  ///< what carries GMPs for it: itself, but for planarized HCAs
+  verbs::Context context_;
+  verbs::ProtectionDomain domain_;
+  std::map<std::uint16_t, std::unique_ptr<verbs::DatagramPort>> ports_;  // by P_Key index
+  ChannelEvents* events_{};
+  async::Loop* loop_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> open_verbs(const sys::EndPort& end_port) { return std::make_unique<VerbsChannel>(end_port); }
+
+}  // namespace ib::mad

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "verbs/datagrams.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace ib::verbs {
+
+namespace {
+
+constexpr std::size_t most_addresses = 256;
+
+unsigned fitted(unsigned wanted, int most) { return static_cast<unsigned>(std::clamp<int>(most, 1, static_cast<int>(wanted))); }
+
+QueueSizes fitted_sizes(const Context& context) {
+  const ibv_device_attr device = context.query_device();
+  const int most = std::min(device.max_qp_wr, device.max_cqe / 2);
+  return {fitted(DatagramPort::sends, most), fitted(DatagramPort::receives, most)};
+}
+
+/// ::ffff:a.b.c.d
+Gid mapped(const std::uint8_t* address) {
+  Gid gid;
+  gid.bytes[10] = gid.bytes[11] = 0xff;
+  std::copy_n(address, 4, gid.bytes.begin() + 12);
+  return gid;
+}
+
+}  // namespace
+
+std::optional<ReceivedGrh> parse_grh(Bytes bytes) {
+  if (bytes.size() < 40) return std::nullopt;
+  ReceivedGrh grh;
+  if (bytes[0] >> 4 == 6) {
+    const auto first = load_be<std::uint32_t>(bytes.data());
+    grh.traffic_class = static_cast<std::uint8_t>(first >> 20);
+    grh.flow_label = first & 0xfffffU;
+    grh.hop_limit = bytes[7];
+    std::copy_n(bytes.begin() + 8, 16, grh.sgid.bytes.begin());
+    std::copy_n(bytes.begin() + 24, 16, grh.dgid.bytes.begin());
+    return grh;
+  }
+  const std::uint8_t* ip = &bytes[20];  // the last 20 bytes, for IPv4 without options
+  if (*ip != 0x45) return std::nullopt;
+  grh.traffic_class = ip[1];
+  grh.hop_limit = ip[8];
+  grh.sgid = mapped(ip + 12);
+  grh.dgid = mapped(ip + 16);
+  return grh;
+}
+
+DatagramPort::DatagramPort(const ProtectionDomain& domain, const path::IbPath& path)
+    : DatagramPort(domain, path, fitted_sizes(domain.context())) {}
+
+DatagramPort::DatagramPort(const ProtectionDomain& domain, const path::IbPath& path, QueueSizes sizes)
+    : domain_(domain),
+      pkey_index_(pkey_index_of(path)),
+      receive_slots_(sizes.receives),
+      queue_(domain.context(), sizes.receives + sizes.sends),
+      memory_((sizes.receives + sizes.sends) * slot_size),
+      region_(domain, memory_, IBV_ACCESS_LOCAL_WRITE),
+      qp_(domain, queue_, IBV_QPT_UD, sizes),
+      free_slots_(sizes.sends),
+      sending_(sizes.sends) {
+  std::iota(free_slots_.begin(), free_slots_.end(), receive_slots_);
+  qp_.modify_to_init(path);
+  for (std::size_t i = 0; i < receive_slots_; ++i) post_receive(i);
+  qp_.modify_to_rtr(path);
+  qp_.modify_to_rts(path);
+}
+
+void DatagramPort::attach(DatagramEvents& events, async::Loop& loop) {
+  events_ = &events;
+  loop_ = &loop;
+  loop.watch(*this, queue_.fd(), POLLIN);
+  loop.arm(*this, loop.now());  // asks for the first event, and takes what came before
+}
+
+void DatagramPort::detach() {
+  unwatch();
+  disarm();
+  events_ = nullptr;
+}
+
+void DatagramPort::post_receive(std::size_t index) {
+  ibv_sge piece = region_.piece(index * slot_size, slot_size);
+  ibv_recv_wr work{};
+  work.wr_id = index;
+  work.sg_list = &piece;
+  work.num_sge = 1;
+  qp_.post_receive(work);
+}
+
+std::shared_ptr<AddressHandle> DatagramPort::address_handle(const path::IbPath& path) {
+  const ibv_ah_attr a = address_of(path);
+  Gid dgid;
+  std::copy_n(a.grh.dgid.raw, dgid.bytes.size(), dgid.bytes.begin());
+  const AddressKey key{dgid,
+                       a.grh.flow_label,
+                       {a.grh.sgid_index, a.grh.hop_limit, a.grh.traffic_class},
+                       a.dlid,
+                       {a.sl, a.src_path_bits, a.static_rate, a.is_global}};
+  const auto known = addresses_.find(key);
+  if (known != addresses_.end()) return known->second;
+  auto made = std::make_shared<AddressHandle>(domain_, path);
+  if (addresses_.size() >= most_addresses) addresses_.clear();
+  return addresses_[key] = made;
+}
+
+void DatagramPort::send(Bytes payload, const path::IbPath& path) {
+  Waiting send{{payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(std::min(payload.size(), longest))},
+               address_handle(path),
+               path.dqpn.value_or(Qpn{1}).value,
+               path.qkey.value_or(path::qp1_qkey)};
+  if (free_slots_.empty()) {
+    waiting_.push_back(std::move(send));
+    return;
+  }
+  const std::size_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  post_send(slot, std::move(send));
+}
+
+void DatagramPort::post_send(std::size_t index, Waiting send) {
+  std::ranges::copy(send.payload, slot(index));
+  ibv_sge piece = region_.piece(index * slot_size, send.payload.size());
+  ibv_send_wr work{};
+  work.wr_id = index;
+  work.sg_list = &piece;
+  work.num_sge = 1;
+  work.opcode = IBV_WR_SEND;
+  work.send_flags = IBV_SEND_SIGNALED;
+  work.wr.ud.ah = send.address->get();
+  work.wr.ud.remote_qpn = send.qpn;
+  work.wr.ud.remote_qkey = send.qkey;
+  try {
+    qp_.post_send(work);
+  } catch (...) {
+    free_slots_.push_back(index);
+    throw;
+  }
+  sending_[index - receive_slots_] = std::move(send.address);
+}
+
+/// Takes completions, a bounded number in a turn so that timers get theirs, and then asks for the next event.
+void DatagramPort::work(bool event) {
+  try {
+    if (event) queue_.take_events();
+    if (!drain()) {
+      queue_.request_event();
+      if (!drain()) return;
+    }
+    if (events_ != nullptr) loop_->arm(*this, loop_->now());
+  } catch (const SysError&) {
+    // The device has gone, or its queue pair is broken: it would only come to this again.
+    unwatch();
+    disarm();
+    if (events_ != nullptr) events_->broken(std::current_exception());
+  }
+}
+
+/// False where all completions have been taken.
+bool DatagramPort::drain() {
+  std::array<ibv_wc, 64> completions{};
+  const std::size_t count = queue_.poll(completions);
+  for (std::size_t i = 0; i < count && events_ != nullptr; ++i) completed(completions[i]);
+  return count == completions.size() && events_ != nullptr;
+}
+
+void DatagramPort::completed(const ibv_wc& completion) {
+  const std::size_t index = completion.wr_id;
+  const bool receive = index < receive_slots_;
+  if (completion.status != IBV_WC_SUCCESS) {
+    throw SysError(
+        EIO, receive ? "receive on" : "send on",
+        fmt::format("QP {} of {} ({})", qp_.number().value, domain_.context().device().name, ibv_wc_status_str(completion.status)));
+  }
+  if (!receive) {
+    sending_[index - receive_slots_].reset();
+    free_slots_.push_back(index);
+    if (waiting_.empty()) return;
+    Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    free_slots_.pop_back();
+    post_send(index, std::move(next));
+    return;
+  }
+  const std::size_t length = std::min<std::size_t>(completion.byte_len, slot_size);
+  const Bytes bytes(slot(index), length);
+  if (length >= grh_size) {
+    const auto grh = (completion.wc_flags & IBV_WC_GRH) != 0 ? parse_grh(bytes.first(grh_size)) : std::nullopt;
+    events_->arrived(*this, bytes.subspan(grh_size), grh, completion);
+  }
+  post_receive(index);
+}
+
+}  // namespace ib::verbs
