@@ -274,25 +274,25 @@ Kernel& kernel() {
 
 }  // namespace
 
-#define IBTEST_EXPORT extern "C" __attribute__((visibility("default")))
-
-IBTEST_EXPORT ssize_t write(int fd, const void* buffer, std::size_t count) {
+extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const void* buffer, std::size_t count) {
   if (!is_umad(fd) || count < sizeof(Umad)) return real_write(fd, buffer, count);
   return kernel().write(fd, static_cast<const std::uint8_t*>(buffer), count);
 }
 
-IBTEST_EXPORT ssize_t read(int fd, void* buffer, std::size_t count) {
+extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, std::size_t count) {
   if (!is_umad(fd) || count < sizeof(Umad)) return real_read(fd, buffer, count);
   return kernel().read(fd, buffer, count);
 }
 
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // the C library declares that poll() only writes to `fds`
-IBTEST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
+#endif
+extern "C" __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
   if (count != 1 || !is_umad(fds->fd)) return real_poll(fds, count, timeout);
   return kernel().poll(fds, timeout);
 }
 
-IBTEST_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
+extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...) noexcept {
   va_list arguments;
   va_start(arguments, request);
   void* argument = va_arg(arguments, void*);
