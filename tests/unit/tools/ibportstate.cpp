@@ -227,3 +227,20 @@ TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
   CHECK(json::parse(run({"0,1", "3", "query", "--json"}).out)["peer"].is_null());
   CHECK(sent({"0,1", "3", "disable"}).port_physical_state == PortPhysicalState::disabled);
 }
+
+TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells the peer") {
+  fabric.network.combined_routes = false;
+  fabric.network.gmp = [](ib::Bytes request, const ib::path::Path&) -> std::optional<FakeFabric::Answer> {
+    FakeFabric::Answer answer = ibtest::answer_to(request);
+    const std::size_t link = 56;  // LinkRecord (IBA 15.2.5.13): FromLID, FromPort, ToPort, ToLID
+    CHECK(ib::load_be<std::uint16_t>(&request[16]) == 0x20);
+    CHECK(ib::load_be<std::uint16_t>(&request[link]) == 1);
+    CHECK(request[link + 2] == 3);
+    answer[link + 3] = 7;
+    answer[link + 5] = 4;
+    return answer;
+  };
+  CHECK(heading(run({"1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
+  fabric.network.gmp = nullptr;
+  CHECK_THAT(run({"1", "3", "query"}).err, contains("timed out to 'DR Path 1 -> (0, 3)'"));
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// set_port_state, init_all_ports and set_nodedesc: which ports are set, in what order and by which way.
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.hpp"
+#include "support/catch.hpp"
+#include "support/program.hpp"
+
+using ib::smp::PortInfo;
+using ib::smp::PortPhysicalState;
+using ib::smp::PortState;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using nlohmann::json;
+
+namespace {
+
+/// Two switches with two links between them and a host each; the test sits at the first host. LIDs are 1 to 4.
+struct Twice {
+  FakeFabric fabric;
+  FakeFabric::NodeId near, far, here, other;
+
+  Twice() {
+    near = fabric.add_switch(0x100, 4, "near");
+    far = fabric.add_switch(0x200, 4, "far");
+    here = fabric.add_ca(0x300, 1, "here");
+    other = fabric.add_ca(0x400, 1, "other");
+    fabric.link(near, 1, here, 1);
+    fabric.link(near, 2, far, 2);
+    fabric.link(near, 3, far, 3);
+    fabric.link(far, 4, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+  }
+  ibtest::Outcome set(std::vector<std::string> words) {
+    words.insert(words.begin(), {"set_port_state", "--discovery=DR"});
+    fabric.sets.clear();
+    return ibtool(fabric, std::move(words));
+  }
+  PortInfo sent(std::size_t at) const { return PortInfo::unpack(ib::Bytes(fabric.sets.at(at)).subspan(64)); }
+  unsigned port(std::size_t at) const { return fabric.sets.at(at)[23]; }
+  unsigned hops(std::size_t at) const { return fabric.sets.at(at)[7]; }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Twice, "set_port_state goes around the links that it takes down") {
+  CHECK(set({"2@2"}).out == "Would have changed 0000:0000:0000:0200@2 on DR Path (0, 1, 3)\n");
+  CHECK(set({"2@3"}).out == "Would have changed 0000:0000:0000:0200@3 on DR Path (0, 1, 2)\n");
+  CHECK(set({"0000:0000:0000:0100@2", "0,1@3"}).out ==
+        "Would have changed 0000:0000:0000:0100@2 on DR Path (0, 1)\nWould have changed 0000:0000:0000:0100@3 on DR Path (0, 1)\n");
+  CHECK(fabric.sets.empty());
+  CHECK_THAT(set({"--disable", "2@2", "2@3"}).err, contains("No DR path exists to 0000:0000:0000:0200 port 2 - try using the peer "
+                                                            "0000:0000:0000:0100 port 2\n"));
+  CHECK(fabric.sets.empty());
+}
+
+TEST_CASE_METHOD(Twice, "set_port_state sets what its options say") {
+  CHECK(set({"--disable", "1@2", "1@3"}).status == 0);
+  REQUIRE(fabric.sets.size() == 2);
+  CHECK(sent(0).port_physical_state == PortPhysicalState::disabled);
+  CHECK(sent(0).port_state == PortState::no_change);
+  CHECK(port(1) == 3);
+  CHECK(set({"--enable", "1@2", "1@3"}).out.empty());
+  CHECK(sent(1).port_physical_state == PortPhysicalState::polling);
+  const auto down = set({"--init", "1@2", "--json"});
+  CHECK(json::parse(down.out)["done"] == true);
+  CHECK(sent(0).port_state == PortState::down);
+  CHECK(sent(0).port_physical_state == PortPhysicalState::no_change);
+  CHECK(set({"--init", "1@2", "-n"}).out == "Would have changed 0000:0000:0000:0100@2 on DR Path (0, 1)\n");
+  CHECK(fabric.sets.empty());
+}
+
+TEST_CASE_METHOD(Twice, "set_port_state refuses what can not be meant") {
+  const auto complaint = [&](std::vector<std::string> words) {
+    const auto outcome = set(std::move(words));
+    CHECK(outcome.status == 2);
+    CHECK(fabric.sets.empty());
+    return outcome.err;
+  };
+  CHECK_THAT(complaint({"--disable", "1"}), contains("Need to have a port index for switch 0000:0000:0000:0100"));
+  CHECK_THAT(complaint({"--disable", "1@9"}), contains("0000:0000:0000:0100 has no port 9: its ports are 1 to 4"));
+  CHECK_THAT(complaint({"--disable", "1@0"}), contains("has no port 0"));
+  CHECK_THAT(complaint({"--disable", "1@x"}), contains("Invalid command line argument #1 '1@x'"));
+  CHECK_THAT(complaint({"--disable", "77@1"}), contains("Could not find path Path 0 -> 77 "));
+  CHECK_THAT(complaint({"--disable", "4"}), contains("No DR path exists to 0000:0000:0000:0401 port 1 - try using the peer"));
+  CHECK_THAT(complaint({"--disable", "3@1"}), contains("Port 1 of 0000:0000:0000:0301 is the one by which requests come in"));
+  CHECK_THAT(complaint({"--disable", "2@3", "1@9"}), contains("no port 9"));
+}
+
+TEST_CASE_METHOD(Twice, "init_all_ports begins with the ports that are farthest away") {
+  const auto outcome = ibtool(fabric, {"init_all_ports", "--json"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(json::parse(outcome.out)["ports_set"] == 8);
+  REQUIRE(fabric.sets.size() == 8);
+  for (std::size_t at = 0; at < 8; ++at) {
+    CHECK(sent(at).port_state == PortState::down);
+    if (at > 0) CHECK(hops(at) <= hops(at - 1));
+  }
+  CHECK(port(3) == 2);  // of the far switch, the port that leads back comes last
+  CHECK(ibtool(fabric, {"init_all_ports"}).out.empty());
+}
+
+TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {
+  fabric.node(other).faults.status = 0x1c;
+  fabric.node(other).faults.status_attribute = PortInfo::attribute_id;
+  const auto outcome = ibtool(fabric, {"init_all_ports"});
+  CHECK(outcome.status == 4);
+  CHECK(outcome.out.empty());
+  CHECK(fabric.sets.size() == 7);
+}
+
+TEST_CASE_METHOD(Twice, "a node description has 1 to 64 bytes") {
+  CHECK(ibtool(fabric, {"set_nodedesc", std::string(65, 'x')}).status == 2);
+  CHECK(ibtool(fabric, {"set_nodedesc", ""}).status == 2);
+  CHECK(ibtool(fabric, {"set_nodedesc", "-C", "nosuch", "name"}).err == "E: RDMA device 'nosuch' not found.\n");
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// vendstat and set_guid against a fabric whose ports answer vendor MADs and whose SA can set, which ibsim's do not.
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.hpp"
+#include "iba-gen/mlx.hpp"
+#include "iba-gen/sa.hpp"
+#include "support/catch.hpp"
+#include "support/program.hpp"
+#include "tools/mlnx_vendor.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t vendor_data = 24, sa_data = 56, sa_mask = 48;
+
+/// A switch with two hosts. Vendor MADs are answered from `answers`, by attribute; the SA knows a path to everybody.
+struct Vendor {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf, here, other;
+  std::map<std::uint16_t, std::vector<std::uint8_t>> answers;
+  std::vector<FakeFabric::Answer> asked;  ///< vendor MADs
+  FakeFabric::Answer set;                 ///< the last SubnAdmSet
+
+  Vendor() {
+    leaf = fabric.add_switch(0x100, 4, "leaf 1");
+    here = fabric.add_ca(0x200, 1, "here");
+    other = fabric.add_ca(0x300, 1, "other");
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    fabric.node(leaf).ports.at(0).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
+    fabric.network.gmp = [this](Bytes request, const path::Path&) {
+      return request[1] == 0x03 ? sa_answer(request) : vendor_answer(request);
+    };
+  }
+
+  std::optional<FakeFabric::Answer> sa_answer(Bytes request) {
+    FakeFabric::Answer answer = ibtest::answer_to(request);
+    if (request[3] == 2) {
+      set.assign(request.begin(), request.end());
+      return answer;
+    }
+    auto path = sa::PathRecord::unpack(request.subspan(sa_data, sa::PathRecord::wire_size));
+    path.slid = fabric.end_port().lid;
+    path.p_key = 0xffff;
+    path.mtu = smp::Mtu::mtu_2048;
+    path.rate = sa::Rate::gbps_10;
+    path.pack(MutableBytes(answer).subspan(sa_data, sa::PathRecord::wire_size));
+    return answer;
+  }
+
+  std::optional<FakeFabric::Answer> vendor_answer(Bytes request) {
+    asked.emplace_back(request.begin(), request.end());
+    const auto found = answers.find(load_be<std::uint16_t>(&request[16]));
+    if (found == answers.end()) return ibtest::answer_to(request, 0xc);
+    FakeFabric::Answer answer = ibtest::answer_to(request);
+    std::copy(found->second.begin(), found->second.end(), answer.begin() + vendor_data);
+    return answer;
+  }
+
+  template <class T>
+  void answer(const T& value) {
+    answers[T::attribute_id].resize(T::wire_size);
+    value.pack(answers[T::attribute_id]);
+  }
+  ibtest::Outcome run(std::vector<std::string> words) {
+    words.insert(words.begin(), "vendstat");
+    return ibtest::ibtool(fabric, std::move(words));
+  }
+  std::uint32_t modifier(std::size_t at) const { return load_be<std::uint32_t>(&asked.at(at)[20]); }
+  Bytes data(std::size_t at) const { return Bytes(asked.at(at)).subspan(vendor_data); }
+};
+
+mlx::Is4GeneralInfo info_of(std::uint16_t device) {
+  mlx::Is4GeneralInfo info;
+  info.hw_revision = 0xa1;
+  info.device_id = device;
+  info.uptime = 0x1234;
+  info.fw_major = 1;
+  info.fw_minor = 2;
+  info.fw_sub_minor = 3;
+  info.fw_build_id = 0xbeef;
+  info.fw_month = 0x12;
+  info.fw_day = 0x31;
+  info.fw_year = 0x2009;
+  const std::string_view psid = "MT_\x1b[0m";
+  std::copy(psid.begin(), psid.end(), info.fw_psid.begin());
+  info.ext_major = 27;
+  info.ext_minor = 2010;
+  info.ext_sub_minor = 4;
+  return info;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Vendor, "general information in the layout that the device has") {
+  answer(info_of(47396));
+  const json is3 = json::parse(run({"-N", "1", "--json"}).out);
+  CHECK(is3["attribute"] == "MlxGeneralInfo");
+  CHECK(is3["data"]["fw_minor"] == 2);
+  answer(info_of(0xcf08));
+  const json is4 = json::parse(run({"-N", "1", "--json"}).out);
+  CHECK(is4["data"]["ext_major"] == 27);
+  CHECK(is4["data"]["ext_minor"] == 2010);
+  const auto text = run({"-N", "1"});
+  CHECK(text.status == 0);
+  CHECK(text.out.find('\x1b') == std::string::npos);
+  CHECK_THAT(text.out, contains("Device_id................53000\n"));
+}
+
+TEST_CASE_METHOD(Vendor, "general information in the words of infiniband-diags") {
+  std::vector<std::uint8_t> bytes(mlx::Is4GeneralInfo::wire_size);
+  info_of(47396).pack(bytes);
+  CHECK(tools::mlnx::general_info_lines(bytes) ==
+        "hw_dev_rev:  0x00a1\nhw_dev_id:   0xb924\nhw_uptime:   0x00001234\nfw_version:  01.02.03\nfw_build_id: 0xbeef\n"
+        "fw_date:     12/31/2009\nfw_psid:     'MT_ [0m'\nfw_ini_ver:  0\nsw_version:  00.00.27\n");
+  info_of(0xcf08).pack(bytes);
+  CHECK_THAT(tools::mlnx::general_info_lines(bytes), contains("fw_version:  27.2010.04\n") && contains("sw_version:  00.00.00\n"));
+  CHECK_THAT(tools::mlnx::general_info_lines({}), contains("fw_psid:     ''\n"));
+}
+
+TEST_CASE_METHOD(Vendor, "a port that has no vendor class is not asked") {
+  const auto outcome = run({"-N", "3"});
+  CHECK(outcome.status == 3);
+  CHECK(outcome.err == "E: Port does not support vendor MADs\n");
+  CHECK(asked.empty());
+}
+
+TEST_CASE_METHOD(Vendor, "PortXmitWait of every port") {
+  answer(info_of(0xcf08));
+  CHECK_THAT(run({"-w", "1"}).err, contains("Unsupported device ID 0xcf08"));
+  answer(info_of(47396));
+  mlx::ConfigSpaceAccess space;
+  space.record[0].data = 7;
+  space.record[4].data = 0x20;
+  answer(space);
+  asked.clear();
+  const auto outcome = run({"-w", "1"});
+  CHECK(outcome.out == "Port 4: PortXmitWait 0x7\nPort 8: PortXmitWait 0x20\nPort 21: PortXmitWait 0x7\nPort 1: PortXmitWait 0x20\n");
+  REQUIRE(asked.size() == 3);
+  CHECK(modifier(1) == (2U << 22 | 16U << 16));
+  CHECK(modifier(2) == (2U << 22 | 8U << 16));
+  const auto first = mlx::ConfigSpaceAccess::unpack(data(1)), second = mlx::ConfigSpaceAccess::unpack(data(2));
+  CHECK(first.record[0].address == 0x10113c);
+  CHECK(first.record[15].address == 0x11013c);
+  CHECK(second.record[7].address == 0x11813c);
+  CHECK(second.record[8].address == 0);
+}
+
+TEST_CASE_METHOD(Vendor, "counter groups are shown and configured") {
+  mlx::CounterGroupInfo info;
+  info.num_counter_groups = 255;  // more than the answer has room for
+  info.group_masks = {0x1f, 0};
+  answer(info);
+  const auto shown = run({"-i", "1", "12"});
+  CHECK_THAT(shown.out, contains("counter_group_info:\n255 counter groups\ngroup0 mask 0x1f\ngroup1 mask 0\n"));
+  CHECK(modifier(0) == 12);
+  mlx::ConfigCounterGroups groups;
+  groups.group_selects[0].group_select = 2;
+  groups.group_selects[1].group_select = 8;
+  answer(groups);
+  asked.clear();
+  CHECK(run({"-c", "2,8", "1", "12"}).out == "counter_groups_config: configured group0 2 group1 8\n");
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0][3] == 2);
+  CHECK(mlx::ConfigCounterGroups::unpack(data(0)) == groups);
+  CHECK(run({"-c", "2", "1"}).status == 2);
+  CHECK(run({"-c", "2,256", "1"}).status == 2);
+}
+
+TEST_CASE_METHOD(Vendor, "words of the configuration space") {
+  mlx::ConfigSpaceAccess space;
+  space.record[0] = {0x10, 0x12345678, 0xffff};
+  answer(space);
+  CHECK(run({"-R", "10,ffff", "1"}).out == "Config space record at 0x10: 0x5678\n");
+  CHECK(mlx::ConfigSpaceAccess::unpack(data(0)).record[0].mask == 0xffff);
+  CHECK(modifier(0) == (2U << 22 | 1U << 16));
+  asked.clear();
+  CHECK(run({"-W", "0x20,5", "-W", "24,6,f0", "1"}).status == 0);
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0][3] == 2);
+  CHECK(mlx::ConfigSpaceAccess::unpack(data(0)).record[1] == mlx::ConfigRecord{0x24, 6, 0xf0});
+  CHECK(mlx::ConfigSpaceAccess::unpack(data(0)).record[0].mask == 0xffffffff);
+  asked.clear();
+  for (const char* bad : {"", "x", "10,20", "1,2,3,4", "1,,2", "100000000,1"})
+    CHECK(run({"-W", bad, "1"}).status == (bad == std::string("10,20") ? 0 : 2));
+  CHECK(run({"1"}).err == "E: -N must be specified.\n");
+}
+
+TEST_CASE_METHOD(Vendor, "set_guid sets one GUID of one block") {
+  const auto outcome = ibtest::ibtool(fabric, {"set_guid", "3", "9", "0011:2233:4455:6677"});
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.out, contains("SAGUIDInfoRecord\n  0 00030100 LID=3,blockNum=1,") && contains("1:GUID('0011:2233:4455:6677')"));
+  REQUIRE(set.size() >= 256);
+  CHECK(load_be<std::uint64_t>(&set[sa_mask]) == (3U | 1U << 5));  // LID, block, and the second GUID (IBA 15.2.5.18)
+  CHECK(load_be<std::uint16_t>(&set[16]) == sa::GuidInfoRecord::attribute_id);
+  for (const char* slot : {"0", "256", "-1"}) CHECK(ibtest::ibtool(fabric, {"set_guid", "3", slot, "0011:2233:4455:6677"}).status == 2);
+  CHECK(ibtest::ibtool(fabric, {"set_guid", "3", "1"}).err == "E: Not enough arguments\n");
+  CHECK_THAT(ibtest::ibtool(fabric, {"set_guid", "3", "1", "zz"}).err, contains("'zz' is not a valid GUID"));
+}
