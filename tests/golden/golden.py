@@ -57,9 +57,12 @@ def prepare(fabric, step):
         fabric.run(shlex.split(step), executable=IBTOOL)
 
 
+CHANGING = re.compile(r"ibtool (ibportstate|init_all_ports|set_guid|set_port_state) ")
+
+
 def run(fabric, case):
-    """Runs ours as the case says: on `fabric`, or on a new one if the case is to change it."""
-    if case.get("prep") or case.get("lmc"):
+    """Runs ours as the case says: on `fabric`, or on a new one if the case changes it or may do so."""
+    if case.get("prep") or case.get("lmc") or CHANGING.match(case["cmd"]):
         with open_fabric(case["fabric"], case.get("lmc", 0)) as own:
             for step in case.get("prep", []):
                 prepare(own, step)
