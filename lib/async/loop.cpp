@@ -64,6 +64,14 @@ int Loop::timeout_until_next() const {
   return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
 }
 
+/// Looks at the descriptors that a simulated poll() has left out.
+void Loop::poll_others() {
+  for (std::size_t i = 0; i < fds_.size(); ++i) {
+    const bool simulated = watched_[i].simulated;
+    if (!simulated && ::poll(&fds_[i], 1, 0) <= 0) fds_[i].revents = 0;
+  }
+}
+
 void Loop::poll_once(int timeout_ms) {
   fds_.clear();
   bool simulated = false;
@@ -75,7 +83,11 @@ void Loop::poll_once(int timeout_ms) {
   const int count = ::poll(fds_.data(), fds_.size(), timeout_ms);
   // The simulated poll() fails without an errno when it wakes up for nothing.
   if (count < 0 && errno != EINTR && !simulated) throw SysError(errno, "poll", "the loop's descriptors");
-  if (count <= 0) return;
+  if (simulated) {
+    poll_others();
+  } else if (count <= 0) {
+    return;
+  }
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     const pollfd fd = fds_[i];
     if (fd.revents == 0) continue;

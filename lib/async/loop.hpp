@@ -75,6 +75,7 @@ class Loop {
   void run_until(const bool& done);
   void wait();
   void poll_once(int timeout_ms);
+  void poll_others();
   int timeout_until_next() const;
 
   Clock real_clock_;

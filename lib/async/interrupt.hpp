@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Ctrl-C as something to wait for, so that what is under way can be ended with its results.
+#pragma once
+
+#include "async/task.hpp"
+#include "base/unique_fd.hpp"
+
+namespace ib::async {
+
+/// While it lives, SIGINT and SIGTERM do not end the program but complete wait(); a second one does end it. One at a time.
+class Interrupt final : public PollSource {
+ public:
+  /// Throws SysError.
+  explicit Interrupt(Loop& loop);
+  ~Interrupt() override;
+
+  /// Waits for a signal; returns at once if one has come already. One waiter at a time.
+  Task<> wait();
+
+ private:
+  struct Wait;
+  void ready(short revents) override;
+
+  Loop& loop_;
+  UniqueFd reader_, writer_;
+  ReadyNode* waiter_{};
+  bool came_{};
+};
+
+}  // namespace ib::async

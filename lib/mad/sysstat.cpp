@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The attributes are texts that end with a NUL, and a cookie that comes back.
+#include "mad/sysstat.hpp"
+
+#include <algorithm>
+
+#include "iba-gen/ofa.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+constexpr std::uint8_t ping_class = mgmt_class::ofa_ping, sysstat_class = mgmt_class::ofa_sysstat;
+constexpr std::uint16_t ping_attribute = 0;
+
+/// `text` with its NUL.
+std::vector<std::uint8_t> with_nul(const std::string& text) {
+  std::vector<std::uint8_t> bytes(text.begin(), text.end());
+  bytes.push_back(0);
+  return bytes;
+}
+
+std::vector<std::uint8_t> one_packet(const std::string& text) { return with_nul(text.substr(0, data_area(sysstat_class).size - 1)); }
+
+Service service(std::uint8_t mgmt_class, std::uint32_t oui) {
+  Service service;
+  service.mgmt_class = mgmt_class;
+  service.oui = oui;
+  return service;
+}
+
+ClassPortInfo own_class_port_info() {
+  ClassPortInfo info;
+  info.base_version = 1;
+  info.class_version = 1;
+  info.resp_time_value = 16;  // 0.27 s
+  info.redirect_q_key = info.trap_q_key = path::qp1_qkey;
+  return info;
+}
+
+/// What Set(ClassPortInfo) may change: where traps go (IBA 13.4.8.1).
+void set_trap_fields(ClassPortInfo& info, const ClassPortInfo& wanted) {
+  info.trap_gid = wanted.trap_gid;
+  info.trap_tc = wanted.trap_tc;
+  info.trap_sl = wanted.trap_sl;
+  info.trap_fl = wanted.trap_fl;
+  info.trap_lid = wanted.trap_lid;
+  info.trap_p_key = wanted.trap_p_key;
+  info.trap_hl = wanted.trap_hl;
+  info.trap_qp = wanted.trap_qp;
+  info.trap_q_key = wanted.trap_q_key;
+}
+
+void answer_ping(Server& server) {
+  // The whole attribute comes back, also what a client has put behind the cookie.
+  server.on(sysstat_class, method::get, ofa::SysStatPing::attribute_id,
+            [&server](const Incoming& incoming) { server.send_reply(incoming, incoming.payload()); });
+}
+
+}  // namespace
+
+void serve_ping(Server& server, const std::string& host, std::uint32_t oui) {
+  server.serve(service(ping_class, oui));
+  server.on(ping_class, method::get, ping_attribute,
+            [&server, text = one_packet(host)](const Incoming& incoming) { server.send_reply(incoming, text); });
+}
+
+void serve_sysstat_ping(Server& server, std::uint32_t oui) {
+  server.serve(service(sysstat_class, oui));
+  answer_ping(server);
+}
+
+void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui) {
+  server.serve(service(sysstat_class, oui));
+  answer_ping(server);
+  server.on(sysstat_class, method::get, ofa::SysStatHostInfo::attribute_id,
+            [&server, host = one_packet(text.host)](const Incoming& incoming) { server.send_reply(incoming, host); });
+  server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id,
+            [&server, cpus = one_packet(text.cpus)](const Incoming& incoming) { server.send_reply(incoming, cpus); });
+  const auto info = std::make_shared<ClassPortInfo>(own_class_port_info());
+  server.on<ClassPortInfo>(sysstat_class, method::get, [info](const ClassPortInfo&, const Incoming&) { return *info; });
+  server.on<ClassPortInfo>(sysstat_class, method::set, [info](const ClassPortInfo& wanted, const Incoming&) {
+    set_trap_fields(*info, wanted);
+    return *info;
+  });
+}
+
+}  // namespace ib::mad
