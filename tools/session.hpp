@@ -19,6 +19,7 @@
 
 namespace ib::mad {
 class Channel;
+class Rpc;
 class Tracer;
 class Transactor;
 }  // namespace ib::mad
@@ -66,6 +67,8 @@ class Session {
   mad::Transactor& transactor();
   /// The same without --sa: SMPs go to the nodes themselves.
   mad::Transactor& smp_transactor();
+  /// What sends and receives below transactor(): for those who serve requests too.
+  mad::Rpc& rpc();
   /// Makes the path of --sa-path fit for use, where one was given. smp_path() and gmp_path() do it; call it before
   /// queries to the SA that need neither.
   async::Task<> prepare_sa();
@@ -105,7 +108,7 @@ class Session {
   bool end_port_fixed_{};  ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;          ///< of --sa-path, until it is in use
-  std::unique_ptr<mad::Transactor> rpc_;         ///< what sends
+  std::unique_ptr<mad::Rpc> rpc_;                ///< what sends
   std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
 };
 

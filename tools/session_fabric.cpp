@@ -38,7 +38,12 @@ Session::Session(CommonOptions options, std::vector<std::string> operands, async
 Session::~Session() = default;
 
 mad::Transactor& Session::transactor() {
+  mad::Rpc& below = rpc();
   if (transactor_) return *transactor_;
+  return below;
+}
+
+mad::Rpc& Session::rpc() {
   if (rpc_) return *rpc_;
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
@@ -55,7 +60,7 @@ mad::Transactor& Session::transactor() {
   if (options_.pkey_index) path::set_pkey_index(rpc->sa_path().ib(), *options_.pkey_index);
   rpc_ = std::move(rpc);
   if (options_.use_sa) transactor_ = std::make_unique<sa::SaTransactor>(*rpc_);
-  return transactor();
+  return *rpc_;
 }
 
 mad::Transactor& Session::smp_transactor() {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "async/group.hpp"
 #include "base/error.hpp"
 
 namespace ib::async {
@@ -73,6 +74,14 @@ void Interrupt::ready(short /*revents*/) {
   unwatch();
   came_ = true;
   if (waiter_ != nullptr) loop_.post(*std::exchange(waiter_, nullptr));
+}
+
+Task<> until_interrupted(Loop& loop, Task<> work) {
+  Interrupt interrupt(loop);
+  TaskGroup group(loop);
+  group.spawn(std::move(work));
+  group.spawn(interrupt.wait());
+  co_await group.wait_below(2);
 }
 
 }  // namespace ib::async

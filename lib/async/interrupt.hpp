@@ -27,4 +27,7 @@ class Interrupt final : public PollSource {
   bool came_{};
 };
 
+/// Runs `work` until it ends or a signal comes, which cancels it. Throws what it throws, or SysError.
+Task<> until_interrupted(Loop& loop, Task<> work);
+
 }  // namespace ib::async

@@ -5,15 +5,17 @@
 #include <fmt/format.h>
 
 #include "mad/describe.hpp"
+#include "mad/rmpp.hpp"
 #include "mad/rpc_call.hpp"
 
 namespace ib::mad {
 
 namespace {
 
-/// An answer of the SA that ends with its record, as some senders make them: the rest of the packet is zero.
+/// A MAD of the SA or of a vendor class that ends with its data, as some senders make them: the rest of the packet is
+/// zero.
 bool ends_early(Bytes reply) {
-  return reply.size() < packet_size && reply.size() > data_area(mgmt_class::sa).offset && reply[1] == mgmt_class::sa &&
+  return reply.size() >= header_size && reply.size() < packet_size && has_rmpp(reply[1]) && reply.size() >= data_area(reply[1]).offset &&
          !RmppView::is_active(reply);
 }
 

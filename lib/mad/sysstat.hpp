@@ -4,9 +4,11 @@
 // with an OUI that tells services of one class apart.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "mad/server.hpp"
+#include "sys/host.hpp"
 
 namespace ib::mad {
 
@@ -14,6 +16,9 @@ inline constexpr std::uint32_t openib_oui = 0x001405;
 
 /// Answers Get of attribute 0 of class 0x32 with `host`, cut to 215 bytes.
 void serve_ping(Server& server, const std::string& host, std::uint32_t oui = openib_oui);
+
+/// The text of the processor information: a line for each, as infiniband-diags words it.
+std::string cpu_text(std::span<const sys::Cpu> cpus);
 
 struct HostText {
   std::string host, cpus;

@@ -36,7 +36,7 @@ void store(T& member, std::type_identity_t<T> value) {
 /// One open umad device.
 class Device final : public async::PollSource {
  public:
-  Device(const sys::EndPort& end_port, bool smp) : port_(end_port, smp) {
+  Device(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp) {
     agents_.fill(-1);
     servers_.fill(-1);
     buffer_.resize(header_bytes + packet_size);
@@ -60,10 +60,13 @@ class Device final : public async::PollSource {
 
  private:
   std::uint32_t agent(Bytes mad);
+  void serve_simulated();
   bool read_one();
   void deliver(std::size_t length);
 
+  const sys::EndPort& end_port_;
   sys::UmadPort port_;
+  UniqueFd issm_;  // while it serves on the simulator
   bool simulated_ = false;
   std::array<std::int64_t, 256> agents_{};   // by class; of what we ask
   std::array<std::int64_t, 256> servers_{};  // by class; of what we answer
@@ -96,6 +99,16 @@ void Device::serve(const Service& service) {
   sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui, simulated_);
   request.methods = service.methods;
   servers_[service.mgmt_class] = port_.register_agent(request);
+  if (simulated_ && !issm_) serve_simulated();
+}
+
+/// The simulator gives requests to subnet managers only. It gives them SMPs too, and its client ends the program when a MAD
+/// comes of a class that has no agent.
+void Device::serve_simulated() {
+  for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) {
+    if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0, true));
+  }
+  issm_ = sys::open_issm(end_port_);
 }
 
 /// Where the kernel is to send a MAD; it keeps these fields in network order but for the indexes.

@@ -217,13 +217,26 @@ async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::smp_set(const Targ
 
 async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::gmp(const Target& target, std::uint8_t mgmt_class, std::uint8_t method,
                                                                   std::uint16_t attribute, std::uint32_t modifier, Bytes data) {
-  path::IbPath ib = target.path.ib();
-  ib.dqpn = ib.sqpn = Qpn{1};
-  ib.qkey = path::qp1_qkey;
-  if (settings_.pkey_index < end_port_.pkeys.size()) ib.pkey = end_port_.pkeys[settings_.pkey_index];
-  const path::Path path = ib;
-  const mad::Request request{
-      .path = path, .mgmt_class = mgmt_class, .method = method, .attribute_id = attribute, .attribute_modifier = modifier, .payload = data};
+  const Target agent = gmp_target(target);
+  const mad::Request request{.path = agent.path,
+                             .mgmt_class = mgmt_class,
+                             .method = method,
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = data};
+  auto bytes = co_await gmp_call(agent, request);
+  co_return bytes;
+}
+
+Target Fabric::gmp_target(Target target) const {
+  path::IbPath& path = target.path.ib();
+  path.dqpn = path.sqpn = Qpn{1};
+  path.qkey = path::qp1_qkey;
+  if (settings_.pkey_index < end_port_.pkeys.size()) path.pkey = end_port_.pkeys[settings_.pkey_index];
+  return target;
+}
+
+async::Task<std::optional<std::vector<std::uint8_t>>> Fabric::gmp_call(const Target& target, const mad::Request& request) {
   const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
   if (!reply) {
     warn_of(reply.error(), "mad_rpc_rmpp", target.text);

@@ -59,6 +59,9 @@ class Fabric {
   /// A request of a class of GMPs without RMPP to the port at `target`: the answer's data, or nothing after a warning.
   async::Task<std::optional<std::vector<std::uint8_t>>> gmp(const Target& target, std::uint8_t mgmt_class, std::uint8_t method,
                                                             std::uint16_t attribute, std::uint32_t modifier, Bytes data);
+  /// `target` for GMPs, and any request to it: likewise.
+  Target gmp_target(Target target) const;
+  async::Task<std::optional<std::vector<std::uint8_t>>> gmp_call(const Target& target, const mad::Request& request);
 
  private:
   async::Task<std::optional<std::vector<std::uint8_t>>> smp(const Target& target, const mad::Request& request);

@@ -10,6 +10,8 @@ int ibportstate(std::span<char* const> words);
 int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);
+int ibping(std::span<char* const> words);
+int ibsysstat(std::span<char* const> words);
 int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
 int smpquery(std::span<char* const> words);

@@ -204,7 +204,7 @@ TEST_CASE("Nothing is said to answers, to methods without one, to strangers and 
   CHECK(silent(3, method::trap_repress));  //
   CHECK(silent(1, 0x32));                  // another class
   CHECK(silent(39, 0x06));                 // another OUI
-  for (const std::size_t size : {0, 1, 23, 24, 39, 40, 255, 257, 5000}) {
+  for (const std::size_t size : {0, 1, 23, 24, 39, 257, 5000}) {
     Mad mad = ping();
     mad.resize(size);
     CHECK_FALSE(bench.answer(mad));
