@@ -64,8 +64,7 @@ mad::Rpc& Session::rpc() {
 }
 
 mad::Transactor& Session::smp_transactor() {
-  transactor();
-  return *rpc_;
+  return rpc();
 }
 
 async::Task<> Session::prepare_sa() {
