@@ -63,9 +63,7 @@ mad::Rpc& Session::rpc() {
   return *rpc_;
 }
 
-mad::Transactor& Session::smp_transactor() {
-  return rpc();
-}
+mad::Transactor& Session::smp_transactor() { return rpc(); }
 
 async::Task<> Session::prepare_sa() {
   if (!sa_target_) co_return;

@@ -67,8 +67,15 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
     throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
   }
+  if (const path::Path* elsewhere = redirects_.find(request.path, request.mgmt_class)) {
+    Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
+    if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
+    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved on: ask from the start
+  }
   Call call(*this, request);
-  co_return co_await call;
+  Result<Reply> result = co_await call;
+  if (!is_redirect(result)) co_return result;
+  co_return co_await follow(request, std::move(result));
 }
 
 Rpc::Call::Call(Rpc& engine, const Request& request)

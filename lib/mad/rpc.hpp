@@ -13,6 +13,7 @@
 
 #include "mad/channel.hpp"
 #include "mad/list.hpp"
+#include "mad/redirect.hpp"
 #include "mad/rmpp_outbox.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
@@ -106,6 +107,10 @@ class Rpc final : public Transactor, private ChannelEvents {
   void retry_or_fail(Call& call);
   Duration stale_after() const;
 
+  // Redirects (redirect.cpp)
+  Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
+  Task<Result<Reply>> follow(const Request& request, Result<Reply> result);
+
   // Receiving (rpc_receive.cpp)
   void received(Bytes mad, const Source& source) override;
   void send_failed(Bytes header, int error) override;
@@ -140,6 +145,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   List<Call, Live> calls_;
   std::uint64_t first_tid_, tid_;
   Duration rtt_{};  // smoothed; zero before the first answer
+  Redirects redirects_;
   std::exception_ptr broken_;
   Stats stats_;
   Tracer* tracer_{};

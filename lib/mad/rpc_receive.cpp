@@ -36,7 +36,8 @@ std::string contradiction(Bytes request, Bytes reply) {
     return differs("class version", answer.class_version(), asked.class_version());
   }
   if (answer.method() != response_method(asked.method())) return differs("method", answer.method(), response_method(asked.method()));
-  if (answer.attribute_id() != asked.attribute_id()) return differs("attribute", answer.attribute_id(), asked.attribute_id());
+  const bool redirects = is_redirect(answer) && answer.attribute_id() == attribute_id::class_port_info;
+  if (answer.attribute_id() != asked.attribute_id() && !redirects) return differs("attribute", answer.attribute_id(), asked.attribute_id());
   if (asked.mgmt_class() == mgmt_class::smp_directed && (answer.raw_status() & 0x8000U) == 0) {
     return "Invalid reply: the direction bit is not set";
   }
@@ -109,7 +110,7 @@ void Rpc::take_answer(Call& call, Reply reply) {
     call.failure = std::make_shared<MadError>(std::move(wrong), call.mad, reply.bytes, call.path);
     call.failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call.mad), path::to_text(call.path)));
     call.finish();
-  } else if ((reply.header().status() & 0x1fU) == status::busy && call.tries_left > 0) {
+  } else if ((reply.header().status() & status::busy) != 0 && call.tries_left > 0) {
     // A newer try may be on its way: then this one is as good as lost.
     if (call.current == nullptr && !call.armed() && !call.ListHook<Queued>::linked()) {
       call.busy = true;

@@ -33,7 +33,7 @@ struct Hosts {
       sa::PathRecord record;
       record.dlid = Lid{3};
       record.slid = fabric.end_port().lid;
-      record.pkey = default_pkey;
+      record.p_key = default_pkey.value;
       record.pack(MutableBytes(mad).subspan(mad::data_area(mad::mgmt_class::sa).offset));
       return mad;
     }
@@ -118,7 +118,8 @@ TEST_CASE_METHOD(Hosts, "a refusal and a host that is silent end ibsysstat with 
   status = 0xc;
   const auto refused = ibtool(fabric, {"ibsysstat", "3", "host"});
   CHECK(refused.status == 3);
-  CHECK(refused.err == "E: RPC MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatHostInfo(17) got error status 0xc - Unsupported method+attr\n");
+  CHECK(refused.err ==
+        "E: RPC MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatHostInfo(17) got error status 0xc - Unsupported method+attr\n");
   lost = ~0U;
   CHECK_THAT(ibtool(fabric, {"ibsysstat", "3", "ping"}).err, contains("OFASysStatPing(16) timed out to 'Path 2 -> 3 "));
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Redirects as values, and the part of the Rpc that follows them.
+#include "mad/redirect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "iba-gen/sa.hpp"
+#include "mad/describe.hpp"
+#include "mad/rpc_call.hpp"
+#include "path/indexes.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+/// The same request on another path, which must live as long as it.
+Request on_path(const Request& request, const path::Path& path) {
+  return {.path = path,
+          .mgmt_class = request.mgmt_class,
+          .class_version = request.class_version,
+          .method = request.method,
+          .attribute_id = request.attribute_id,
+          .attribute_modifier = request.attribute_modifier,
+          .payload = request.payload,
+          .component_mask = request.component_mask,
+          .oui = request.oui,
+          .reason = request.reason};
+}
+
+/// Whether two paths lead to the same agent.
+bool same_agent(const path::Path& a, const path::Path& b) {
+  const bool same_gid = !a.ib().dgid || !b.ib().dgid || a.ib().dgid == b.ib().dgid;
+  return a.ib().dlid == b.ib().dlid && a.ib().dqpn == b.ib().dqpn && same_gid;
+}
+
+/// The error of a redirect that leads nowhere.
+Result<Reply> lost_way(const Request& request, const MadError& answer, std::string_view why) {
+  auto error =
+      std::make_shared<MadError>(fmt::format("The redirect leads nowhere: {}", why), answer.request(), answer.reply(), request.path);
+  error->note(fmt::format("RPC {} was redirected by '{}'", describe(answer.request()), path::to_text(answer.path())));
+  return std::shared_ptr<const MadError>(std::move(error));
+}
+
+}  // namespace
+
+bool is_redirect(const HeaderView& answer) {
+  return !is_smp(answer.mgmt_class()) && answer.is_response() && (answer.status() & 0x1fU) == status::redirect;
+}
+
+bool is_redirect(const Result<Reply>& result) {
+  return !result && result.error().reply().size() >= packet_size && is_redirect(HeaderView(result.error().reply()));
+}
+
+path::Path redirected(const path::Path& from, Bytes answer) {
+  const auto info = ClassPortInfo::unpack(answer.subspan(data_area(answer[1]).offset));
+  const Gid none;
+  const Lid lid = info.redirect_lid;
+  if (lid != Lid{} && !lid.is_unicast()) throw Error(fmt::format("LID {} is no node's", lid.value));
+  if (lid == Lid{} && info.redirect_gid == none) throw Error("it has neither a LID nor a GID");
+  if (info.redirect_qp == 0) throw Error("QP 0 serves SMPs only");
+  if ((info.redirect_p_key & 0x7fffU) == 0) throw Error(fmt::format("P_Key 0x{:04x} is invalid", info.redirect_p_key));
+  path::Path path = from;
+  path::IbPath& ib = path.ib();
+  ib.dlid = lid;
+  ib.sl = info.redirect_sl;
+  ib.pkey = Pkey{info.redirect_p_key};
+  static_cast<void>(path::pkey_index(ib));  // throws where this port is no member
+  ib.dqpn = Qpn{info.redirect_qp};
+  ib.qkey = info.redirect_q_key != 0 ? info.redirect_q_key : path::qp1_qkey;
+  const Gid self = ib.end_port->default_gid();
+  // Within a subnet LIDs are enough; what lies beyond a router needs the GID.
+  const bool beyond = info.redirect_gid != none && info.redirect_gid.prefix() != self.prefix();
+  ib.dgid = info.redirect_gid != none ? std::optional(info.redirect_gid) : std::nullopt;
+  ib.has_grh = ib.dgid && (from.ib().has_grh || beyond);
+  if (ib.has_grh) {
+    if (!ib.sgid) ib.sgid = self;
+    ib.traffic_class = info.redirect_tc;
+    ib.flow_label = info.redirect_fl;
+    ib.hop_limit = 0xff;
+  }
+  return path;
+}
+
+Redirects::Key Redirects::key_of(const path::Path& path, std::uint8_t mgmt_class) {
+  return {mgmt_class, path.ib().dlid.value, path.ib().has_grh && path.ib().dgid ? path.ib().dgid->bytes : Gid{}.bytes};
+}
+
+const path::Path* Redirects::find(const path::Path& path, std::uint8_t mgmt_class) const {
+  if (paths_.empty()) return nullptr;
+  const auto place = paths_.find(key_of(path, mgmt_class));
+  return place == paths_.end() ? nullptr : &place->second;
+}
+
+void Redirects::remember(const path::Path& path, std::uint8_t mgmt_class, const path::Path& instead) {
+  paths_.insert_or_assign(key_of(path, mgmt_class), instead);
+}
+
+void Redirects::forget(const path::Path& path, std::uint8_t mgmt_class) { paths_.erase(key_of(path, mgmt_class)); }
+
+/// Asks where an agent is that earlier sent us away. Nothing, and all is as if it never had, where nobody answers there.
+Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path) {
+  // Times and keys are those of this request.
+  path.ib().timeout = request.path.ib().timeout;
+  path.ib().retries = request.path.ib().retries;
+  path.ib().sm_key = request.path.ib().sm_key;
+  const Request elsewhere = on_path(request, path);
+  Call call(*this, elsewhere);
+  co_return co_await call;
+}
+
+/// Goes from agent to agent until one does not send us on. `result` is a redirect.
+Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
+  std::vector<path::Path> seen{request.path};
+  while (is_redirect(result)) {
+    if (seen.size() > most_redirects) co_return lost_way(request, result.error(), "there are too many, one after the other");
+    std::string why;
+    path::Path next = request.path;
+    try {
+      next = redirected(request.path, result.error().reply());
+    } catch (const Error& error) {
+      why = error.message();
+    }
+    if (why.empty() && next.ib().dlid == Lid{} && request.mgmt_class == mgmt_class::sa) why = "the way to the SA is what is looked for";
+    if (!why.empty()) co_return lost_way(request, result.error(), why);
+    if (next.ib().dlid == Lid{}) {
+      sa::PathRecord::Query query;
+      query.dgid(*next.ib().dgid).sgid(end_port().default_gid());
+      const Result<sa::PathRecord> record = co_await try_subn_adm_get(query);
+      if (!record) co_return lost_way(request, result.error(), record.error().message());
+      next.ib().dlid = record->dlid;
+      next.ib().sl = record->sl;
+    }
+    if (std::ranges::any_of(seen, [&](const path::Path& path) { return same_agent(path, next); }))
+      co_return lost_way(request, result.error(), "it leads back");
+    seen.push_back(next);
+    result = co_await call_elsewhere(request, next);
+  }
+  if (result || !result.error().reply().empty()) redirects_.remember(request.path, request.mgmt_class, seen.back());
+  co_return result;
+}
+
+}  // namespace ib::mad
