@@ -81,8 +81,10 @@ void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui) {
   answer_ping(server);
   server.on(sysstat_class, method::get, ofa::SysStatHostInfo::attribute_id,
             [&server, host = one_packet(text.host)](const Incoming& incoming) { server.send_reply(incoming, host); });
-  server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id,
-            [&server, cpus = one_packet(text.cpus)](const Incoming& incoming) { server.send_reply(incoming, cpus); });
+  server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id, [&server, cpus = with_nul(text.cpus)](const Incoming& incoming) {
+    if (cpus.size() <= data_area(sysstat_class).size) return server.send_reply(incoming, cpus);
+    server.send_rmpp_reply(incoming, cpus);
+  });
   const auto info = std::make_shared<ClassPortInfo>(own_class_port_info());
   server.on<ClassPortInfo>(sysstat_class, method::get, [info](const ClassPortInfo&, const Incoming&) { return *info; });
   server.on<ClassPortInfo>(sysstat_class, method::set, [info](const ClassPortInfo& wanted, const Incoming&) {
