@@ -99,16 +99,6 @@ subnet::Routing routing_of(Session& session, const DiscoveryOptions& options) {
   return port.state == active && port.lid.is_unicast() ? subnet::Routing::lid : subnet::Routing::directed;
 }
 
-subnet::NodeNameMap read_names(const CommonOptions& options) {
-  if (options.node_name_map) return subnet::NodeNameMap::read(*options.node_name_map);
-  try {
-    return subnet::NodeNameMap::read(subnet::default_node_name_map_file);
-  } catch (const SysError& error) {
-    if (error.code() != ENOENT && error.code() != EACCES) throw;
-    return {};
-  }
-}
-
 namespace {
 
 /// One sweep; what it did not learn stays in the model.
@@ -162,14 +152,14 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 }  // namespace
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  fabric.names = read_names(session.options());
+  fabric.names = session.node_name_map();
   co_await sweep(session, options, nullptr, ~0U, fabric);
   tell_outcome(session, fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target,
                                                Fabric& fabric) {
-  fabric.names = read_names(session.options());
+  fabric.names = session.node_name_map();
   co_await sweep(session, options, target, 1, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   if (target->directed() == nullptr && is_cut_off(fabric.subnet)) {

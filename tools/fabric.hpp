@@ -42,9 +42,6 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// The mode that `options` come to on the session's end port.
 subnet::Routing routing_of(Session& session, const DiscoveryOptions& options);
 
-/// Reads the map that --node-name-map names, or the default one if there is one.
-subnet::NodeNameMap read_names(const CommonOptions& options);
-
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 

@@ -3,8 +3,8 @@
 #include "tools/session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "base/log.hpp"
@@ -28,15 +28,13 @@ const path::Path* Session::target(std::size_t at) const { return at < targets_.s
 std::optional<std::int64_t> Session::integer(std::size_t at) const { return at < integers_.size() ? integers_[at] : std::nullopt; }
 
 const subnet::NodeNameMap& Session::node_name_map() {
-  if (!node_name_map_) {
-    const char* file = subnet::default_node_name_map_file;
-    if (options_.node_name_map) {
-      node_name_map_ = subnet::NodeNameMap::read(*options_.node_name_map);
-    } else if (access(file, R_OK) == 0) {
-      node_name_map_ = subnet::NodeNameMap::read(file);
-    } else {
-      node_name_map_.emplace();
-    }
+  if (node_name_map_) return *node_name_map_;
+  if (options_.node_name_map) return node_name_map_.emplace(subnet::NodeNameMap::read(*options_.node_name_map));
+  try {
+    node_name_map_ = subnet::NodeNameMap::read(subnet::default_node_name_map_file);
+  } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
+    if (error.code() != ENOENT && error.code() != EACCES) throw;
+    node_name_map_.emplace();
   }
   return *node_name_map_;
 }
