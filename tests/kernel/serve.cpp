@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A subnet administrator of 2,000 nodes behind umad on rxe1, for commands that ask one: says "serving" and serves until killed.
+// What commands ask in the tests: a subnet administrator of 2,000 nodes, and port counters, behind umad on rxe1. Says
+// "serving" and serves until killed.
 #include <cstdio>
 
+#include "iba-gen/pm.hpp"
 #include "kernel/sa_server.hpp"
 #include "mad/umad.hpp"
 
+using namespace ib;
+
 int main() {
-  const ib::sys::DeviceList devices = ib::sys::DeviceList::read();
-  ib::async::Loop loop;
-  ibtest::SaServer sa(loop, ib::mad::open_umad(devices.find_end_port("rxe1/1")), 2000);
+  const sys::DeviceList devices = sys::DeviceList::read();
+  async::Loop loop;
+  ibtest::SaServer sa(loop, mad::open_umad(devices.find_end_port("rxe1/1")), 2000);
+  sa.server().on<pm::PortCounters>(mad::method::get, [](const pm::PortCounters& asked, const mad::Incoming&) {
+    pm::PortCounters counters;
+    counters.port_select = asked.port_select;
+    counters.port_xmit_data = 123456789;
+    return counters;
+  });
+  sa.server().serve(mad::service_of<pm::PortCounters>());
   std::puts("serving");
   std::fflush(stdout);
   loop.run(sa.server().run());

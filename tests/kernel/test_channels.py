@@ -33,21 +33,30 @@ def command(case, program):
     return AS.get(how, "") + f"{program} {words}"
 
 
-# Commands that ask by GMPs, on a host where umad can not be opened but by the server at the other port; `{}` is replaced.
-ASKED = {"smpquery": "smpquery {} -C rxe0 --sa-path fe80::ff:fe00:2 nodeinfo 1234"}
+TARGET = "fe80::ff:fe00:2"  # rxe1, where the servers are
+# Commands that ask by GMPs, where umad can not be opened but by the servers, and what must stand in their output.
+ASKED = {
+    "smpquery": (f"smpquery -C rxe0 --sa-path {TARGET} nodeinfo 1234", r"PortGuid:\.*0002:c903:0000:04d2\n"),
+    "ibping": (f"ibping -C rxe0 -c 2 {TARGET}", "2 packets transmitted, 2 received, 0% packet loss"),
+    "ibsysstat": (f"ibsysstat -C rxe0 {TARGET} ping", "Cookie"),
+}
 CLOSED = "mv /dev/infiniband/umad0 /dev/infiniband/away; {}; status=$?; mv /dev/infiniband/away /dev/infiniband/umad0; exit $status"
 
 
 def ibtool_commands():
-    """{name: command}: as root with umad closed, as users with and without CAP_NET_RAW."""
-    all_of_them = {"serve": "serve >/tmp/serve 2>&1 & echo $! >/tmp/server; "
-                             "for try in $(seq 100); do [ -s /tmp/serve ] && break; usleep 100000; done; cat /tmp/serve"}
-    for name, words in ASKED.items():
-        for carrier in ("verbs", "auto", "umad"):
-            run = "ibtool " + words.format("--gmp " + carrier)
-            all_of_them |= {f"closed_{name}_{carrier}": CLOSED.format(run), f"capable_{name}_{carrier}": AS["with CAP_NET_RAW"] + run,
-                            f"user_{name}_{carrier}": USER + run}
-    return all_of_them | {"serve_no_more": "kill $(cat /tmp/server)"}
+    """{name: command}: each as root with umad closed and as a user with CAP_NET_RAW; the first also where it must fail."""
+    commands_in_order = {
+        "serve_pings": "ibtool ibping -S -C rxe1 >/tmp/pings 2>&1 & echo $! >/tmp/pinged; sleep 1; cat /tmp/pings",
+        "serve": "serve >/tmp/serve 2>&1 & echo $! >/tmp/server; "
+                 "for try in $(seq 100); do [ -s /tmp/serve ] && break; usleep 100000; done; cat /tmp/serve"}
+    for name, (words, _) in ASKED.items():
+        run = f"ibtool {words} --gmp "
+        commands_in_order[f"closed_{name}"] = CLOSED.format(run + "verbs")
+        commands_in_order[f"capable_{name}"] = AS["with CAP_NET_RAW"] + run + "auto"
+    run = f"ibtool {next(iter(ASKED.values()))[0]} --gmp "
+    return commands_in_order | {
+        "closed_auto": CLOSED.format(run + "auto"), "closed_umad": CLOSED.format(run + "umad"), "user_auto": USER + run + "auto",
+        "user_verbs": USER + run + "verbs", "serve_no_more": "kill $(cat /tmp/server /tmp/pinged)"}
 
 
 def commands():
@@ -66,26 +75,21 @@ class Channels(guest.GuestCase):
 
     def test_verbs_commands_without_umad(self):
         self.assertEqual(self.result("serve").out, "serving\n")
-        for name in ASKED:
-            for kind in ("closed", "capable"):
-                for carrier in ("verbs", "auto"):
-                    with self.subTest(name, kind=kind, carrier=carrier):
-                        done = self.result(f"{kind}_{name}_{carrier}")
-                        self.assertIn("0002:c903:0000:04d2", done.out)
-                        self.assertEqual(done.err, "")
+        for name, (_, shown) in ASKED.items():
+            for how in (f"closed_{name}", f"capable_{name}"):
+                with self.subTest(how):
+                    done = self.result(how)
+                    self.assertRegex(done.out, shown)
+                    self.assertEqual(done.err, "")
+        self.assertEqual(self.result("closed_auto").out, self.result("closed_" + next(iter(ASKED))).out)
 
     def test_umad_commands_without_umad(self):
-        for name in ASKED:
-            done = self.result(f"closed_{name}_umad", status=3)
-            self.assertRegex(done.err, "^E: There is no /dev/infiniband/umad0: load the kernel module ib_umad")
-            for kind, carrier in (("capable", "umad"), ("user", "umad"), ("user", "auto")):
-                done = self.result(f"{kind}_{name}_{carrier}", status=3)
-                self.assertRegex(done.err, "^E: No permission to use /dev/infiniband/umad0: run as root")
+        self.assertRegex(self.result("closed_umad", status=3).err, "^E: There is no /dev/infiniband/umad0: load the kernel module ib_umad")
+        self.assertRegex(self.result("user_auto", status=3).err, "^E: No permission to use /dev/infiniband/umad0: run as root")
 
     def test_verbs_commands_as_a_user(self):
-        for name in ASKED:
-            done = self.result(f"user_{name}_verbs", status=3)
-            self.assertRegex(done.err, r"^E: rxe0/1 can not send GMPs by verbs: the kernel grants .* CAP_NET_RAW.*\n$")
+        self.assertRegex(self.result("user_verbs", status=3).err,
+                         r"^E: rxe0/1 can not send GMPs by verbs: the kernel grants .* CAP_NET_RAW.*\n$")
 
 
 def add(case):
