@@ -76,7 +76,7 @@ def common_options(tables):
     for command in tables["commands"]:
         for option in command["options"]:
             key = tuple(n for n in option["names"] if n.startswith("--"))
-            if option["common"] and key not in seen:
+            if option["common"] and key and key not in seen:  # no key: the command took its long names for itself
                 seen.add(key)
                 merged.append(option)
     merged.sort(key=lambda o: [n for n in o["names"] if n.startswith("--")][0].lower())

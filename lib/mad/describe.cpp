@@ -57,6 +57,8 @@ std::string_view sa_status_name(unsigned code) {
       return "INSUFFICIENT_COMPONENTS";
     case 7:
       return "DENIED";
+    case 8:
+      return "PRIORITY_SUGGESTED";
     default:
       return "??";
   }

@@ -32,7 +32,7 @@ async::Task<> serve_forever(Context& context, std::string_view cannot, void (*se
   } catch (const SysError&) {
     throw Failure("main", std::string(cannot));
   }
-  if (context.settings.debug > 0) warn("ibping_serv", "starting to serve...");
+  if (context.settings.debug > 0) warn("main", "starting to serve...");
   co_await server.run();
 }
 

@@ -17,8 +17,8 @@ std::uint32_t read_oui(const char* text);
 /// A text that a remote host sent, free of control bytes but for line ends.
 std::string received_text(Bytes field);
 
-/// Has `serve` register what `what` ("class 50") stands for, and serves until the channel breaks. Throws Failure where
-/// that cannot be served.
+/// Has `serve` register what it answers, and answers until the channel breaks. Throws Failure(`cannot`) where another program
+/// does that already.
 async::Task<> serve_forever(Context& context, std::string_view cannot, void (*serve)(mad::Server& server, std::uint32_t oui),
                             std::uint32_t oui);
 
