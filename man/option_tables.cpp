@@ -54,7 +54,9 @@ Tree command_json(const CommandInfo& info) {
   command->options(set, common);
   add_general(set, common, general);
   Tree options = Tree::array();
-  for (const Option& option : set.options()) options.push_back(option_json(option));
+  for (const Option& option : set.options()) {
+    if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
+  }
   return {{"name", info.name},          {"group", group_name(info.group)},  {"summary", info.summary},
           {"operands", set.operands()}, {"legacy", info.legacy != nullptr}, {"options", options}};
 }

@@ -77,6 +77,7 @@ class Listing {
     std::string name = was_reserved ? std::string(f.was) : styled_name(f, options_.names);
     if (was_reserved) name[0] = 'R';
     name.insert(0, prefix);
+    if (was_reserved) return line(name, "0");
     if (f.count == 1) return line(name, field_text(bytes, f));
     if (f.bits > 16 || options_.element_lines) {
       for (std::uint32_t i = 0; i < f.count; ++i) line(name + '[' + std::to_string(i) + ']', field_text(bytes, f, i));

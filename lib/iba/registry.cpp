@@ -58,6 +58,14 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
   return find_row(mgmt_class, class_version, attribute_id, 0);
 }
 
+std::vector<AttributeClass> classes_of(const StructInfo& attribute) {
+  std::vector<AttributeClass> found;
+  for (const auto& row : detail::index_rows()) {
+    if (row.info == &attribute && row.attribute_id >= 0) found.push_back({row.mgmt_class, row.class_version, row.oui});
+  }
+  return found;
+}
+
 const StructInfo* find_trap(std::uint16_t trap_number) {
   for (const auto& row : detail::trap_rows()) {
     if (row.number == trap_number) return row.info;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "iba/struct_info.hpp"
 
@@ -23,6 +24,15 @@ const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_versio
 
 /// The structure of an attribute. Null where there is none.
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);
+
+/// A management class that an attribute belongs to.
+struct AttributeClass {
+  std::uint8_t mgmt_class;
+  std::uint8_t class_version;
+  std::uint32_t oui;  ///< 0 where the class has none
+};
+/// All of them; empty for a structure that is no attribute.
+std::vector<AttributeClass> classes_of(const StructInfo& attribute);
 
 /// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null where there is none.
 const StructInfo* find_trap(std::uint16_t trap_number);

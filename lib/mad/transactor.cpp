@@ -51,9 +51,12 @@ SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
   if (step == 0) return table;
   if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
   std::size_t end = mad.size();
-  if (mad.size() == packet_size) {
+  if (segment.type() != rmpp::Type::data) {
+    table.cut = end > simulator_bytes;
+    end = std::min(end, simulator_bytes);
+  } else if (mad.size() == packet_size) {
     // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
-    table.cut = segment.type() != rmpp::Type::data || (segment.flags() & rmpp::flags::last) == 0;
+    table.cut = (segment.flags() & rmpp::flags::last) == 0;
     if (!table.cut) {
       // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
       const std::size_t length = segment.length();
@@ -61,7 +64,7 @@ SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
       end = area.offset + length - 20;
     }
   }
-  table.records.reserve((end - area.offset) / step);
+  table.records.reserve((end - std::min(end, area.offset)) / step);
   for (std::size_t at = area.offset; at + record_size <= end; at += step)
     table.records.push_back(mad.subspan(at, std::min(step, end - at)));
   return table;

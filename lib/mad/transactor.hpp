@@ -101,9 +101,8 @@ class Transactor {
 /// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
 ///
 /// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
-/// 256 bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter than 256 bytes where
-/// the table was; then it is whole. A table that ends exactly with the MAD can not be told from a longer one and counts
-/// as cut. So does a first segment without the others.
+/// simulator_bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter where
+/// the table was; then it is whole. A first segment without the others counts as cut too.
 SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size);
 /// What is wrong with a table that was cut, for messages.
 inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";

@@ -8,17 +8,11 @@
 
 #include "iba-gen/sa.hpp"
 #include "mad/describe.hpp"
+#include "sa/records.hpp"
 
 namespace ib::sa {
 
 namespace {
-
-constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
-
-bool is_no_records(const mad::MadError& error) {
-  const auto* sa = dynamic_cast<const mad::SaError*>(&error);
-  return sa != nullptr && sa->code() == no_records;
-}
 
 /// The answer to SMP `request` that holds `attribute`.
 mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad, const mad::Source& source) {

@@ -10,7 +10,7 @@ import unittest
 import case
 
 PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
-LEGACY = ("ibaddr", "ibnetdiscover", "ibportstate", "ibstat", "sminfo", "smpdump", "smpquery", "vendstat")
+LEGACY = ("ibaddr", "ibnetdiscover", "ibportstate", "ibstat", "saquery", "sminfo", "smpdump", "smpquery", "vendstat")
 
 
 def examples(text):

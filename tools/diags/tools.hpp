@@ -12,6 +12,7 @@ int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);
 int ibping(std::span<char* const> words);
 int ibsysstat(std::span<char* const> words);
+int saquery(std::span<char* const> words);
 int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
 int smpquery(std::span<char* const> words);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sa/nodes.hpp"
+
+#include "iba/generic.hpp"
+#include "iba/wire.hpp"
+#include "sa/records.hpp"
+
+namespace ib::sa {
+
+async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern) {
+  const Records records = co_await find_records(transactor, pattern);
+  Nodes nodes;
+  nodes.cut = records.cut;
+  for (const auto& record : records.bytes) nodes.records.push_back(wire::unpack_short<NodeRecord>(record));
+  co_return nodes;
+}
+
+async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_view name) {
+  Pattern pattern(NodeRecord::info());
+  pattern.match("nodeDescription.nodeString", name);
+  Nodes nodes = co_await find_nodes(transactor, pattern);
+  // Not every SA heeds this part of the mask.
+  std::erase_if(nodes.records, [&](const NodeRecord& node) { return text_of(node.node_description.node_string) != name; });
+  co_return nodes;
+}
+
+}  // namespace ib::sa

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sa/record_types.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/dump.hpp"
+
+namespace ib::sa {
+namespace {
+
+constexpr RecordType table[] = {
+    {"ClassPortInfo", "CPI", mad::ClassPortInfo::info, "", ""},
+    {"GUIDInfoRecord", "GIR", GuidInfoRecord::info, "[LID]/[BLOCK]", "LID/blockNum"},
+    {"InformInfoRecord", "IIR", InformInfoRecord::info, "SUBSCRIBER_GID", "subscriberGID"},
+    {"LFTRecord", "LFTR", LinearForwardingTableRecord::info, "[lid]/[block]", "LID/blockNum"},
+    {"LinkRecord", "LR", LinkRecord::info, "[from_lid]/[from_port] [to_lid]/[to_port]", "fromLID/fromPort toLID/toPort"},
+    {"MCMemberRecord", "MCMR", MCMemberRecord::info, "MLID", "MLID"},
+    {"MFTRecord", "MFTR", MulticastForwardingTableRecord::info, "[lid]/[block]", "LID/blockNum"},
+    {"NodeRecord", "NR", NodeRecord::info, "LID", "LID"},
+    {"PKeyTableRecord", "PKTR", PKeyTableRecord::info, "[lid]/[port]/[block]", "LID/portNum/blockNum"},
+    {"PathRecord", "PR", PathRecord::info, "", ""},
+    {"PortInfoRecord", "PIR", PortInfoRecord::info, "[LID]/[PORT]", "endportLID/portNum"},
+    {"RFTRecord", "", RandomForwardingTableRecord::info, "", ""},
+    {"SL2VLTableRecord", "SL2VL", SLToVLMappingTableRecord::info, "[lid]/[in_port]/[out_port]", "LID/inputPortNum/outputPortNum"},
+    {"SMInfo", "", SMInfoRecord::info, "", ""},
+    {"ServiceAssociationRecord", "", ServiceAssociationRecord::info, "", ""},
+    {"ServiceRecord", "SR", ServiceRecord::info, "", ""},
+    {"SwitchInfo", "SWI", SwitchInfoRecord::info, "", ""},
+    {"VLArbitrationTableRecord", "VLAR", VLArbitrationTableRecord::info, "[lid]/[port]/[block]", "LID/outputPortNum/blockNum"},
+    // Names of infiniband-diags, and a record that is younger than both.
+    {"SMInfoRecord", "SMIR", SMInfoRecord::info, "LID", "LID", false},
+    {"SwitchInfoRecord", "SWIR", SwitchInfoRecord::info, "LID", "LID", false},
+    {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+std::span<const RecordType> record_types() { return table; }
+
+const RecordType& find_record_type(std::string_view word) {
+  const std::string given = lower(word);
+  const RecordType* found[2] = {nullptr, nullptr};  // classic, others
+  bool ambiguous[2] = {false, false};
+  for (const RecordType& type : table) {
+    for (const std::string_view name : {type.name, type.alias, type.info().iba_name}) {
+      const std::string full = lower(name);
+      if (full == given && !full.empty()) return type;
+      if (!full.starts_with(given)) continue;
+      const RecordType*& slot = found[type.classic ? 0 : 1];
+      ambiguous[type.classic ? 0 : 1] |= slot != nullptr && slot != &type;
+      slot = &type;
+    }
+  }
+  for (const int kind : {0, 1}) {
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quote(given)));
+    if (found[kind] != nullptr) return *found[kind];
+  }
+  throw UsageError(fmt::format("Unknown operation {}", quote(given)));
+}
+
+std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {
+  std::vector<std::pair<std::string_view, std::string>> result;
+  if (type.members.empty()) return result;
+  for (const std::string_view form : split(type.members, ' ')) {
+    if (words.empty()) break;
+    const std::vector<std::string_view> members = split(form, '/');
+    const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], '/');
+    if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", quote(words[0]), type.argument));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].empty()) result.emplace_back(members[i], parts[i]);
+    }
+    words.erase(words.begin());
+  }
+  return result;
+}
+
+}  // namespace ib::sa

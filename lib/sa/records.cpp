@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sa/records.hpp"
+
+#include <algorithm>
+namespace ib::sa {
+namespace {
+
+constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
+
+/// The bytes up to the end of the last field that says something: SAs differ in what they pad a record to.
+std::size_t least_size(const StructInfo& record) {
+  std::size_t size = 0;
+  for (const FieldInfo& field : record.fields) {
+    if (!field.reserved) size = std::max<std::size_t>(size, (field.bit_offset + std::size_t{field.bits} * field.count + 7) / 8);
+  }
+  return size;
+}
+
+Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t method) {
+  const mad::SaTable<Bytes> table = mad::sa_records(reply, least_size(type));
+  Records records;
+  records.type = &type;
+  records.cut = table.cut;
+  for (const Bytes record : table.records) {
+    const Bytes used = record.first(std::min<std::size_t>(record.size(), type.bytes));
+    records.bytes.emplace_back(used.begin(), used.end());
+  }
+  if (method != mad::method::get_table && records.bytes.empty()) throw Error("The SA's answer holds no record");
+  return records;
+}
+
+}  // namespace
+
+async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                              std::uint8_t method, std::uint32_t modifier) {
+  const mad::Request request{.path = path,
+                             .mgmt_class = mad::mgmt_class::sa,
+                             .class_version = 2,
+                             .method = method,
+                             .attribute_id = static_cast<std::uint16_t>(pattern.record().attribute_id),
+                             .attribute_modifier = modifier,
+                             .payload = pattern.bytes(),
+                             .component_mask = pattern.component_mask()};
+  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  if (!reply) co_return reply.shared_error();
+  co_return parse(*reply, pattern.record(), method);
+}
+
+async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern) {
+  mad::Result<Records> records = co_await try_records(transactor, transactor.sa_path(), pattern);
+  if (!records && is_no_records(records.error())) {
+    Records none;
+    none.type = &pattern.record();
+    co_return none;
+  }
+  co_return std::move(records).take();
+}
+
+bool is_no_records(const mad::MadError& error) {
+  const auto* sa = dynamic_cast<const mad::SaError*>(&error);
+  return sa != nullptr && sa->code() == no_records;
+}
+
+}  // namespace ib::sa

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Asking the subnet administrator for records of any kind: what subn_adm_get() and subn_adm_get_table() of the Transactor
+// are to typed records, for those that a program knows by their descriptor only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "mad/transactor.hpp"
+#include "sa/pattern.hpp"
+
+namespace ib::sa {
+
+/// What the SA answered.
+struct Records {
+  const StructInfo* type{};
+  std::vector<std::vector<std::uint8_t>> bytes;  ///< of each record; may be shorter than the type, the rest counts as zero
+  bool cut = false;                              ///< the SA has more, but its answer did not arrive whole
+};
+
+/// Asks the SA at the end of `path` for the records that `pattern` matches, by SubnAdmGetTable or, for `method` Get, for the
+/// only one. The error is an SaError with code 3 where a Get finds none (some SAs say so of a table as well), 4 where there are
+/// several. Throws Error where the answer contradicts itself. Both references must live until the task ends.
+async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                              std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0);
+
+/// The same of the transactor's own SA. No records are an empty answer and no error.
+async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern);
+
+/// Whether `error` is the SA's word that there are no such records.
+bool is_no_records(const mad::MadError& error);
+
+}  // namespace ib::sa

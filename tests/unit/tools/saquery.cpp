@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// saquery and query on a subnet administrator of this file's: what leaves, what is printed, what JSON says, and that
+// nothing an SA or a node sends does harm.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "iba-gen/pm.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/registry.hpp"
+#include "sa/record_types.hpp"
+#include "support/catch.hpp"
+#include "support/program.hpp"
+#include "support/sa_answer.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using ibtest::padded;
+using nlohmann::json;
+
+namespace {
+
+/// A host at LID 1 behind a switch at LID 2, with an SA that `answer` plays.
+struct Subnet {
+  explicit Subnet(std::function<std::optional<FakeFabric::Answer>(Bytes)> answer) {
+    const auto host = fabric.add_ca(0x200, 1, "host");
+    leaf = fabric.add_switch(0x100, 4, "leaf");
+    fabric.link(leaf, 1, host, 1);
+    fabric.assign_lids();
+    fabric.attach(host);
+    fabric.network.gmp = [this, answer = std::move(answer)](Bytes request, const path::Path&) {
+      const bool is_ack = request[1] == 3 && request[25] != 0;
+      if (is_ack) return std::optional<FakeFabric::Answer>();
+      asked.emplace_back(request.begin(), request.end());
+      return answer(request);
+    };
+  }
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf{};
+  std::vector<std::vector<std::uint8_t>> asked;
+};
+
+sa::NodeRecord node(std::string_view description) {
+  sa::NodeRecord record;
+  record.lid = Lid{2};
+  record.node_info.node_type = smp::NodeType::switch_;
+  record.node_info.port_guid = Guid{0x100};
+  std::copy(description.begin(), description.end(), record.node_description.node_string.begin());
+  return record;
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+std::uint64_t mask_of(const std::vector<std::uint8_t>& mad) { return load_be<std::uint64_t>(&mad[48]); }
+
+}  // namespace
+
+TEST_CASE("every record: text and JSON agree on how many there are") {
+  Subnet subnet([](Bytes request) -> std::optional<FakeFabric::Answer> {
+    const StructInfo* info = find_attribute(3, 2, load_be<std::uint16_t>(&request[16]));
+    const std::vector<std::uint8_t> record((info->bytes + 7) / 8 * 8, std::uint8_t{0x41});
+    if (request[3] == 1) return ibtest::sa_record(request, record);
+    std::vector<std::vector<std::uint8_t>> records;
+    for (std::size_t room = 200; room >= record.size() && records.size() < 3; room -= record.size()) records.push_back(record);
+    return ibtest::sa_table(request, records);
+  });
+  for (const sa::RecordType& type : sa::record_types()) {
+    for (const bool internal : {false, true}) {
+      INFO(type.name << internal);
+      const std::string name(type.name), names = internal ? "--int-names" : "-K";
+      const auto text = ibtool(subnet.fabric, {"saquery", name, names});
+      const auto document = ibtool(subnet.fabric, {"saquery", name, "--json", "-K"});
+      CHECK(text.err.empty());
+      REQUIRE(text.status == 0);
+      REQUIRE(document.status == 0);
+      const json parsed = json::parse(document.out);
+      const bool single = name == "ClassPortInfo";
+      CHECK(parsed["record"] == type.info().iba_name);
+      CHECK(parsed["complete"] == true);
+      CHECK(count(text.out, single ? ":\n\t" : " dump:\n\t") >= parsed["records"].size());
+      CHECK(parsed["records"].size() == (single ? 1 : std::min<std::size_t>(3, 200 / ((type.info().bytes + 7) / 8 * 8))));
+      for (const json& record : parsed["records"]) CHECK(record.size() >= 2);
+      const auto lines = ibtool(subnet.fabric, {"saquery", name, "--json=lines"});
+      CHECK(count(lines.out, "\n") == parsed["records"].size());
+      CHECK(ibtool(subnet.fabric, {"query", single ? "SubnAdmGet" : "SubnAdmGetTable", std::string(type.info().iba_name)}).status == 0);
+    }
+  }
+}
+
+TEST_CASE("what is asked for is what leaves, and -v shows it") {
+  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {padded(node("leaf"))}); });
+  const auto done = ibtool(subnet.fabric, {"saquery", "-v", "NR", "2", "nodeInfo.nodeType=2", "--smkey", "7"});
+  CHECK_THAT(
+      done.out,
+      contains("Performing query on SANodeRecord with component mask:\n   0 LID = 2\n   4 nodeInfo.nodeType = 2\nNodeRecord dump:\n"));
+  REQUIRE(subnet.asked.size() == 1);
+  CHECK(subnet.asked[0][3] == 0x12);
+  CHECK(mask_of(subnet.asked[0]) == 0x11);
+  CHECK(load_be<std::uint64_t>(&subnet.asked[0][36]) == 7);
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "2"}).out)["match"] == json{{"LID", "2"}});
+}
+
+TEST_CASE("a table of paths has a source, and selectors") {
+  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {}); });
+  ibtool(subnet.fabric, {"saquery", "PR", "-M", "4"});
+  CHECK(mask_of(subnet.asked.back()) == (1U << 3 | 1U << 12 | 1U << 16 | 1U << 17));
+  CHECK(subnet.asked.back()[56 + 54] == 0x84);
+  ibtool(subnet.fabric, {"saquery", "PR", "-M", "0x44", "--slid", "5"});
+  CHECK(mask_of(subnet.asked.back()) == (1U << 5 | 1U << 12 | 1U << 16 | 1U << 17));
+  CHECK(subnet.asked.back()[56 + 54] == 0x44);
+  ibtool(subnet.fabric, {"saquery", "PR", "--no-defaults", "-M", "4"});
+  CHECK(mask_of(subnet.asked.back()) == 1U << 17);
+  ibtool(subnet.fabric, {"saquery", "--sgid-to-dgid", "fe80::1-fe80::2"});
+  CHECK(mask_of(subnet.asked.back()) == (1U << 2 | 1U << 3 | 1U << 12));
+  CHECK(subnet.asked.back()[56 + 49] == 0x7f);
+}
+
+TEST_CASE("bad words end with one line and nothing is sent") {
+  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {}); });
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"saquery", "zz"},
+                                                                                     {"saquery", "S"},
+                                                                                     {"saquery", "NR", "2", "3"},
+                                                                                     {"saquery", "CPI", "5"},
+                                                                                     {"saquery", "CPI", "zz=1"},
+                                                                                     {"saquery", "NR", "LID=zz"},
+                                                                                     {"saquery", "NR", "-M", "4"},
+                                                                                     {"saquery", "-l"},
+                                                                                     {"saquery", "-O", "70000"},
+                                                                                     {"saquery", "--src-to-dst", "4"},
+                                                                                     {"query", "NoSuch", "SMPNodeInfo"},
+                                                                                     {"query", "SubnGet", "PMPortCounters"},
+                                                                                     {"query", "SubnGet", "SMPNodeInfo", "-f", "zz=1"},
+                                                                                     {"query", "SubnAdmGet", "SANodeRecord", "-f", "LID"},
+                                                                                     {"query", "SubnGet"}}) {
+    INFO(words[1]);
+    const auto done = ibtool(subnet.fabric, words);
+    CHECK(done.status == 2);
+    CHECK(done.out.empty());
+    CHECK(count(done.err, "\n") == 1);
+  }
+  CHECK(subnet.asked.empty());
+}
+
+TEST_CASE("hostile names do not reach the terminal") {
+  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {padded(node("\x1b[2J\xff\n"))}); });
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"saquery"},
+                                                                                     {"saquery", "--int-names"},
+                                                                                     {"saquery", "-D"},
+                                                                                     {"saquery", "-O", "2"},
+                                                                                     {"saquery", "--json"},
+                                                                                     {"saquery", "-D", "--json"}}) {
+    const auto done = ibtool(subnet.fabric, words);
+    CHECK(done.status == 0);
+    CHECK(done.out.find('\x1b') == std::string::npos);
+    CHECK(done.out.find('\xff') == std::string::npos);
+  }
+}
+
+TEST_CASE("an answer that was cut prints what came and ends with status 4") {
+  Subnet subnet([](Bytes request) {
+    auto mad = ibtest::sa_table(request, {padded(node("leaf"))});
+    mad[25] = 0;  // as the simulated umad hands it on: active, of no type
+    mad[26] = 1;
+    return mad;
+  });
+  const auto done = ibtool(subnet.fabric, {"saquery"});
+  CHECK(done.status == 4);
+  CHECK_THAT(done.out, contains("NodeDescription.........leaf\n"));
+  CHECK(done.err == "W: the answer of the SA was cut on its way: only the first record arrived\n");
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json"}).out)["complete"] == false);
+}
+
+TEST_CASE("no records are no error") {
+  Subnet subnet([](Bytes request) {
+    auto mad = ibtest::sa_record(request, {});
+    mad[3] |= 0x80;
+    mad[4] = 3;
+    return mad;
+  });
+  const auto done = ibtool(subnet.fabric, {"saquery", "--get", "NR", "LID=9"});
+  CHECK(done.status == 0);
+  CHECK(done.out == "No Records.\n");
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--get", "--json", "NR", "LID=9"}).out)["records"].empty());
+  CHECK(ibtool(subnet.fabric, {"saquery", "-l", "leaf"}).status == 3);
+}
+
+TEST_CASE("keys are shown on demand only") {
+  sa::PortInfoRecord record;
+  record.port_info.m_key = 0x1234;
+  Subnet subnet([&](Bytes request) { return ibtest::sa_table(request, {padded(record)}); });
+  const auto hidden = ibtool(subnet.fabric, {"saquery", "PIR"});
+  CHECK_THAT(hidden.out, contains("Mkey:............................0x0000000000000000\n"));
+  CHECK_THAT(hidden.out, contains("# The M_Key is set but not displayed"));
+  CHECK_THAT(ibtool(subnet.fabric, {"saquery", "PIR", "-K"}).out, contains("Mkey:............................0x0000000000001234\n"));
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "PIR", "--json"}).out)["records"][0]["port_info"]["m_key"].is_null());
+}
+
+TEST_CASE("a Set keeps what it does not name") {
+  sa::PathRecord path;
+  path.dlid = Lid{2};
+  path.slid = Lid{1};
+  pm::PortCounters counters;
+  counters.port_select = 1;
+  counters.symbol_error_counter = 77;
+  Subnet subnet([&](Bytes request) {
+    if (request[1] == 3) return ibtest::sa_record(request, padded(path));
+    FakeFabric::Answer mad = ibtest::sa_record(request, {});
+    counters.pack(MutableBytes(mad).subspan(64, pm::PortCounters::wire_size));
+    return mad;
+  });
+  CHECK(ibtool(subnet.fabric, {"query", "PerformanceSet", "PMPortCounters", "2", "-f", "linkDownedCounter=3"}).status == 0);
+  const auto& set = subnet.asked.back();
+  CHECK(set[3] == 2);
+  const auto sent = pm::PortCounters::unpack(Bytes(set).subspan(64, pm::PortCounters::wire_size));
+  CHECK(sent.symbol_error_counter == 77);
+  CHECK(sent.link_downed_counter == 3);
+  ibtool(subnet.fabric, {"query", "--zero", "PerformanceSet", "PMPortCounters", "2", "-f", "linkDownedCounter=3"});
+  CHECK(pm::PortCounters::unpack(Bytes(subnet.asked.back()).subspan(64, pm::PortCounters::wire_size)).symbol_error_counter == 0);
+}
+
+TEST_CASE("an attribute of a class with an OUI is sent as that class wants it") {
+  sa::PathRecord path;
+  path.dlid = Lid{2};
+  path.slid = Lid{1};
+  Subnet subnet([&](Bytes request) { return ibtest::sa_record(request, request[1] == 3 ? padded(path) : std::vector<std::uint8_t>()); });
+  const auto done = ibtool(subnet.fabric, {"query", "VendGet", "OFASysStatPing", "2"});
+  REQUIRE_FALSE(subnet.asked.empty());
+  const auto& mad = subnet.asked.back();
+  CHECK(mad[1] == 0x33);
+  CHECK((mad[37] == 0 && mad[38] == 0x14 && mad[39] == 0x05));
+  CHECK(done.status == 0);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/records_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "out/structure.hpp"
+#include "tools/secrets.hpp"
+
+namespace ib::tools {
+namespace {
+
+std::vector<std::string_view> hidden_keys(Bytes record, const StructInfo& info, bool show_keys) {
+  return show_keys ? std::vector<std::string_view>() : secrets_in(record, info);
+}
+
+}  // namespace
+
+void RecordsReport::visit(out::Sink& sink) const {
+  const StructInfo& info = pattern.record();
+  sink.value("record", info.iba_name);
+  sink.begin_object("match");
+  for (const sa::Pattern::Match& match : pattern.matches()) sink.value(match.member, match.text);
+  sink.end_object();
+  sink.value("complete", !records.cut);
+  sink.begin_array("records");
+  for (const auto& record : records.bytes) {
+    sink.begin_object();
+    out::visit_structure(sink, record, info, hidden_keys(record, info, show_keys));
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void RecordsReport::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
+  const StructInfo& info = pattern.record();
+  for (const auto& record : records.bytes) {
+    line([&](out::Sink& sink) {
+      sink.value("record", info.iba_name);
+      sink.begin_object("data");
+      out::visit_structure(sink, record, info, hidden_keys(record, info, show_keys));
+      sink.end_object();
+    });
+  }
+}
+
+void RecordsReport::text(TextOut& out) const {
+  const StructInfo& info = pattern.record();
+  for (const auto& record : records.bytes) {
+    const std::vector<std::string_view> hidden = hidden_keys(record, info, show_keys);
+    out.print("{}{}:\n", record_title(info, names), single ? "" : " dump");
+    out.write(record_text(hidden.empty() ? record : without_secrets(record, info), info, names));
+    if (!hidden.empty()) out.print("\t\t{}", secrets_note(hidden));
+  }
+  if (none) out.write("No Records.\n");
+}
+
+void warn_if_cut(const sa::Records& records) {
+  if (records.cut) warn_cut(records.bytes.size());
+}
+
+void warn_cut(std::size_t arrived) {
+  log::warning(arrived == 1 ? "the answer of the SA was cut on its way: only the first record arrived"
+                            : fmt::format("the answer of the SA was cut on its way: only the first {} records arrived", arrived));
+}
+
+}  // namespace ib::tools

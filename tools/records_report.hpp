@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Records of the subnet administrator as a result.
+#pragma once
+
+#include <string>
+
+#include "sa/records.hpp"
+#include "tools/emit.hpp"
+#include "tools/record_text.hpp"
+
+namespace ib::tools {
+
+struct RecordsReport final : Report {
+  sa::Pattern pattern;  ///< what was asked for
+  sa::Records records;
+  bool single = false;  ///< asked for by SubnAdmGet
+  bool none = false;    ///< the SA said that there are none
+  RecordNames names = RecordNames::saquery;
+  bool show_keys = false;
+
+  explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
+  void visit(out::Sink& sink) const override;
+  /// A line for each record.
+  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override;
+  void text(TextOut& out) const override;
+  Exit status() const override { return records.cut ? Exit::incomplete : Exit::ok; }
+};
+
+/// One line on stderr where not all of an answer came.
+void warn_if_cut(const sa::Records& records);
+void warn_cut(std::size_t arrived);
+
+}  // namespace ib::tools
