@@ -37,6 +37,10 @@ TARGET = "fe80::ff:fe00:2"  # rxe1, where the servers are
 # Commands that ask by GMPs, where umad can not be opened but by the servers, and what must stand in their output.
 ASKED = {
     "smpquery": (f"smpquery -C rxe0 --sa-path {TARGET} nodeinfo 1234", r"PortGuid:\.*0002:c903:0000:04d2\n"),
+    "saquery": (f"saquery -C rxe0 --sa-path {TARGET} NR 1234", r"NodeDescription\.*node 1234\n"),
+    "saquery_all": (f"saquery -C rxe0 --sa-path {TARGET} NR", r"(?s)^(?=.*node 2000\n)(NodeRecord dump:\n(\t\t[^\n]*\n)+){2000}$"),
+    "query_pm": (f"query -C rxe0 PerformanceGet PMPortCounters {TARGET}", "[xX]mit[dD]ata.*123456789"),
+    "query_sa": (f"query -C rxe0 --sa-path {TARGET} SubnAdmGet SANodeRecord -f LID=1234", "node 1234"),
     "ibping": (f"ibping -C rxe0 -c 2 {TARGET}", "2 packets transmitted, 2 received, 0% packet loss"),
     "ibsysstat": (f"ibsysstat -C rxe0 {TARGET} ping", "Cookie"),
 }
