@@ -12,6 +12,7 @@
 #include "iba/text.hpp"
 #include "out/escape.hpp"
 #include "out/progress.hpp"
+#include "subnet/sa_discovery.hpp"
 
 namespace ib::tools {
 namespace {
@@ -52,11 +53,13 @@ class Ranges {
 
 std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failure, Ranges& ports) {
   using Kind = subnet::Failure::Kind;
+  if (failure.node == subnet::none) return failure.why;
   const std::string who = node_text(subnet, failure.node);
   if (failure.beyond) {
     const std::string where = fmt::format("port {} of {}", failure.port, who);
     if (failure.kind == Kind::no_answer) return fmt::format("No answer from beyond {}.", where);
     if (failure.kind == Kind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
+    if (failure.kind == Kind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
     return fmt::format("Beyond {}: {}", where, failure.why);
   }
   const std::string what =
@@ -66,18 +69,31 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       return fmt::format("No answer from {} about {}.", who, what);
     case Kind::refused:
       return fmt::format("{} refuses to tell its {}.", who, what);
+    case Kind::no_record:
+      return fmt::format("The SA has no {} of {}.", what, who);
     default:
       return fmt::format("{}: {}", who, failure.why);
   }
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
-  return a.error && b.error && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute &&
-         a.why == b.why;
+  const bool same_cause = (a.error && b.error) || a.kind == subnet::Failure::Kind::no_record;
+  return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-void note_mode(subnet::Routing routing) {
-  log::debug(fmt::format("Performing discovery using mode '{}'", routing == subnet::Routing::lid ? "LID" : "DR"));
+enum class Mode { directed, lid, sa };
+
+/// The mode that `options` come to on the session's end port.
+Mode mode_of(Session& session, const DiscoveryOptions& options) {
+  const bool use_sa = session.options().use_sa;
+  if (use_sa && options.mode && options.mode != "SA") {
+    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
+  }
+  if (use_sa || options.mode == "SA") return Mode::sa;
+  if (options.mode) return options.mode == "LID" ? Mode::lid : Mode::directed;
+  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
+  const sys::EndPort& port = session.end_port();
+  return port.state == active && port.lid.is_unicast() ? Mode::lid : Mode::directed;
 }
 
 }  // namespace
@@ -87,35 +103,41 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10");
 }
 
-subnet::Routing routing_of(Session& session, const DiscoveryOptions& options) {
-  const bool from_sa = options.mode == "SA" || session.options().use_sa;
-  if (session.options().use_sa && options.mode && options.mode != "SA") {
-    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
-  }
-  if (from_sa) throw UsageError("Discovery from the SA is not available in this version: use --discovery=LID or DR.");
-  if (options.mode) return options.mode == "LID" ? subnet::Routing::lid : subnet::Routing::directed;
-  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
-  const sys::EndPort& port = session.end_port();
-  return port.state == active && port.lid.is_unicast() ? subnet::Routing::lid : subnet::Routing::directed;
-}
-
 namespace {
 
-/// One sweep; what it did not learn stays in the model.
-async::Task<> sweep(Session& session, const DiscoveryOptions& options, const path::Path* target, unsigned radius, Fabric& fabric) {
-  const int level = session.options().error_level();
-  subnet::DiscoverOptions how;
-  how.routing = routing_of(session, options);
-  how.radius = radius;
-  how.mlnx_extended_port_info = options.fdr10;
-  out::Progress progress;
+/// Fills in what all ways of discovery have in common.
+template <class Options>
+void tell_progress(const Session& session, out::Progress& progress, Options& how) {
   how.progress = [&progress](std::size_t nodes) {
     if (progress.due()) progress.update(fmt::format("{} nodes found", nodes));
   };
-  if (level >= 1) {
-    how.tell = log::debug;
-    note_mode(how.routing);
+  if (session.options().error_level() >= 1) how.tell = log::debug;
+}
+
+async::Task<> read_sa(Session& session, const path::Path* target, unsigned radius, Fabric& fabric) {
+  subnet::SaDiscoverOptions how;
+  how.radius = radius;
+  out::Progress progress;
+  tell_progress(session, progress, how);
+  session.read_from_sa();
+  co_await session.prepare_sa();
+  mad::Transactor& transactor = session.transactor();
+  if (target != nullptr) {
+    const path::Path path = co_await session.smp_path(target);
+    const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
+    how.start = port.lid;
   }
+  fabric.stats = co_await subnet::discover_from_sa(transactor, fabric.subnet, how);
+}
+
+async::Task<> sweep(Session& session, const DiscoveryOptions& options, Mode mode, const path::Path* target, unsigned radius,
+                    Fabric& fabric) {
+  subnet::DiscoverOptions how;
+  how.routing = mode == Mode::lid ? subnet::Routing::lid : subnet::Routing::directed;
+  how.radius = radius;
+  how.mlnx_extended_port_info = options.fdr10;
+  out::Progress progress;
+  tell_progress(session, progress, how);
   path::IbDrPath local;
   local.end_port = &session.end_port();
   local.sqpn = Qpn{0};
@@ -124,6 +146,19 @@ async::Task<> sweep(Session& session, const DiscoveryOptions& options, const pat
   if (target != nullptr) start = co_await session.smp_path(target);
   mad::Transactor& transactor = session.transactor();
   fabric.stats = co_await subnet::discover(transactor, fabric.subnet, start, how);
+}
+
+/// One discovery; what it did not learn stays in the model.
+async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, const path::Path* target, unsigned radius, Fabric& fabric) {
+  const Mode mode = mode_of(session, options);
+  if (session.options().error_level() >= 1) {
+    log::debug(fmt::format("Performing discovery using mode '{}'", mode == Mode::sa ? "SA" : mode == Mode::lid ? "LID" : "DR"));
+  }
+  if (mode == Mode::sa) {
+    co_await read_sa(session, target, radius, fabric);
+  } else {
+    co_await sweep(session, options, mode, target, radius, fabric);
+  }
 }
 
 void tell_outcome(const Session& session, const Fabric& fabric) {
@@ -153,21 +188,21 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  co_await sweep(session, options, nullptr, ~0U, fabric);
+  co_await read_fabric(session, options, nullptr, ~0U, fabric);
   tell_outcome(session, fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target,
                                                Fabric& fabric) {
   fabric.names = session.node_name_map();
-  co_await sweep(session, options, target, 1, fabric);
+  co_await read_fabric(session, options, target, 1, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
-  if (target->directed() == nullptr && is_cut_off(fabric.subnet)) {
+  if (target->directed() == nullptr && mode_of(session, options) != Mode::sa && is_cut_off(fabric.subnet)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
       log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
-    co_await sweep(session, options, nullptr, ~0U, whole);
+    co_await read_fabric(session, options, nullptr, ~0U, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;

@@ -33,14 +33,12 @@ struct Fabric {
 };
 
 /// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa
-/// and --discovery=SA, and what subnet::discover() throws.
+/// with another mode, and what subnet::discover() and subnet::discover_from_sa() throw.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
 /// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
 /// counts for the exit status is what concerns the node. Returns the node.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric);
-/// The mode that `options` come to on the session's end port.
-subnet::Routing routing_of(Session& session, const DiscoveryOptions& options);
 
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);

@@ -130,7 +130,11 @@ void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure
   const subnet::Subnet& subnet = fabric.subnet;
   sink.begin_object(key);
   sink.value("kind", name(failure.kind));
-  sink.value("node_guid", subnet.node(failure.node).guid());
+  if (failure.node != subnet::none) {
+    sink.value("node_guid", subnet.node(failure.node).guid());
+  } else {
+    sink.null("node_guid");
+  }
   if (failure.port >= 0) {
     sink.value("port", static_cast<unsigned>(failure.port));
   } else {

@@ -69,6 +69,8 @@ class Session {
   mad::Transactor& smp_transactor();
   /// What sends and receives below transactor(): for those who serve requests too.
   mad::Rpc& rpc();
+  /// As if --sa had been given; before transactor() is called.
+  void read_from_sa() { options_.use_sa = true; }
   /// Makes the path of --sa-path fit for use, where one was given. smp_path() and gmp_path() do it; call it before
   /// queries to the SA that need neither.
   async::Task<> prepare_sa();

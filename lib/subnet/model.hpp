@@ -76,9 +76,10 @@ struct Failure {
     duplicate_guid,  ///< two nodes claim one GUID
     duplicate_lid,   ///< two ports claim one LID
     hop_limit,       ///< the route would be too long
+    no_record,       ///< the SA knows nothing of it
   };
   Kind kind{};
-  NodeIndex node = none;  ///< the node that was asked, or the last one before the silent one
+  NodeIndex node = none;  ///< the node that was asked, or the last one before the silent one; none: it is about no node
   int port = -1;          ///< its port, or −1
   bool beyond{};          ///< what is missing is the node at the other end of `port`
   std::string attribute;  ///< "NodeInfo", "PortInfo", …
@@ -86,6 +87,9 @@ struct Failure {
   std::string why;                     ///< one line for people
   std::shared_ptr<const Error> error;  ///< the MAD error, if one was behind it
 };
+
+/// What can not be true in a NodeInfo, as a sentence; empty where nothing is wrong.
+std::string false_claim(const smp::NodeInfo& info);
 
 /// The name of a failure's kind in JSON: "no_answer", ….
 std::string_view name(Failure::Kind kind);

@@ -96,19 +96,8 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
 }
 
 void Sweep::check_claims(NodeIndex index) {
-  const Node& node = subnet_.node(index);
-  const smp::NodeInfo& info = node.info;
-  std::string lie;
-  if (node.kind() == NodeKind::other) {
-    lie = "It says that it is of type " + std::to_string(static_cast<unsigned>(info.node_type)) + ".";
-  } else if (info.local_port_num > info.num_ports) {
-    lie = "It says that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
-  } else if (info.num_ports > last_port) {
-    lie = "It says that it has " + std::to_string(info.num_ports) + " ports.";
-  } else {
-    return;
-  }
-  fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
+  std::string lie = false_claim(subnet_.node(index).info);
+  if (!lie.empty()) fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
 }
 
 void Sweep::read_node(NodeIndex node, unsigned entry_port) {

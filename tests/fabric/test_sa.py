@@ -75,6 +75,22 @@ class FromSa(case.FabricCase):
             self.assertRegex(done.stderr, r"^E: RPC MAD_METHOD_GET\(1\) SAFormat\(3.2\) SA\w+Record\(\d+\) got class specific error "
                              r"MAD_STATUS_SA_NO_RECORDS\(3\)\n$")
 
+    def test_discovery(self):
+        """The topology that the SA tells is the one that a sweep finds, and no SMP is sent for it."""
+        def text(*words):
+            done = self.ibtool(*words)
+            self.assertNotIn("SMPFormat", done.stderr if "-d" in words else "")
+            return re.sub("generated on .*", "", done.stdout)
+
+        switch = self.targets()["Switch"]
+        for words in (["ibnetdiscover"], ["iblinkinfo", "-l", "-g"], ["ibhosts"], ["ibswitches"], ["ibrouters"], ["ibnodes"],
+                      ["ibprintca", "-l"], ["iblinkinfo", switch], ["iblinkinfo", "0,1"]):
+            with self.subTest(" ".join(words)):
+                swept = text(*words, "--discovery=DR")
+                self.assertEqual(swept, text(*words, "--discovery=SA", "-d"))
+        self.assertEqual(text("ibnetdiscover", "-l", "--sa"), text("ibnetdiscover", "-l", "--discovery=DR"))
+        self.assertIn("Can't combine --sa with discovery mode 'DR'", self.ibtool("ibhosts", "--sa", "--discovery=DR", status=2).stderr)
+
     def test_what_no_record_holds(self):
         done = self.ibtool("smpquery", "--sa", "MEPI", self.targets()["Switch"], status=3)
         self.assertIn("The SA has no record that answers", done.stderr)

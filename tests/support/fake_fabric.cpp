@@ -332,14 +332,27 @@ std::uint16_t FakeFabric::fill_port_info(Node& node, unsigned in_port, Bytes req
     keep(port.info.link_speed_ext_enabled, before.link_speed_ext_enabled);
     keep(port.info.link_speed_ext_enabled2, before.link_speed_ext_enabled2);
   }
-  smp::PortInfo info = port.info;
-  const bool up = (number == 0) || is_up(node, number);
+  smp::PortInfo info = port_info(node, number);
   info.local_port_num = static_cast<std::uint8_t>(in_port);
+  info.pack(data);
+  return 0;
+}
+
+ib::Guid FakeFabric::port_guid(NodeId id, unsigned port) const {
+  const Node& node = nodes_.at(id);
+  return ib::Guid{node.info.node_guid.value + (node.is_switch() ? 0 : port)};
+}
+
+smp::PortInfo FakeFabric::port_info(NodeId node, unsigned port) const { return port_info(nodes_.at(node), port); }
+
+smp::PortInfo FakeFabric::port_info(const Node& node, unsigned number) const {
+  const Port& port = node.ports.at(number);
+  smp::PortInfo info = port.info;
+  const bool up = number == 0 || is_up(node, number);
   info.port_state = up ? smp::PortState::active : smp::PortState::down;
   info.port_physical_state =
       up ? smp::PortPhysicalState::link_up : (port.up ? smp::PortPhysicalState::polling : smp::PortPhysicalState::disabled);
-  info.pack(data);
-  return 0;
+  return info;
 }
 
 }  // namespace ibtest

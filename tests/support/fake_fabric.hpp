@@ -85,6 +85,11 @@ class FakeFabric {
 
   Node& node(NodeId id) { return nodes_[id]; }
   std::size_t size() const { return nodes_.size(); }
+  /// Whether port `port` of a node has a link that is up.
+  bool is_up(NodeId node, unsigned port) const { return is_up(nodes_[node], port); }
+  ib::Guid port_guid(NodeId node, unsigned port) const;
+  /// The PortInfo that a node tells of itself, but for the port by which one asks.
+  ib::smp::PortInfo port_info(NodeId node, unsigned port) const;
   Network network;
   void seed(unsigned value) { random_.seed(value); }
 
@@ -112,6 +117,7 @@ class FakeFabric {
   std::optional<Target> find_lid(ib::Lid lid) const;
   std::optional<Target> across(NodeId node, unsigned port) const;
   bool is_up(const Node& node, unsigned port) const;
+  ib::smp::PortInfo port_info(const Node& node, unsigned port) const;
   Answer answer(NodeId id, unsigned in_port, ib::Bytes request);
   std::uint16_t fill(NodeId id, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
   std::uint16_t fill_port_info(Node& node, unsigned in_port, ib::Bytes request, ib::MutableBytes data);

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Records name ports by LID and number. A switch has one LID for all its ports; another node's LID is that of one port, whose
+// number in a record may be reserved (IBA 15.2.5.3, 15.2.5.13) and is not looked at.
+#include "subnet/sa_records.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::size_t max_nodes = 1U << 17;  // as in a sweep: no subnet has more
+constexpr unsigned link_up = 5;              // IBA 14.2.5.6: PortPhysicalState
+constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
+
+class Builder {
+ public:
+  Builder(const SaRecords& records, Subnet& subnet) : records_(records), subnet_(subnet), by_lid_(last_unicast_lid + 1U, none) {}
+
+  void run(const SaStart& start) {
+    for (const auto& record : records_.nodes) add(record);
+    for (const auto& record : records_.ports) add(record);
+    for (const auto& record : records_.switches) add(record);
+    for (const auto& record : records_.links) add(record);
+    for (const auto& miss : records_.misses) add(miss);
+    tell_strays();
+    subnet_.start = subnet_.find_port(start.port_guid);
+    if (subnet_.start == none) subnet_.start = end_port_at(start.lid);
+    lay_routes();
+    take_entry_infos();
+    subnet_.sort_failures();
+  }
+
+ private:
+  void fail(Failure::Kind kind, NodeIndex node, int port, std::string attribute, std::string why) {
+    subnet_.failures.push_back({kind, node, port, false, std::move(attribute), 0, std::move(why), {}});
+  }
+
+  bool is_switch(NodeIndex node) const { return subnet_.node(node).kind() == NodeKind::sw; }
+
+  PortIndex end_port_at(Lid lid) const {
+    const PortIndex port = lid.value < by_lid_.size() ? by_lid_[lid.value] : none;
+    return port != none ? port : subnet_.find_lid(lid);
+  }
+
+  /// The port that a record names, or none.
+  PortIndex port_at(Lid lid, unsigned number) const {
+    const PortIndex end = end_port_at(lid);
+    if (end == none || !is_switch(subnet_.port(end).node)) return end;
+    return subnet_.port_of(subnet_.port(end).node, number);
+  }
+
+  /// The node that the record is of: another of its ports may have told of it already. A record that differs from
+  /// what is known of that node is of another one with the same GUID.
+  NodeIndex node_of(const smp::NodeInfo& info) const {
+    for (NodeIndex at = subnet_.find_node(info.node_guid); at != none; at = subnet_.node(at).twin) {
+      const Node& node = subnet_.node(at);
+      if (node.info.node_type != info.node_type || node.info.num_ports != info.num_ports) continue;
+      const PortIndex end = subnet_.port_of(at, is_switch(at) ? 0U : info.local_port_num);
+      if (end == none) continue;
+      const Guid guid = subnet_.port(end).guid;
+      if (guid == Guid{} || guid == info.port_guid) return at;
+    }
+    return none;
+  }
+
+  void add(const sa::NodeRecord& record) {
+    const smp::NodeInfo& info = record.node_info;
+    NodeIndex at = node_of(info);
+    if (at == none) {
+      if (subnet_.nodes().size() >= max_nodes) return;
+      const bool claimed = subnet_.find_node(info.node_guid) != none;
+      at = subnet_.add_node(info);
+      if (claimed) fail(Failure::Kind::duplicate_guid, at, -1, "NodeInfo", "Another node has the same GUID.");
+      if (std::string lie = false_claim(info); !lie.empty()) fail(Failure::Kind::false_answer, at, -1, "NodeInfo", std::move(lie));
+      Node& node = subnet_.node(at);
+      node.entry_port = info.local_port_num;
+      const auto& text = record.node_description.node_string;
+      std::copy(text.begin(), text.end(), node.description_bytes.begin());
+      node.has_description = true;
+    }
+    const PortIndex end = subnet_.port_of(at, is_switch(at) ? 0U : info.local_port_num);
+    subnet_.set_port_guid(end, info.port_guid);
+    if (!record.lid.is_unicast()) return;
+    PortIndex& owner = by_lid_[record.lid.value];
+    if (owner == none) owner = end;
+    if (owner != end) lid_is_taken(end, record.lid);
+  }
+
+  void lid_is_taken(PortIndex end, Lid lid) {
+    const Port& port = subnet_.port(end);
+    fail(Failure::Kind::duplicate_lid, port.node, port.number, "PortInfo",
+         fmt::format("LID {} belongs to another port already.", lid.value));
+  }
+
+  void add(const sa::PortInfoRecord& record) {
+    const PortIndex at = port_at(record.endport_lid, record.port_num);
+    if (at == none) {
+      stray("PortInfo", record.endport_lid, record.port_num);
+      return;
+    }
+    if (subnet_.port(at).has_info) return;  // the same port at another of its LIDs
+    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
+    record.port_info.pack(bytes);
+    if (subnet_.set_port_info(at, bytes) != none) lid_is_taken(at, subnet_.lid(at));
+  }
+
+  void add(const sa::SwitchInfoRecord& record) {
+    const PortIndex end = end_port_at(record.lid);
+    if (end == none || !is_switch(subnet_.port(end).node)) {
+      stray("SwitchInfo", record.lid, 0);
+      return;
+    }
+    Node& node = subnet_.node(subnet_.port(end).node);
+    record.switch_info.pack(node.switch_info_bytes);
+    node.has_switch_info = true;
+  }
+
+  void add(const sa::LinkRecord& record) {
+    const PortIndex from = port_at(record.from_lid, record.from_port), to = port_at(record.to_lid, record.to_port);
+    if (from == none || to == none) {
+      from == none ? stray("Link", record.from_lid, record.from_port) : stray("Link", record.to_lid, record.to_port);
+      return;
+    }
+    const PortIndex known = subnet_.port(from).peer;
+    if (known == none && subnet_.port(to).peer == none) subnet_.link(from, to);
+    if (subnet_.port(from).peer == to) return;
+    const Port& port = subnet_.port(from);
+    fail(Failure::Kind::false_answer, port.node, port.number, "Link",
+         fmt::format("Port {} is said to be linked with port {} of LID {} too.", port.number, record.to_port, record.to_lid.value));
+  }
+
+  void add(const SaRecords::Miss& miss) {
+    const PortIndex end = end_port_at(miss.lid);
+    Failure failure;
+    const auto* sa_error = dynamic_cast<const mad::SaError*>(miss.error.get());
+    failure.kind = sa_error != nullptr && sa_error->code() == no_records               ? Failure::Kind::no_record
+                   : dynamic_cast<const mad::MadTimeout*>(miss.error.get()) != nullptr ? Failure::Kind::no_answer
+                                                                                       : Failure::Kind::refused;
+    failure.node = end != none ? subnet_.port(end).node : none;
+    failure.port = miss.port;
+    failure.beyond = miss.beyond;
+    failure.attribute = miss.attribute;
+    failure.why = miss.error->message();
+    failure.error = miss.error;
+    subnet_.failures.push_back(std::move(failure));
+  }
+
+  // Records about a place that no NodeRecord knows: one Failure for all of a kind.
+  void stray(std::string_view attribute, Lid lid, unsigned port) {
+    for (Stray& known : strays_) {
+      if (known.attribute != attribute) continue;
+      ++known.count;
+      return;
+    }
+    strays_.push_back({attribute, lid, port, 1});
+  }
+  void tell_strays() {
+    for (const Stray& s : strays_) {
+      fail(Failure::Kind::false_answer, none, -1, std::string(s.attribute),
+           fmt::format("The SA has {} {}Record{} of ports that it does not know, the first of port {} of LID {}.", s.count, s.attribute,
+                       s.count == 1 ? "" : "s", s.port, s.lid.value));
+    }
+  }
+
+  /// Shortest routes from the start, as a breadth-first sweep would have found them.
+  void lay_routes() {
+    if (subnet_.start == none) return;
+    std::vector<bool> reached(subnet_.nodes().size());
+    std::deque<NodeIndex> queue;
+    const NodeIndex first = subnet_.port(subnet_.start).node;
+    subnet_.node(first).entry_port = subnet_.port(subnet_.start).number;
+    reached[first] = true;
+    for (queue.push_back(first); !queue.empty(); queue.pop_front()) {
+      const Node& node = subnet_.node(queue.front());
+      const bool local = queue.front() == first && !is_switch(first);
+      if (!local && !is_switch(queue.front())) continue;  // routes do not go through end nodes
+      for (unsigned number = 1; number < node.slots; ++number) {
+        const PortIndex port = node.first_port + number;
+        const PortIndex peer = subnet_.port(port).peer;
+        if (peer == none || (local && port != subnet_.start)) continue;
+        const NodeIndex at = subnet_.port(peer).node;
+        if (reached[at]) continue;
+        reached[at] = true;
+        Node& next = subnet_.node(at);
+        next.via = port;
+        next.hops = static_cast<std::uint8_t>(std::min(node.hops + 1U, 255U));
+        next.entry_port = subnet_.port(peer).number;
+        queue.push_back(at);
+      }
+    }
+  }
+
+  /// The NodeInfo of a node with several end ports is that of the port by which it is reached.
+  void take_entry_infos() {
+    for (const sa::NodeRecord& record : records_.nodes) {
+      const NodeIndex at = node_of(record.node_info);
+      if (at == none || is_switch(at)) continue;
+      Node& node = subnet_.node(at);
+      if (record.node_info.local_port_num == node.entry_port) node.info = record.node_info;
+    }
+  }
+
+  struct Stray {
+    std::string_view attribute;
+    Lid lid;
+    unsigned port;
+    std::size_t count;
+  };
+  const SaRecords& records_;
+  Subnet& subnet_;
+  std::vector<PortIndex> by_lid_;  // end ports, by the LIDs of their NodeRecords
+  std::vector<Stray> strays_;
+};
+
+}  // namespace
+
+void build(const SaRecords& records, const SaStart& start, Subnet& subnet) { Builder(records, subnet).run(start); }
+
+void find_gaps(Subnet& subnet) {
+  const auto missing = [&](const Port& port, bool beyond, std::string_view attribute, std::string why) {
+    subnet.failures.push_back({Failure::Kind::no_record, port.node, port.number, beyond, std::string(attribute), 0, std::move(why), {}});
+  };
+  for (const Node& node : subnet.nodes()) {
+    const bool is_switch = node.kind() == NodeKind::sw;
+    for (const Port& port : subnet.ports_of(node)) {
+      if (port.number > node.info.num_ports) continue;
+      if (!port.has_info && (is_switch || port.peer != none)) missing(port, false, "PortInfo", "The SA has no record of it.");
+      const bool up = port.has_info && port.number != 0 && port.physical_state() == link_up;
+      if (up && port.peer == none) missing(port, true, "Link", "The SA has no record of the link.");
+    }
+  }
+  subnet.sort_failures();
+}
+
+}  // namespace ib::subnet
