@@ -24,6 +24,10 @@ class Tracer;
 class Transactor;
 }  // namespace ib::mad
 
+namespace ib::sa {
+class PathResolver;
+}
+
 namespace ib::tools {
 
 /// What a session stands on. Tests put a fabric in memory and a clock that jumps in the place of umad and of real time.
@@ -76,10 +80,10 @@ class Session {
   async::Task<> prepare_sa();
 
   /// A path that SMPs to `target` can use, with the keys and times of the options; the local node where it is null.
-  /// A GID or GUID is resolved by the SA. Traced with -d.
+  /// A GID or GUID is resolved by the SA. Traced with -d. Throws Error for a GID of another subnet: SMPs do not go there.
   async::Task<path::Path> smp_path(const path::Path* target);
-  /// A path for GMPs to `target`, or to this port where it is null. The SA is asked for what LIDs alone do not say; a
-  /// directed route is followed to learn the LID at its end.
+  /// A path for GMPs to `target`, or to this port where it is null: PathResolver::mad_path(), and what was learnt is kept for the
+  /// session. Traced with -d.
   async::Task<path::Path> gmp_path(const path::Path* target);
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
@@ -95,7 +99,7 @@ class Session {
   path::Path parse_target(std::string_view text, AddressForm form);
   void read_operand(std::string_view text, Operand kind);
   void parse_sa_path();
-  async::Task<path::Path> resolved(path::Path path);
+  sa::PathResolver& resolver();
   void debug_path(std::string_view name, const path::Path& path) const;
 
   CommonOptions options_;
@@ -112,6 +116,7 @@ class Session {
   std::optional<path::Path> sa_target_;          ///< of --sa-path, until it is in use
   std::unique_ptr<mad::Rpc> rpc_;                ///< what sends
   std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
+  std::unique_ptr<sa::PathResolver> resolver_;
 };
 
 /// The `E:` lines of an error at the given level of detail, on stderr. Without `top` they follow a line that tells what

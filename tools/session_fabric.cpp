@@ -90,11 +90,9 @@ void Session::apply_options(path::Path& path) const {
   if (options_.timeout) ib.timeout = *options_.timeout;
 }
 
-async::Task<path::Path> Session::resolved(path::Path path) {
-  co_await prepare_sa();
-  if (path.directed() != nullptr || path.ib().dlid != Lid{}) co_return path;
-  debug_path("SA", transactor().sa_path());
-  co_return co_await sa::resolve_path(transactor(), path);
+sa::PathResolver& Session::resolver() {
+  if (!resolver_) resolver_ = std::make_unique<sa::PathResolver>(transactor());
+  return *resolver_;
 }
 
 async::Task<path::Path> Session::smp_path(const path::Path* target) {
@@ -106,38 +104,40 @@ async::Task<path::Path> Session::smp_path(const path::Path* target) {
   if (!ib.qkey) ib.qkey = 0;
   ib.sqpn = Qpn{0};
   apply_options(path);
-  path = co_await resolved(std::move(path));
+  co_await prepare_sa();
+  if (path.directed() == nullptr && ib.dlid == Lid{}) {
+    debug_path("SA", transactor().sa_path());
+    path = co_await resolver().resolve(path);
+    if (ib.hop_limit > 1) {  // IBA 8.3.6: 0 and 1 do not leave the subnet
+      throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
+    }
+    ib.has_grh = false;
+  }
   // SMPs travel on VL15: the source LID is all that is missing, no SL has to be asked for.
-  if (path.directed() == nullptr && path.ib().slid == Lid{}) path.ib().slid = end_port().lid;
+  if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = end_port().lid;
   debug_path("SMP", path);
   co_return path;
 }
 
 async::Task<path::Path> Session::gmp_path(const path::Path* target) {
   co_await prepare_sa();
-  path::IbPath ib;
-  if (target == nullptr) {
-    ib.dlid = end_port().lid;
-    ib.slid = end_port().lid;
-    if (end_port().link_layer == sys::LinkLayer::ethernet) ib.dgid = end_port().default_gid();
-  } else if (target->directed() != nullptr) {
-    const auto node = co_await transactor().subn_get<smp::PortInfo>(*target);
-    ib.dlid = node.lid;
-  } else {
-    ib = target->ib();
-  }
+  path::IbPath here;
+  here.dlid = here.slid = end_port().lid;
+  if (end_port().link_layer == sys::LinkLayer::ethernet) here.dgid = end_port().default_gid();
+  path::Path path = here;
+  if (target != nullptr) path = *target;
+  path::IbPath& ib = path.ib();
   ib.end_port = &end_port();
-  if (!ib.dqpn) ib.dqpn = Qpn{1};
-  if (!ib.qkey) ib.qkey = path::qp1_qkey;
   ib.sqpn = Qpn{1};
-  if (options_.pkey_index) path::set_pkey_index(ib, *options_.pkey_index);
-  path::Path path = ib;
-  apply_options(path);
-  const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
-  if (!complete) {
-    debug_path("SA", transactor().sa_path());
-    path = co_await sa::resolve_path(transactor(), path);
+  sa::PathWanted wanted;
+  if (options_.pkey_index) {
+    path::set_pkey_index(ib, *options_.pkey_index);
+    wanted.properties.p_key(ib.pkey.value);
   }
+  apply_options(path);
+  const bool complete = path.directed() == nullptr && ib.dlid != Lid{} && ib.slid != Lid{};
+  if (!complete) debug_path("SA", transactor().sa_path());
+  path = co_await resolver().mad_path(path, wanted);
   debug_path("GMP", path);
   co_return path;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Path resolution by one SubnAdmGet(PathRecord).
+// Path resolution by SubnAdmGet(PathRecord). Those who want what is being asked for already wait at the Entry; if the one
+// who asked goes away, one of them asks again.
 #include "sa/resolve.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "iba-gen/sa.hpp"
+#include "mad/list.hpp"
+#include "sa/transactor.hpp"
 
 namespace ib::sa {
 
@@ -14,10 +16,12 @@ namespace {
 
 constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
 constexpr std::uint8_t roce_hop_limit = 64;  // as Linux sends IP
+constexpr unsigned most_paths = 127;         // IBA 15.2.5.16: NumbPath has 7 bits
 
-PathRecord::Query make_query(const path::IbPath& path, const sys::EndPort& end_port) {
-  PathRecord::Query query;
-  query.reversible(1).sgid(path.sgid.value_or(end_port.default_gid()));
+PathRecord::Query make_query(const path::IbPath& path, const PathWanted& wanted) {
+  PathRecord::Query query = wanted.properties;
+  if (wanted.reversible) query.reversible(1);
+  query.sgid(path.sgid.value_or(path.end_port->default_gid()));
   if (path.dgid) {
     query.dgid(*path.dgid);
   } else {
@@ -26,21 +30,39 @@ PathRecord::Query make_query(const path::IbPath& path, const sys::EndPort& end_p
   return query;
 }
 
-void take_over(path::IbPath& path, const PathRecord& record) {
-  path.dgid = record.dgid;
-  path.sgid = record.sgid;
-  path.dlid = record.dlid;
-  path.slid = record.slid;
-  path.flow_label = record.flow_label;
-  path.hop_limit = record.hop_limit;
-  path.traffic_class = record.t_class;
-  path.pkey = Pkey{record.p_key};
-  path.sl = record.sl;
-  path.mtu = static_cast<std::uint8_t>(record.mtu);
-  path.rate = static_cast<std::uint8_t>(record.rate);
-  path.packet_life_time = record.packet_life_time;
-  path.has_grh = record.hop_limit != 0;
+std::string note_on(const path::Path& path) { return fmt::format("Failed getting path record for path {}.", to_spec(path)); }
+
+[[noreturn]] void fail(const std::shared_ptr<const mad::MadError>& error, const path::Path& path) {
+  if (const auto* sa = dynamic_cast<const mad::SaError*>(error.get()); sa != nullptr && sa->code() == no_records) {
+    PathNotFound not_found(error->request(), error->reply(), error->path());
+    not_found.note(note_on(path));
+    throw not_found;
+  }
+  error->raise_with(note_on(path));
 }
+
+/// Makes `path` what the record says.
+void take_over(path::Path& path, const PathRecord& record) {
+  if (!record.dlid.is_unicast() || !record.slid.is_unicast()) {
+    throw Error(fmt::format("The SA's path record has the LIDs {} -> {}", record.slid.value, record.dlid.value)).note(note_on(path));
+  }
+  path::IbPath& ib = path.ib();
+  ib.dgid = record.dgid;
+  ib.sgid = record.sgid;
+  ib.dlid = record.dlid;
+  ib.slid = record.slid;
+  ib.flow_label = record.flow_label;
+  ib.hop_limit = record.hop_limit;
+  ib.traffic_class = record.t_class;
+  ib.pkey = Pkey{record.p_key};
+  ib.sl = record.sl;
+  ib.mtu = static_cast<std::uint8_t>(record.mtu);
+  ib.rate = static_cast<std::uint8_t>(record.rate);
+  ib.packet_life_time = record.packet_life_time;
+  ib.has_grh = record.hop_limit != 0;
+}
+
+bool is_roce(const path::IbPath& path) { return path.end_port->link_layer == sys::LinkLayer::ethernet; }
 
 }  // namespace
 
@@ -58,32 +80,154 @@ void complete_roce(path::IbPath& path) {
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
 
-async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path) {
-  path::Path resolved = path;
-  path::IbPath& ib = resolved.ib();
-  if (ib.end_port == nullptr) ib.end_port = &transactor.end_port();
-  if (ib.end_port->link_layer == sys::LinkLayer::ethernet) {
-    complete_roce(ib);
-    co_return resolved;
-  }
-  const PathRecord::Query query = make_query(ib, *ib.end_port);
-  const mad::Result<PathRecord> record = co_await transactor.try_subn_adm_get(query);
-  if (!record) {
-    const mad::MadError& error = record.error();
-    const std::string note = fmt::format("Failed getting path record for path {}.", to_spec(path));
-    if (const auto* sa = dynamic_cast<const mad::SaError*>(&error); sa != nullptr && sa->code() == no_records) {
-      PathNotFound not_found(error.request(), error.reply(), error.path());
-      not_found.note(note);
-      throw not_found;
+/// One destination: its answer, or those who wait for it.
+struct PathResolver::Entry {
+  struct Wait final : mad::ListHook<Entry> {
+    explicit Wait(Entry& at) : entry(at) {}
+    bool await_ready() const noexcept { return entry.result || entry.abandoned; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> handle) {
+      waiter = &handle.promise();
+      entry.waiting.push_back(*this);
     }
-    record.shared_error()->raise_with(note);
+    void await_resume() const noexcept {}
+    Entry& entry;
+    async::ReadyNode* waiter{};
+  };
+
+  std::optional<mad::Result<PathRecord>> result;
+  bool abandoned = false;
+  mad::List<Wait, Entry> waiting;
+};
+
+/// Lives as long as the one who asks: tells the others how it ended, also if that is by cancellation.
+struct PathResolver::Asking {
+  Asking(PathResolver& in, Key of, std::shared_ptr<Entry> at, async::Loop& on)
+      : resolver(in), key(std::move(of)), entry(std::move(at)), loop(on) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    entry->abandoned = !entry->result;
+    const auto known = resolver.entries_.find(key);
+    if (known != resolver.entries_.end() && known->second == entry) {  // clear() may have been called
+      if (entry->result && *entry->result) {
+        resolver.keep(key);
+      } else {
+        resolver.entries_.erase(known);
+      }
+    }
+    while (Entry::Wait* next = entry->waiting.pop_front()) loop.post(*next->waiter);
   }
-  if (!record->dlid.is_unicast() || !record->slid.is_unicast()) {
-    throw Error(fmt::format("The SA's path record has the LIDs {} -> {}", record->slid.value, record->dlid.value))
-        .note(fmt::format("Failed getting path record for path {}.", to_spec(path)));
+  PathResolver& resolver;
+  Key key;
+  std::shared_ptr<Entry> entry;
+  async::Loop& loop;
+};
+
+PathResolver::PathResolver(mad::Transactor& transactor, std::size_t capacity) : transactor_(transactor), capacity_(capacity) {}
+PathResolver::~PathResolver() = default;
+
+void PathResolver::clear() {
+  entries_.clear();
+  order_.clear();
+}
+
+void PathResolver::keep(const Key& key) {
+  order_.push_back(key);
+  while (order_.size() > capacity_) {
+    entries_.erase(order_.front());
+    order_.pop_front();
   }
-  take_over(ib, *record);
-  co_return resolved;
+}
+
+async::Task<std::shared_ptr<PathResolver::Entry>> PathResolver::ask(PathRecord::Query query) {
+  async::Loop& loop = co_await async::current_loop;
+  Key key(PathRecord::wire_size, '\0');
+  query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
+  key += std::to_string(query.component_mask);
+  for (;;) {
+    const auto [known, is_new] = entries_.try_emplace(key);
+    if (is_new) known->second = std::make_shared<Entry>();
+    const std::shared_ptr<Entry> entry = known->second;
+    if (is_new) {
+      const Asking asking(*this, key, entry, loop);
+      mad::Result<PathRecord> result = co_await transactor_.try_subn_adm_get(query);
+      entry->result.emplace(std::move(result));
+    } else {
+      co_await Entry::Wait(*entry);
+    }
+    if (entry->result) co_return entry;
+  }
+}
+
+async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted) {
+  path::IbPath& ib = path.ib();
+  if (ib.end_port == nullptr) ib.end_port = &transactor_.end_port();
+  if (is_roce(ib)) {
+    complete_roce(ib);
+    co_return path;
+  }
+  const PathRecord::Query query = make_query(ib, wanted);
+  const std::shared_ptr<Entry> entry = co_await ask(query);
+  if (!*entry->result) fail(entry->result->shared_error(), path);
+  take_over(path, **entry->result);
+  co_return path;
+}
+
+async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wanted) {
+  path::IbPath ib = target.ib();
+  if (target.directed() != nullptr) {
+    SaTransactor links(transactor_);
+    mad::Result<Lid> lid = co_await links.find_lid(target);
+    ib.dlid = std::move(lid).take();
+    ib.slid = {};
+    ib.dqpn = ib.sqpn = {};
+    ib.qkey = {};
+  }
+  if (ib.end_port == nullptr) ib.end_port = &transactor_.end_port();
+  if (!ib.dqpn) ib.dqpn = Qpn{1};
+  if (!ib.sqpn) ib.sqpn = Qpn{1};
+  if (!ib.qkey) ib.qkey = path::qp1_qkey;
+  path::Path path = ib;
+  if (!path::complete(path)) path = co_await resolve(std::move(path), wanted);
+  co_return path;
+}
+
+async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path, const PathWanted& wanted) {
+  PathResolver resolver(transactor, 0);
+  co_return co_await resolver.resolve(path, wanted);
+}
+
+async::Task<path::Path> get_mad_path(mad::Transactor& transactor, const path::Path& target) {
+  PathResolver resolver(transactor, 0);
+  co_return co_await resolver.mad_path(target);
+}
+
+async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, const path::Path& path, unsigned most,
+                                                   const PathWanted& wanted) {
+  path::Path from = path;
+  if (from.ib().end_port == nullptr) from.ib().end_port = &transactor.end_port();
+  std::vector<path::Path> paths;
+  if (is_roce(from.ib())) {
+    complete_roce(from.ib());
+    paths.push_back(std::move(from));
+    co_return paths;
+  }
+  PathRecord::Query query = make_query(from.ib(), wanted);
+  query.numb_path(static_cast<std::uint8_t>(std::clamp(most, 1U, most_paths)));
+  std::vector<PathRecord> records;
+  try {
+    records = co_await transactor.subn_adm_get_table(query);
+  } catch (Error& error) {
+    error.note(note_on(path));
+    throw;
+  }
+  for (const PathRecord& record : records) {
+    if (paths.size() == most) break;
+    paths.push_back(from);
+    take_over(paths.back(), record);
+  }
+  co_return paths;
 }
 
 }  // namespace ib::sa

@@ -2,10 +2,14 @@
 // Resolving paths with a scripted SA: what is asked, what is taken over, and how it fails.
 #include "sa/resolve.hpp"
 
+#include <algorithm>
+
+#include "async/group.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
+#include "support/fake_sa.hpp"
 
 using namespace ib;
 using ibtest::FakeFabric;
@@ -170,4 +174,153 @@ TEST_CASE("on RoCE a GID is all that is needed, and a LID is none") {
   wanted.dgid.reset();
   wanted.dlid = Lid{18};
   REQUIRE_THROWS_WITH(bench.resolve(wanted), ibtest::starts_with("roce0/1 is a RoCE port (Ethernet), which has neither LIDs"));
+}
+
+TEST_CASE("properties of the path are components of the query, and one need not be reversible") {
+  Bench bench;
+  sa::PathWanted wanted;
+  wanted.reversible = false;
+  wanted.properties.p_key(0x8001).sl(5);
+  bench.loop.run(sa::resolve_path(bench.rpc, to_gid(bench, 0x18), wanted));
+  REQUIRE(bench.query().component_mask == (1U << 2 | 1U << 3 | 1U << 13 | 1U << 15));  // DGID, SGID, P_Key, SL
+  const sa::PathRecord record = sa::PathRecord::unpack(Bytes(bench.asked).subspan(record_offset));
+  REQUIRE(record.reversible == 0);
+  REQUIRE(record.p_key == 0x8001);
+  REQUIRE(record.sl == 5);
+}
+
+TEST_CASE("a path for GMPs goes from QP1 to QP1 with the SL of the SA; a complete one is not asked for") {
+  Bench bench;
+  path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
+  wanted.dqpn.reset(), wanted.sqpn.reset(), wanted.qkey.reset();
+  const path::Path path = bench.loop.run(sa::get_mad_path(bench.rpc, wanted));
+  REQUIRE(path.ib().sl == 3);
+  REQUIRE(path.ib().dqpn == Qpn{1});
+  REQUIRE(path.ib().sqpn == Qpn{1});
+  REQUIRE(path.ib().qkey == path::qp1_qkey);
+  REQUIRE(bench.loop.run(sa::get_mad_path(bench.rpc, path)) == path);
+  REQUIRE(bench.fabric.channel().sent == 1);
+}
+
+namespace {
+
+using ibtest::FakeSa;
+
+/// A fabric with an SA of its own: two leaves, one spine, four hosts; this is host 3, the CA of GUID 0x100000.
+struct WithSa {
+  std::size_t asked_for_paths() const {
+    return std::count_if(sa.asked.begin(), sa.asked.end(),
+                         [](const FakeSa::Query& query) { return query.attribute == sa::PathRecord::attribute_id; });
+  }
+  path::Path to_lid(std::uint16_t lid) const {
+    path::IbPath path;
+    path.end_port = &fabric.end_port();
+    path.dlid = Lid{lid};
+    return path;
+  }
+
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  FakeSa sa{fabric};
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  mad::Rpc rpc{loop, fabric.open()};
+  sa::PathResolver resolver{rpc};
+};
+
+async::Task<> ask(sa::PathResolver& resolver, path::Path target, std::vector<std::string>& results) {
+  try {
+    const path::Path path = co_await resolver.mad_path(target);
+    results.push_back(to_text(path));
+  } catch (const sa::PathNotFound&) {
+    results.emplace_back("not found");
+  }
+}
+
+async::Task<> ask_all(sa::PathResolver& resolver, std::vector<path::Path> targets, std::vector<std::string>& results) {
+  async::Loop& loop = co_await async::current_loop;
+  async::TaskGroup group(loop);
+  for (const path::Path& target : targets) group.spawn(ask(resolver, target, results));
+  co_await group.join();
+}
+
+}  // namespace
+
+TEST_CASE("a directed route becomes a LID path through link records alone") {
+  WithSa with;
+  path::IbDrPath route(&with.fabric.end_port());
+  route = *route.advance(1)->advance(2);
+  const path::Path path = with.loop.run(with.resolver.mad_path(route));
+  REQUIRE(to_text(path) == "Path 3 -> 4 SL=2 PKey=0xffff DQPN=1");
+  for (std::size_t node = 0; node <= with.fabric.size(); ++node) REQUIRE(with.fabric.requests_to(node) == 0);
+}
+
+TEST_CASE("many that ask for one destination at a time cause one query, and later ones none") {
+  WithSa with;
+  std::vector<std::string> results;
+  with.loop.run(ask_all(with.resolver, std::vector(50, with.to_lid(6)), results));
+  REQUIRE(results == std::vector<std::string>(50, "Path 3 -> 6 SL=2 PKey=0xffff DQPN=1"));
+  REQUIRE(with.asked_for_paths() == 1);
+  with.loop.run(ask_all(with.resolver, {with.to_lid(6), with.to_lid(7)}, results));
+  REQUIRE(with.asked_for_paths() == 2);
+  with.resolver.clear();
+  with.loop.run(ask_all(with.resolver, {with.to_lid(6)}, results));
+  REQUIRE(with.asked_for_paths() == 3);
+}
+
+TEST_CASE("an error is shared by those who wait for it and asked about again later") {
+  WithSa with;
+  std::vector<std::string> results;
+  with.loop.run(ask_all(with.resolver, std::vector(20, with.to_lid(99)), results));
+  REQUIRE(results == std::vector<std::string>(20, "not found"));
+  REQUIRE(with.asked_for_paths() == 1);
+  with.loop.run(ask_all(with.resolver, {with.to_lid(99)}, results));
+  REQUIRE(with.asked_for_paths() == 2);
+}
+
+TEST_CASE("memory is bounded") {
+  WithSa with;
+  sa::PathResolver small(with.rpc, 2);
+  std::vector<std::string> results;
+  const auto asked_with = [&](std::uint16_t lid) {
+    const std::size_t before = with.asked_for_paths();
+    with.loop.run(ask_all(small, {with.to_lid(lid)}, results));
+    return with.asked_for_paths() - before;
+  };
+  REQUIRE(asked_with(1) + asked_with(2) + asked_with(4) == 3);
+  REQUIRE(asked_with(4) + asked_with(2) == 0);
+  REQUIRE(asked_with(1) == 1);
+}
+
+namespace {
+
+async::Task<> cancel_the_first(WithSa& with, std::vector<std::string>& results) {
+  async::Loop& loop = co_await async::current_loop;
+  auto first = std::make_unique<async::TaskGroup>(loop);
+  async::TaskGroup others(loop);
+  first->spawn(ask(with.resolver, with.to_lid(6), results));
+  others.spawn(ask(with.resolver, with.to_lid(6), results));
+  others.spawn(ask(with.resolver, with.to_lid(6), results));
+  co_await loop.sleep_for(std::chrono::microseconds(1));  // all have asked, nobody has an answer
+  first.reset();
+  co_await others.join();
+}
+
+}  // namespace
+
+TEST_CASE("when the one who asks is cancelled another asks in its place") {
+  WithSa with;
+  std::vector<std::string> results;
+  with.loop.run(cancel_the_first(with, results));
+  REQUIRE(results == std::vector<std::string>(2, "Path 3 -> 6 SL=2 PKey=0xffff DQPN=1"));
+  REQUIRE(with.asked_for_paths() == 2);
+}
+
+TEST_CASE("several paths to one port are those of the SA's table, no more than are wanted") {
+  WithSa with;
+  const auto paths = with.loop.run(sa::resolve_paths(with.rpc, with.to_lid(6), 4));
+  REQUIRE(paths.size() == 1);
+  REQUIRE(paths[0].ib().sl == 2);
+  REQUIRE(with.sa.asked.back().method == mad::method::get_table);
+  REQUIRE((with.sa.asked.back().component_mask & 1U << 12) != 0);  // NumbPath
+  REQUIRE(with.loop.run(sa::resolve_paths(with.rpc, with.to_lid(99), 4)).empty());
 }
