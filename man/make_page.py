@@ -2,21 +2,27 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Makes a manual page from its hand-written source and the program's own option tables.
 
-make_page.py TABLES.json SOURCE.1.in OUTPUT.1 VERSION
+make_page.py TABLES.json SOURCE.N.in OUTPUT.N VERSION
 
 Lines of the source that begin with '@' are replaced:
-  @header TITLE     the .TH line
+  @header TITLE     the .TH line, of section N
   @synopsis NAME    how command NAME is called
   @commands         every command and its summary, by group
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
   @legacy           the names by which the program speaks infiniband-diags' dialect
+  @source FILE      a source file of this project, without the two lines of its licence and with its first comment as text
   @example ... @end the lines between are printed as they are: a session that begins with "$ COMMAND"
 Everything else is roff and stays as it is.
 """
+import itertools
 import json
+import os
 import re
 import sys
+
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 def roff(text):
@@ -108,7 +114,15 @@ def legacy(tables):
     return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]] or ["no name"])]
 
 
-def page(tables, source, version):
+def source_text(name):
+    """What a program is for, from the comment at its top, then the program."""
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        lines = file.read().splitlines()[1:]
+    comment = [line[3:] for line in itertools.takewhile(lambda line: line.startswith("// "), lines)]
+    return [roff(" ".join(comment)), ".PP", ".EX", *[roff(line) for line in lines[len(comment):]], ".EE"]
+
+
+def page(tables, source, version, section):
     out, literal = [], False
     for line in source:
         word, _, rest = line.partition(" ")
@@ -120,7 +134,7 @@ def page(tables, source, version):
             out += [".PP", ".EX"] if literal else [".EE"]
             continue
         if word == "@header":
-            out.append(f'.TH {rest} 1 "" "ibtool {version}" "InfiniBand diagnostics"')
+            out.append(f'.TH {rest} {section} "" "ibtool {version}" "InfiniBand diagnostics"')
         elif word == "@commands":
             out += commands(tables)
         elif word == "@synopsis":
@@ -129,6 +143,8 @@ def page(tables, source, version):
             out += options_of(tables, rest.strip())
         elif word == "@common":
             out += common_options(tables)
+        elif word == "@source":
+            out += source_text(rest.strip())
         elif word == "@legacy":
             out += legacy(tables)
         elif word.startswith("@"):
@@ -145,7 +161,7 @@ def main():
     with open(source_file, encoding="utf-8") as file:
         source = file.read().splitlines()
     with open(output_file, "w", encoding="utf-8") as file:
-        file.write(page(tables, source, version))
+        file.write(page(tables, source, version, output_file[-1]))
 
 
 if __name__ == "__main__":

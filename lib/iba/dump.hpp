@@ -6,6 +6,7 @@
 // long as it is zero; so older hardware looks as it always did, and newer hardware shows what it has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,13 @@ struct DottedOptions {
 
 /// `NodeType.........................2`: a line per field, nested structures with their name as prefix.
 std::string dotted(Bytes bytes, const StructInfo& info, const DottedOptions& options = {});
+/// The same of a typed structure.
+template <class T>
+std::string dotted(const T& value, const DottedOptions& options = {}) {
+  std::array<std::uint8_t, T::wire_size> bytes{};
+  value.pack(bytes);
+  return dotted(Bytes(bytes), T::info(), options);
+}
 
 /// The name a style gives a field (`Guid`, `NodeGUID`, `node_guid`), without prefix.
 std::string styled_name(const FieldInfo& field, NameStyle style);

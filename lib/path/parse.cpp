@@ -136,7 +136,7 @@ Path parse_target(std::string_view text, const ParseOptions& options) {
       if (!path.ib().dgid) throw UsageError("Not a GUID");
       break;
     case Form::lid:
-      if (path.ib().dlid == Lid{}) throw UsageError("Not a LID");
+      if (path.directed() != nullptr || path.ib().dlid == Lid{}) throw UsageError("Not a LID");
       break;
     case Form::any:
       break;

@@ -215,14 +215,9 @@ async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, 
   }
   PathRecord::Query query = make_query(from.ib(), wanted);
   query.numb_path(static_cast<std::uint8_t>(std::clamp(most, 1U, most_paths)));
-  std::vector<PathRecord> records;
-  try {
-    records = co_await transactor.subn_adm_get_table(query);
-  } catch (Error& error) {
-    error.note(note_on(path));
-    throw;
-  }
-  for (const PathRecord& record : records) {
+  const auto table = co_await transactor.try_subn_adm_get_table(query);
+  if (!table) fail(table.shared_error(), path);
+  for (const PathRecord& record : table->records) {  // some are as good as all: more than enough may exist anyway
     if (paths.size() == most) break;
     paths.push_back(from);
     take_over(paths.back(), record);

@@ -13,16 +13,11 @@ namespace {
 /// All records of a kind; sets `cut` where they came back incomplete.
 template <class Query>
 async::Task<std::vector<decltype(Query::record)>> whole_table(mad::Transactor& transactor, bool& cut) {
-  Query everything;
-  std::vector<decltype(Query::record)> records;
-  try {
-    records = co_await transactor.subn_adm_get_table(everything);
-  } catch (const mad::MadError&) {
-    throw;
-  } catch (const Error&) {
-    cut = true;
-  }
-  co_return records;
+  const Query everything;
+  auto result = co_await transactor.try_subn_adm_get_table(everything);
+  auto table = std::move(result).take();
+  cut = cut || table.cut;
+  co_return std::move(table.records);
 }
 
 /// Returns whether all tables came whole.

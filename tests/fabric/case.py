@@ -130,6 +130,10 @@ class FabricCase(unittest.TestCase):
         """Debian's view of the fabric."""
         return read_topology(self.debian("ibnetdiscover", **env).stdout)
 
+    def file(self):
+        with open(CLUSTER, encoding="ascii") as net:
+            return read_topology(net.read())
+
     def assert_same_fabric(self, one, other, descriptions=True):
         strip = (lambda nodes: nodes) if descriptions else (lambda nodes: {guid: node[:2] for guid, node in nodes.items()})
         self.assertEqual(strip(one.nodes), strip(other.nodes))

@@ -12,10 +12,6 @@ def guids(text):
 
 
 class Listing(case.FabricCase):
-    def file(self):
-        with open(case.CLUSTER, encoding="ascii") as net:
-            return case.read_topology(net.read())
-
     def test_lists_what_the_network_file_says(self):
         ours, file = self.ours(), self.file()
         self.assertEqual(ours.nodes, file.nodes)

@@ -297,6 +297,10 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
       if (!node.is_switch()) return status::unsupported_method_attribute;
       node.switch_info.pack(data);
       return 0;
+    case smp::SMInfo::attribute_id:
+      if (!node.sm_info) return status::unsupported_method_attribute;
+      node.sm_info->pack(data);
+      return 0;
     case smp::LinearForwardingTable::attribute_id:
       if (!node.is_switch()) return status::unsupported_method_attribute;
       if (modifier >= 768) return status::invalid_attribute_or_modifier;

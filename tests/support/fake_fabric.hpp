@@ -51,8 +51,9 @@ class FakeFabric {
     ib::smp::NodeInfo info;  ///< port_guid and local_port_num are set for each answer
     std::array<std::uint8_t, 64> description{};
     ib::smp::SwitchInfo switch_info;
-    std::vector<Port> ports;        ///< [0] is a switch's management port; unused by CAs
-    std::vector<std::uint8_t> lft;  ///< of a switch: output port by LID, 255 for none
+    std::optional<ib::smp::SMInfo> sm_info;  ///< of a subnet manager, if one runs there
+    std::vector<Port> ports;                 ///< [0] is a switch's management port; unused by CAs
+    std::vector<std::uint8_t> lft;           ///< of a switch: output port by LID, 255 for none
     Faults faults;
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }
     unsigned answered = 0;  ///< MADs so far

@@ -78,13 +78,13 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes request, const ib::path::
   }
   ib::store_be(&out[attribute_offset], static_cast<std::uint16_t>(table && found.empty() ? 0 : step / 8));
   if (table) {
-    const bool long_answer = out.size() > ib::mad::packet_size;
-    const std::uint8_t flags = cut && long_answer ? 0x03 : 0x07;  // Active, First and, where it is all, Last
-    out[rmpp_offset] = out[rmpp_offset + 1] = 1;                  // version, DATA
-    out[rmpp_offset + 2] = flags;
+    const bool whole = !cut || out.size() < ib::mad::packet_size;
+    out[rmpp_offset] = 1;
+    out[rmpp_offset + 1] = whole ? 1 : 0;     // DATA; or nothing, where the kernel that should have filled it in is none
+    out[rmpp_offset + 2] = whole ? 0x07 : 1;  // Active, First and Last; or Active alone
     ib::store_be(&out[rmpp_offset + 4], std::uint32_t{1});
     ib::store_be(&out[rmpp_offset + 8], static_cast<std::uint32_t>(out.size() - record_offset + 20));
-    if (cut) out.resize(ib::mad::packet_size);
+    if (!whole) out.resize(ib::mad::packet_size);
   }
   out.resize(std::max(out.size(), ib::mad::packet_size));
   return out;
