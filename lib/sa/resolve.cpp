@@ -178,8 +178,14 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
   path::IbPath ib = target.ib();
   if (target.directed() != nullptr) {
     SaTransactor links(transactor_);
-    mad::Result<Lid> lid = co_await links.find_lid(target);
-    ib.dlid = std::move(lid).take();
+    const mad::Result<Lid> lid = co_await links.find_lid(target);
+    if (lid) {
+      ib.dlid = *lid;
+    } else {  // opensm does not find the links of some switches where LMC is not 0; the node knows its LID
+      const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
+      if (!port) lid.error().raise();
+      ib.dlid = port->lid;
+    }
     ib.slid = {};
     ib.dqpn = ib.sqpn = {};
     ib.qkey = {};

@@ -51,8 +51,8 @@ class PathResolver {
   async::Task<path::Path> resolve(path::Path path, PathWanted wanted = {});
 
   /// A path for GMPs to `target`: from QP1 to QP1 where the target names no others, with the SL that the SA gives. A
-  /// directed route is followed through the SA's LinkRecords to the LID at its end, so that no SMP is needed. A path that is
-  /// complete is not asked for. Throws as resolve() does.
+  /// directed route is followed through the SA's LinkRecords to the LID at its end, so that no SMP is needed; only where the SA does
+  /// not know a link is the node asked. A path that is complete is not asked for. Throws as resolve() does.
   async::Task<path::Path> mad_path(path::Path target, PathWanted wanted = {});
 
   /// Forgets all answers, as after a change of the subnet.

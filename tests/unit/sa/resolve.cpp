@@ -254,6 +254,18 @@ TEST_CASE("a directed route becomes a LID path through link records alone") {
   for (std::size_t node = 0; node <= with.fabric.size(); ++node) REQUIRE(with.fabric.requests_to(node) == 0);
 }
 
+TEST_CASE("where the SA does not know a link the node at the end is asked for its LID") {
+  WithSa with;
+  with.sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
+    if (attribute == sa::LinkRecord::attribute_id) records.clear();
+  };
+  path::IbDrPath route(&with.fabric.end_port());
+  route = *route.advance(1)->advance(2);
+  REQUIRE(with.loop.run(with.resolver.mad_path(route)).ib().dlid == Lid{4});
+  route = *route.advance(1);  // routes do not go through end nodes
+  REQUIRE_THROWS_AS(with.loop.run(with.resolver.mad_path(route)), mad::SaError);
+}
+
 TEST_CASE("many that ask for one destination at a time cause one query, and later ones none") {
   WithSa with;
   std::vector<std::string> results;
