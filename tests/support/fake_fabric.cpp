@@ -178,6 +178,7 @@ std::unique_ptr<FakeChannel> FakeFabric::open() {
   auto channel = std::make_unique<FakeChannel>(
       end_port(), [this](FakeChannel& on, Bytes mad, const ib::path::Path& path, ib::async::Duration) { carry(on, mad, path); });
   channel_ = channel.get();
+  channel_->rmpp = network.rmpp;
   return channel;
 }
 

@@ -66,6 +66,7 @@ class FakeFabric {
     unsigned capacity = ~0U;      ///< more requests than this on their way: the surplus is lost, as on VL15
     bool lid_routing = true;      ///< LID routed SMPs are answered
     bool combined_routes = true;  ///< directed routes that begin or end with LID routing are answered
+    bool rmpp = false;            ///< channels put answers in segments together, as the kernel does
     /// Answers GMPs; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
   };

@@ -52,6 +52,7 @@ bool matches(const ib::StructInfo& info, Bytes record, Bytes wanted, std::uint64
 }  // namespace
 
 FakeSa::FakeSa(FakeFabric& fabric) : fabric_(fabric) {
+  fabric.network.rmpp = true;
   fabric.network.gmp = [this](Bytes request, const ib::path::Path& path) { return answer(request, path); };
 }
 
