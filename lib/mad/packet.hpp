@@ -14,8 +14,8 @@ namespace ib::mad {
 
 inline constexpr std::size_t packet_size = 256;  ///< of a MAD on the wire (IBA 13.4.1)
 inline constexpr std::size_t header_size = 24;   ///< of the header that all classes share
-/// What of a MAD the simulated umad (umad2sim of ibsim) hands to its reader. It says that there are 256 bytes, but the rest is
-/// whatever was in its memory: its buffer has room for 288, of which 64 are for the header.
+/// What of a MAD the simulated umad (umad2sim of ibsim) hands to its reader. It says that there are 256 bytes, but the rest
+/// is whatever was in its memory.
 inline constexpr std::size_t simulator_bytes = 224;
 
 /// One MAD to send.

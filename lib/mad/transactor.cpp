@@ -51,7 +51,7 @@ SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
   if (step == 0) return table;
   if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
   std::size_t end = mad.size();
-  if (segment.type() != rmpp::Type::data) {
+  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
     table.cut = end > simulator_bytes;
     end = std::min(end, simulator_bytes);
   } else if (mad.size() == packet_size) {

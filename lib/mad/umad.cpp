@@ -174,8 +174,6 @@ void Device::deliver(std::size_t length) {
   length = std::min(length, buffer_.size());
   ib_user_mad_t header{};
   std::memcpy(&header, buffer_.data(), header_bytes);
-  if (simulated_ && length > header_bytes + simulator_bytes)
-    std::ranges::fill(MutableBytes(buffer_).first(length).subspan(header_bytes + simulator_bytes), std::uint8_t{0});
   const auto bytes = Bytes(buffer_).subspan(header_bytes, length - header_bytes);
   if (header.status != 0) {
     events_->send_failed(bytes, static_cast<int>(header.status));

@@ -10,8 +10,6 @@ HOST = 7  # LID of the host, where opensm runs
 
 
 class Saquery(case.FabricCase):
-    rmpp = False
-
     def json(self, *words, status=0):
         return json.loads(self.ibtool(*words, "--json", status=status).stdout)
 

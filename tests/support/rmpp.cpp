@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A preload that does for programs on the simulated fabric what the kernel does for agents with rmpp_version 1, and
 // libumad2sim.so does not: it sends MADs of any length in segments, heeds the ACKs, and hands out answers in segments as
-// one long MAD. Loaded before libumad2sim.so, it sees what a program writes to umad and reads from it. Without it opensm's
-// tables end after one MAD. ibtool, which sees that its umad is simulated, registers with rmpp_version 0 and is left alone.
+// one long MAD. Loaded before libumad2sim.so, it sees what a program writes to umad and reads from it; with
+// ibtest-packets.so, behind that, it also mends what is lost between. Without it opensm's tables end after one MAD.
+// ibtool, which sees that its umad is simulated, registers with rmpp_version 0 and is left alone.
 //
 // Its state machines are those of ibtool. poll() does the waiting: it keeps the timers, reads ahead, and returns when there
 // is something for the program.
@@ -29,6 +30,7 @@
 
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
+#include "packets.hpp"
 
 namespace {
 
@@ -72,6 +74,30 @@ int real_ioctl(int fd, unsigned long request, void* argument) {
   return function(fd, request, argument);
 }
 
+/// A function of ibtest-packets.so; null without it.
+template <class Function>
+Function* packets(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+void note_agent(int fd, std::uint8_t mgmt_class) {
+  static auto* const function = packets<decltype(ibtest_agent)>("ibtest_agent");
+  if (function != nullptr) function(fd, mgmt_class);
+}
+void note_closed(int fd) {
+  static auto* const function = packets<decltype(ibtest_closed)>("ibtest_closed");
+  if (function != nullptr) function(fd);
+}
+/// Puts back what umad2sim lost of a MAD.
+void mend(std::vector<std::uint8_t>& message) {
+  static auto* const function = packets<decltype(ibtest_tail)>("ibtest_tail");
+  std::array<std::uint8_t, ibtest_tail_size> tail{};
+  if (function == nullptr || message.size() <= sizeof(ib_user_mad_hdr) + ibtest_passed_on) return;
+  const auto mad = message.begin() + sizeof(ib_user_mad_hdr);
+  if (function(&*mad, tail.data())) {
+    std::copy_n(tail.begin(), std::min<std::ptrdiff_t>(ibtest_tail_size, message.end() - mad - ibtest_passed_on), mad + ibtest_passed_on);
+  }
+}
+
 /// umad2sim numbers its umad devices so.
 bool is_umad(int fd) { return fd >= 1024 && fd < 2048; }
 
@@ -90,6 +116,7 @@ Key key_of(int fd, const Umad& umad, Bytes mad) { return {fd, mad[1], umad.lid, 
 class Kernel {
  public:
   void registered(int fd, const ib_user_mad_reg_req& agent) {
+    note_agent(fd, agent.mgmt_class);
     const std::lock_guard lock{mutex_};
     if (agent.rmpp_version == 1) {
       agents_.insert({fd, agent.mgmt_class});
@@ -188,6 +215,7 @@ class Kernel {
     const ssize_t got = real_read(fd, message.data(), message.size());
     if (got < 0) return false;
     message.resize(static_cast<std::size_t>(got));
+    mend(message);
     if (message.size() <= sizeof(Umad) || !take(fd, message)) ready_[fd].push_back(std::move(message));
     return true;
   }
@@ -282,6 +310,12 @@ extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const vo
 extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, std::size_t count) {
   if (!is_umad(fd) || count < sizeof(Umad)) return real_read(fd, buffer, count);
   return kernel().read(fd, buffer, count);
+}
+
+extern "C" __attribute__((visibility("default"))) int close(int fd) {
+  static const auto real_close = next<int (*)(int)>("close");
+  if (is_umad(fd)) note_closed(fd);
+  return real_close(fd);
 }
 
 #if !defined(__clang__)

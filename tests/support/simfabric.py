@@ -43,10 +43,11 @@ def umad2sim():
     return found[0] if found else None
 
 
-def rmpp_lib():
-    """The preload that does RMPP as the kernel does it, or None: then tables longer than one MAD arrive cut."""
-    path = os.environ.get("IBTEST_RMPP_LIB", "")
-    return path if os.path.exists(path) else None
+def rmpp_libs():
+    """The preloads that do RMPP as the kernel does it, before umad2sim and behind it. Without them: tables longer than one MAD
+    arrive cut."""
+    paths = [os.environ.get(name, "") for name in ("IBTEST_RMPP_LIB", "IBTEST_PACKETS_LIB")]
+    return [[path] for path in paths] if all(map(os.path.exists, paths)) else [[], []]
 
 
 def missing():
@@ -106,7 +107,7 @@ class Fabric:
         self.netfile = os.path.abspath(netfile)
         self.host = host or first_host(self.netfile)
         self.sm, self.lids, self.lmc = sm, lids, lmc
-        self.rmpp = rmpp_lib() if rmpp else None
+        self.rmpp = rmpp_libs() if rmpp else [[], []]
         self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
         self.dir = None
         self.ibsim = self.opensm = None
@@ -150,7 +151,7 @@ class Fabric:
         Before it stands the one that does RMPP for Debian's programs; ibtool does its own."""
         env = dict(os.environ, PATH=path_with_sbin(), IBSIM_SOCKNAME=os.path.basename(self.dir),
                    SIM_HOST=host or self.host, IBSIM_DIR=self.dir)
-        env["LD_PRELOAD"] = ":".join([*([self.rmpp] if self.rmpp else []), umad2sim(), *self.preload, *preload])
+        env["LD_PRELOAD"] = ":".join([*self.rmpp[0], umad2sim(), *self.rmpp[1], *self.preload, *preload])
         # For a program built with sanitizers. umad2sim defines open() and its like, as ASan does; that is no error of the program.
         env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks=0:suppressions={ASAN_SUPPRESSIONS}"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"

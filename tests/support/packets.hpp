@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What ibtest-packets.so, behind libumad2sim.so, does for ibtest-rmpp.so, before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+inline constexpr std::size_t ibtest_passed_on = 224;  ///< bytes of a MAD that libumad2sim.so passes on
+inline constexpr std::size_t ibtest_tail_size = 32;   ///< bytes that it loses
+
+extern "C" {
+/// An agent for `mgmt_class` was registered on a umad descriptor: packets of the class may come.
+void ibtest_agent(int fd, std::uint8_t mgmt_class);
+/// The descriptor is about to be closed.
+void ibtest_closed(int fd);
+/// The last ibtest_tail_size bytes of the MAD that begins with the ibtest_passed_on bytes at `mad`; false if it is unknown.
+bool ibtest_tail(const std::uint8_t* mad, std::uint8_t* tail);
+}
