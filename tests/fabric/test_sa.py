@@ -45,6 +45,12 @@ class FromSa(case.FabricCase):
         self.same("smpquery", "SI", kinds["Switch"])
         self.same("smpquery", "--json", "NI", kinds["Switch"])
 
+    def test_a_port_and_its_peer(self):
+        done = self.ibtool("ibportstate", self.targets()["Switch"], "1", "query", "--sa", "-d")
+        self.assertIn("peer is Lid", done.stdout)
+        self.assertIn("SAFormat", done.stderr)
+        self.assertNotIn("SMPFormat", done.stderr)
+
     def test_directed_routes(self):
         self.same("smpquery", "-D", "NI", "0,")
         for route in ("0,", "0,1", "0,1,2"):  # not NI: its LocalPort is the port of entry, which no record knows

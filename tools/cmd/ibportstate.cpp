@@ -142,7 +142,9 @@ class Ibportstate final : public Command {
     port_ = static_cast<unsigned>(number);
     const Changes changes(std::span(session.operands()).subspan(2));
     const path::Path path = co_await session.smp_path(session.target(0));
-    const auto info = co_await session.smp_transactor().subn_get<smp::PortInfo>(path, port_);
+    // What is set begins with what is there, of which the node itself knows best.
+    mad::Transactor& transactor = changes.is_query() ? session.transactor() : session.smp_transactor();
+    const auto info = co_await transactor.subn_get<smp::PortInfo>(path, port_);
     if (changes.is_query()) {
       co_await query(session, emit, path, info);
     } else {
