@@ -2,6 +2,7 @@
 """Each documented deviation is what we print, and a manual page tells of it.
 
 test_deviations.py --update writes what we print now into deviations.jsonl; reasons are written by hand."""
+import itertools
 import json
 import os
 import sys
@@ -39,7 +40,7 @@ class Reasons(unittest.TestCase):
 class Deviations(golden.FabricCases):
     def test_cases(self):
         for case in CASES:
-            if case["fabric"] != self.fabric_name:
+            if case["fabric"] != self.fabric_name or case.get("rmpp", True) != self.rmpp:
                 continue
             with self.subTest(case["cmd"], stdin=case.get("stdin"), lmc=case.get("lmc"), prep=case.get("prep")):
                 done = golden.run(self.fabric, case)
@@ -55,15 +56,23 @@ class Fattree(Deviations):
     fabric_name = "fattree"
 
 
+class NetWithoutRmpp(Net):
+    rmpp = False
+
+
+class FattreeWithoutRmpp(Fattree):
+    rmpp = False
+
+
 del Deviations
 
 
 def update():
     cases = sorted(CASES, key=golden.key)
-    for name in golden.HOSTS:
-        with golden.open_fabric(name) as fabric:
+    for name, rmpp in itertools.product(golden.HOSTS, (True, False)):
+        with golden.open_fabric(name, rmpp=rmpp) as fabric:
             for case in cases:
-                if case["fabric"] == name:
+                if case["fabric"] == name and case.get("rmpp", True) == rmpp:
                     done = golden.run(fabric, case)
                     case["rc"], case["out"] = done.returncode, done.stdout
     with open(FILE, "w", encoding="utf-8") as out:
