@@ -108,7 +108,8 @@ async::Task<path::Path> Session::smp_path(const path::Path* target) {
   if (path.directed() == nullptr && ib.dlid == Lid{}) {
     debug_path("SA", transactor().sa_path());
     path = co_await resolver().resolve(path);
-    if (ib.hop_limit > 1) {  // IBA 8.3.6: 0 and 1 do not leave the subnet
+    // IBA 8.3.6: 0 and 1 do not leave the subnet. On RoCE it says nothing, and no SMP can be sent at all.
+    if (ib.hop_limit > 1 && end_port().link_layer != sys::LinkLayer::ethernet) {
       throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
     }
     ib.has_grh = false;
