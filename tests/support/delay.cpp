@@ -10,7 +10,6 @@
 //   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost, and the program's peak
 //                             memory in KiB, is appended to FILE
 //   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -31,6 +30,8 @@
 #include <utility>
 #include <vector>
 
+#include "next.hpp"
+
 namespace {
 
 /// What umad2sim and ibsim exchange: five 32-bit words, padding, a length of 64 bits, and the MAD.
@@ -41,21 +42,6 @@ constexpr std::uint16_t kNodeDescription = 0x10;
 
 using Datagram = std::array<std::uint8_t, kDatagram>;
 using Clock = std::uint64_t;  // nanoseconds of CLOCK_MONOTONIC
-
-template <typename Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
-ssize_t real_write(int fd, const void* buffer, std::size_t count) {
-  static const auto function = next<ssize_t (*)(int, const void*, std::size_t)>("write");
-  return function(fd, buffer, count);
-}
-
-ssize_t real_read(int fd, void* buffer, std::size_t count) {
-  static const auto function = next<ssize_t (*)(int, void*, std::size_t)>("read");
-  return function(fd, buffer, count);
-}
 
 Clock now() {
   timespec t{};

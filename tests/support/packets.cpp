@@ -3,7 +3,6 @@
 // passes on 224 bytes of each MAD and 32 of whatever lies behind them in memory: the last bytes are kept here, for
 // ibtest-rmpp.so, which stands before it, to put them back. And it dies of a packet for which no agent is registered,
 // above all of one that comes when its program has just closed the device: such packets end here.
-#include <dlfcn.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <set>
 #include <thread>
 
+#include "next.hpp"
 #include "packets.hpp"
 
 namespace {
@@ -66,11 +66,6 @@ class Packets {
 Packets& packets() {
   static auto* const the_packets = new Packets;  // never destroyed: umad2sim's thread outlives the program's statics
   return *the_packets;
-}
-
-ssize_t real_read(int fd, void* buffer, std::size_t count) {
-  static const auto function = reinterpret_cast<ssize_t (*)(int, void*, std::size_t)>(dlsym(RTLD_NEXT, "read"));
-  return function(fd, buffer, count);
 }
 
 }  // namespace

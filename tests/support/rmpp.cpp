@@ -30,6 +30,7 @@
 
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
+#include "next.hpp"
 #include "packets.hpp"
 
 namespace {
@@ -53,18 +54,6 @@ constexpr auto slice = 50;          // milliseconds between looks at the timers
 /// The socket to ibsim takes 11 datagrams; who fills it while ibsim fills his waits for ever.
 constexpr unsigned window = 8;
 
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-ssize_t real_write(int fd, const void* buffer, std::size_t count) {
-  static const auto function = next<ssize_t (*)(int, const void*, std::size_t)>("write");
-  return function(fd, buffer, count);
-}
-ssize_t real_read(int fd, void* buffer, std::size_t count) {
-  static const auto function = next<ssize_t (*)(int, void*, std::size_t)>("read");
-  return function(fd, buffer, count);
-}
 int real_poll(pollfd* fds, nfds_t count, int timeout) {
   static const auto function = next<int (*)(pollfd*, nfds_t, int)>("poll");
   return function(fds, count, timeout);
