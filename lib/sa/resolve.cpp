@@ -181,7 +181,7 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
     const mad::Result<Lid> lid = co_await links.find_lid(target);
     if (lid) {
       ib.dlid = *lid;
-    } else {  // opensm does not find the links of some switches where LMC is not 0; the node knows its LID
+    } else {  // what the SA knows is old; the node knows its LID
       const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
       if (!port) lid.error().raise();
       ib.dlid = port->lid;

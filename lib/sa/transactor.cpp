@@ -8,6 +8,7 @@
 
 #include "iba-gen/sa.hpp"
 #include "mad/describe.hpp"
+#include "sa/links.hpp"
 #include "sa/records.hpp"
 
 namespace ib::sa {
@@ -99,9 +100,7 @@ mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
 mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) {
   const std::uint32_t key = std::uint32_t{from.value} << 8 | port;
   if (const auto known = links_.find(key); known != links_.end()) co_return known->second;
-  LinkRecord::Query query;
-  query.from_lid(from).from_port(port);
-  const mad::Result<LinkRecord> link = co_await try_subn_adm_get(query);
+  const mad::Result<LinkRecord> link = co_await find_link(*this, from, port);
   if (!link) co_return link.shared_error();
   if (!link->to_lid.is_unicast()) {
     throw Error(fmt::format("The SA's link record leads from port {} of LID {} to LID {}", port, from.value, link->to_lid.value));

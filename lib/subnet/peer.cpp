@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "iba-gen/sa.hpp"
+#include "sa/links.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -61,9 +61,7 @@ async::Task<Result<Peer>> from_link_record(mad::Transactor& transactor, path::Pa
   } else {
     from = path.ib().dlid;
   }
-  sa::LinkRecord::Query query;
-  query.from_lid(from).from_port(static_cast<std::uint8_t>(port));
-  const Result<sa::LinkRecord> link = co_await transactor.try_subn_adm_get(query);
+  const Result<sa::LinkRecord> link = co_await sa::find_link(transactor, from, static_cast<std::uint8_t>(port));
   if (!link) co_return link.shared_error();
   if (!link->to_lid.is_unicast())
     throw Error(fmt::format("The SA's link record leads from port {} of LID {} to LID {}", port, from.value, link->to_lid.value));

@@ -2,6 +2,8 @@
 // A switch's ports are asked about one by one, and for the link of each that is up; any other node is the port of its LID.
 #include "subnet/sa_crawl.hpp"
 
+#include "sa/links.hpp"
+
 namespace ib::subnet {
 namespace {
 
@@ -123,10 +125,9 @@ async::Task<> SaCrawl::ask_port_info(Work work) {
 
 async::Task<> SaCrawl::ask_link(Work work) {
   ++queries_;
-  sa::LinkRecord::Query query;
-  query.from_lid(work.lid);
-  if (work.port >= 0) query.from_port(static_cast<std::uint8_t>(work.port));
-  const mad::Result<sa::LinkRecord> record = co_await transactor_.try_subn_adm_get(query);
+  std::optional<std::uint8_t> port;
+  if (work.port >= 0) port = static_cast<std::uint8_t>(work.port);
+  const mad::Result<sa::LinkRecord> record = co_await sa::find_link(transactor_, work.lid, port);
   if (!record) {
     records_.misses.push_back({work.lid, work.port, true, "Link", record.shared_error()});
     co_return;

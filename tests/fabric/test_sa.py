@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """--sa: the same answers from opensm's database as from the nodes themselves, and no SMP."""
 import json
+import os
 import re
 
 import case
 
+GOLDEN = os.path.join(case.HERE, "..", "golden")
 SM_LID = 7  # of the host, where opensm runs
 
 
@@ -103,6 +105,7 @@ class Discovery(case.FabricCase):
     """The topology that the SA tells is the one that a sweep finds. Where tables come back cut, as here, every record is asked
     for by itself; that whole tables take four queries the unit tests show."""
     rmpp = False
+    neighbour = ("1", "0,1")  # LID and route of a switch
 
     def topology_text(self, *words):
         """Without the date, and the diagnostics of the run."""
@@ -120,14 +123,36 @@ class Discovery(case.FabricCase):
                 self.assertIn("D: The SA's tables come back cut: asking for the records one by one.\n", diagnostics)
 
     def test_a_neighbourhood(self):
-        swept, _ = self.topology_text("iblinkinfo", "--discovery=DR", "0,1")
-        for target in ("1", "0,1"):
+        swept, _ = self.topology_text("iblinkinfo", "--discovery=DR", self.neighbour[1])
+        for target in self.neighbour:
             told, diagnostics = self.topology_text("iblinkinfo", "--sa", "-d", target)
             self.assertEqual(swept, told)
             self.assertNotIn("SMPFormat", diagnostics)
 
     def test_modes_that_contradict(self):
         self.assertIn("Can't combine --sa with discovery mode 'DR'", self.ibtool("ibhosts", "--sa", "--discovery=DR", status=2).stderr)
+
+
+class RoundedLids(Discovery):
+    """With LMC 2: opensm rounds down the LIDs of the switches too where it is asked for their links, and does not find those of
+    LID 9, 17 and 18."""
+    netfile, lids = os.path.join(GOLDEN, "fattree.net"), os.path.join(GOLDEN, "fattree.lmc2.guid2lid")
+    lmc = 2
+    neighbour = ("17", "0,1,8")
+
+    def test_opensm_does_round(self):
+        for lid, records in (("16", 6), ("17", 0)):
+            self.assertEqual(self.debian("saquery", "LR", f"{lid}/").stdout.count("LinkRecord dump"), records)
+
+    def test_directed_routes(self):
+        for route, name in (("0,1,8", "Spine B / ISR9024D"), ("0,1,8,2", "leaf-2"), ("0,1,8,3,7,4,2", "node12 with a rather")):
+            done = self.ibtool("smpquery", "--sa", "-d", "ND", route)
+            self.assertIn(name, done.stdout)
+            self.assertNotIn("SMPFormat", done.stderr)
+
+    def test_a_port_and_its_peer(self):
+        peer = json.loads(self.ibtool("ibportstate", "--json", "--sa", "17", "2", "query").stdout)["peer"]
+        self.assertEqual((peer["path"], peer["port"]), ("Path 4 -> 16 SL=0 PKey=0xffff DQPN=0", 8))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ namespace smp = ib::smp;
 namespace {
 
 constexpr std::size_t record_offset = 56, attribute_offset = 44, rmpp_offset = 24;
+constexpr std::uint64_t from_lid_bit = 1, to_lid_bit = 8;  // of a LinkRecord's component mask (IBA 15.2.5.13)
 constexpr std::uint16_t no_records = 0x0300, too_many_records = 0x0400;
 
 template <class T>
@@ -67,6 +68,7 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes request, const ib::path::
   if (lie) lie(query.attribute_id, found);
   const bool is_path = query.attribute_id == sa::PathRecord::attribute_id;  // which is made to fit what is asked for
   if (!is_path) std::erase_if(found, [&](const Record& record) { return !matches(*info, record, wanted, query.component_mask); });
+  if (query.attribute_id == sa::LinkRecord::attribute_id && is_rounded(wanted, query.component_mask)) found.clear();
   const bool table = query.method == ib::mad::method::get_table;
   if (!table && found.size() != 1) return answer_to(request, found.empty() ? no_records : too_many_records);
 
@@ -89,6 +91,16 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes request, const ib::path::
   }
   out.resize(std::max(out.size(), ib::mad::packet_size));
   return out;
+}
+
+/// Whether a query for links names a switch by a LID that is another one when rounded; the ranges of end ports begin at round ones.
+bool FakeSa::is_rounded(Bytes wanted, std::uint64_t mask) {
+  const sa::LinkRecord link = sa::LinkRecord::unpack(wanted);
+  const auto changes = [this](ib::Lid lid) {
+    const auto of_lid = [lid](const Record& bytes) { return sa::SwitchInfoRecord::unpack(bytes).lid == lid; };
+    return (lid.value & ((1U << lmc) - 1U)) != 0 && std::ranges::any_of(switches(), of_lid);
+  };
+  return ((mask & from_lid_bit) != 0 && changes(link.from_lid)) || ((mask & to_lid_bit) != 0 && changes(link.to_lid));
 }
 
 std::vector<FakeSa::Record> FakeSa::records(std::uint16_t attribute, Bytes wanted) {

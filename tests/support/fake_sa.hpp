@@ -37,6 +37,7 @@ class FakeSa {
   bool cut = false;          ///< only the first segment of a table arrives
   bool silent = false;       ///< no answer at all
   std::uint16_t status = 0;  ///< of every answer
+  unsigned lmc = 0;          ///< by which it rounds down the LIDs in queries for links, those of switches too, as opensm does
   /// May change the records of an attribute before they are searched.
   std::function<void(std::uint16_t attribute, std::vector<Record>& records)> lie;
   /// May change every path before it is answered.
@@ -44,6 +45,7 @@ class FakeSa {
 
  private:
   std::optional<FakeFabric::Answer> answer(ib::Bytes request, const ib::path::Path& path);
+  bool is_rounded(ib::Bytes wanted, std::uint64_t mask);
   std::vector<Record> records(std::uint16_t attribute, ib::Bytes wanted);
   std::vector<Record> nodes();
   std::vector<Record> ports();

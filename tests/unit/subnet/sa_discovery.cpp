@@ -113,6 +113,18 @@ TEST_CASE("where tables come back cut, the records are asked for one by one") {
   }
 }
 
+TEST_CASE("an SA that rounds LIDs where it is asked for links tells all of them") {
+  for (FakeFabric& fabric : std::array{FakeFabric::fat_tree(4, 2, 3), odd_fabric()}) {
+    const Swept swept(fabric);
+    FakeSa sa(fabric);
+    sa.cut = true;
+    sa.lmc = 3;
+    const FromSa from_sa(fabric);
+    CHECK(from_sa.subnet.failures.empty());
+    CHECK(facts(from_sa.subnet) == facts(swept.subnet));
+  }
+}
+
 TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   FakeFabric fabric = odd_fabric();
   FakeSa sa(fabric);
