@@ -61,5 +61,15 @@ class Legacy(case.FabricCase):
                 self.assertEqual(ours.returncode, theirs.returncode)
 
 
+    def test_names_of_a_site(self):
+        path = self.fabric.path("names")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('0x506b4b0300100000 "the place of node 7"\n')
+        for words in (["NR", "7"], ["-D"], ["-O", "7"]):
+            ours = self.legacy("saquery", "--node-name-map", path, *words)
+            self.assertIn("the place of node 7", ours.stdout)
+            self.assertEqual(ours.stdout, self.debian("saquery", "--node-name-map", path, *words).stdout)
+
+
 if __name__ == "__main__":
     case.main()

@@ -40,7 +40,7 @@ extern const Tool saquery_tool;
 struct RecordQuery {
   const char *name, *alias;
   const StructInfo& (*info)();
-  RecordText text;
+  const RecordForm* form;
   std::array<std::array<std::string_view, 3>, 2> members;  ///< by word and part
 };
 /// By name or alias, in any case; null where there is none.

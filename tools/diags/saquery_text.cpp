@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 #include "diags/console.hpp"
 #include "diags/listing.hpp"
@@ -16,149 +18,38 @@
 namespace ib::diags {
 namespace {
 
-constexpr std::string_view not_displayed = "<not displayed>";
+constexpr std::size_t usual = 24, wide = 27, switch_info_column = 40;
 
-/// A record by byte offsets.
-class Words {
- public:
-  explicit Words(Bytes record) : record_(record) {}
-  std::uint64_t operator()(std::size_t at, unsigned bytes) const { return wire::get_bits(record_, at * 8, bytes * 8); }
-  std::uint64_t bits(std::size_t bit, unsigned width) const { return wire::get_bits(record_, bit, width); }
-  std::string gid(std::size_t at) const {
-    Gid gid;
-    for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = static_cast<std::uint8_t>((*this)(at + i, 1));
-    return to_text(gid);
-  }
-  Bytes from(std::size_t at, std::size_t size) const {
-    const std::size_t begin = std::min(at, record_.size());
-    return record_.subspan(begin, std::min(size, record_.size() - begin));
-  }
+/// The number at byte `at`.
+std::uint64_t word(Bytes record, std::size_t at, unsigned size) { return wire::get_bits(record, at * 8, size * 8); }
 
- private:
-  Bytes record_;
-};
+/// Part of a record, as much as there is.
+Bytes part(Bytes record, std::size_t at, std::size_t size) {
+  const std::size_t begin = std::min(at, record.size());
+  return record.subspan(begin, std::min(size, record.size() - begin));
+}
 
-/// Lines of two tabs, a name, dots and a value.
-class Lines {
- public:
-  Lines(std::string_view title, unsigned width) : text_(title), width_(width) { text_ += '\n'; }
-  template <class... T>
-  Lines& add(std::string_view name, fmt::format_string<T...> format, T&&... values) {
-    text_ += "\t\t";
-    text_ += name;
-    text_.append(name.size() < width_ ? width_ - name.size() : 0, '.');
-    text_ += fmt::vformat(format, fmt::make_format_args(values...));
-    text_ += '\n';
-    return *this;
-  }
-  Lines& line(std::string_view line) {
-    text_ += line;
-    text_ += '\n';
-    return *this;
-  }
-  std::string text() const { return text_; }
+std::string line_text(std::string_view label, std::size_t column, std::string_view value) {
+  return fmt::format("\t\t{:.<{}}{}\n", label, column, value);
+}
 
- private:
-  std::string text_;
-  unsigned width_;
-};
+std::string key_text(const RecordStyle& style, const std::string& key) { return style.show_keys ? key : "<not displayed>"; }
 
-constexpr unsigned usual = 24, wide = 27;
-
-std::string_view node_type_text(std::uint64_t type) {
+std::string node_type(Bytes record, const RecordStyle& /*style*/) {
   constexpr std::array<std::string_view, 4> texts{"UNKNOWN", "Channel Adapter", "Switch", "Router"};
-  return texts[type < texts.size() ? type : 0];
+  const std::uint64_t type = word(record, 6, 1);
+  return std::string(texts[type < texts.size() ? type : 0]);
 }
 
-}  // namespace
+std::string name_in_style(Bytes record, const RecordStyle& style) { return node_name(record, style.names); }
 
-std::string node_name(Bytes node_record, const subnet::NodeNameMap& names) {
-  constexpr std::size_t node_guid_at = 20, description_at = 44, description_size = 64;
-  const Words word(node_record);
-  const auto mapped = names.find(Guid{word(node_guid_at, 8)});
-  return mapped ? std::string(*mapped) : clean_description(word.from(description_at, description_size));
-}
-
-std::string node_record_text(Bytes record, const RecordStyle& style) {
-  const Words w(record);
-  return Lines("NodeRecord dump:", usual)
-      .add("lid", "{}", w(0, 2))
-      .add("reserved", "0x{:X}", w(2, 2))
-      .add("base_version", "0x{:X}", w(4, 1))
-      .add("class_version", "0x{:X}", w(5, 1))
-      .add("node_type", "{}", node_type_text(w(6, 1)))
-      .add("num_ports", "{}", w(7, 1))
-      .add("sys_guid", "0x{:016x}", w(8, 8))
-      .add("node_guid", "0x{:016x}", w(16, 8))
-      .add("port_guid", "0x{:016x}", w(24, 8))
-      .add("partition_cap", "0x{:X}", w(32, 2))
-      .add("device_id", "0x{:X}", w(34, 2))
-      .add("revision", "0x{:X}", w(36, 4))
-      .add("port_num", "{}", w(40, 1))
-      .add("vendor_id", "0x{:X}", w(41, 3))
-      .add("NodeDescription", "{}", node_name(record, style.names))
-      .text();
-}
-
-std::string path_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("PathRecord dump:", usual)
-      .add("service_id", "0x{:016x}", w(0, 8))
-      .add("dgid", "{}", w.gid(8))
-      .add("sgid", "{}", w.gid(24))
-      .add("dlid", "{}", w(40, 2))
-      .add("slid", "{}", w(42, 2))
-      .add("hop_flow_raw", "0x{:X}", w(44, 4))
-      .add("tclass", "0x{:X}", w(48, 1))
-      .add("num_path_revers", "0x{:X}", w(49, 1))
-      .add("pkey", "0x{:X}", w(50, 2))
-      .add("qos_class", "0x{:X}", w.bits(52 * 8, 12))
-      .add("sl", "0x{:X}", w.bits(53 * 8 + 4, 4))
-      .add("mtu", "0x{:X}", w(54, 1))
-      .add("rate", "0x{:X}", w(55, 1))
-      .add("pkt_life", "0x{:X}", w(56, 1))
-      .add("preference", "0x{:X}", w(57, 1))
-      .add("resv2", "0x{:012X}", w(58, 6))
-      .text();
-}
-
-std::string class_port_info_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("SA ClassPortInfo:", 25)
-      .add("Base version", "{}", w(0, 1))
-      .add("Class version", "{}", w(1, 1))
-      .add("Capability mask", "0x{:04X}", w(2, 2))
-      .add("Capability mask 2", "0x{:08X}", w.bits(32, 27))
-      .add("Response time value", "0x{:02X}", w.bits(59, 5))
-      .add("Redirect GID", "{}", w.gid(8))
-      .add("Redirect TC/SL/FL", "0x{:08X}", w(24, 4))
-      .add("Redirect LID", "{}", w(28, 2))
-      .add("Redirect PKey", "0x{:04X}", w(30, 2))
-      .add("Redirect QP", "0x{:08X}", w(32, 4))
-      .add("Redirect QKey", "0x{:08X}", w(36, 4))
-      .add("Trap GID", "{}", w.gid(40))
-      .add("Trap TC/SL/FL", "0x{:08X}", w(56, 4))
-      .add("Trap LID", "{}", w(60, 2))
-      .add("Trap PKey", "0x{:04X}", w(62, 2))
-      .add("Trap HL/QP", "0x{:08X}", w(64, 4))
-      .add("Trap QKey", "0x{:08X}", w(68, 4))
-      .text();
-}
-
-std::string port_info_record_text(Bytes record, const RecordStyle& style) {
-  const Words w(record);
-  std::string text = Lines("PortInfoRecord dump:", usual)
-                         .line("\tRID")
-                         .add("EndPortLid", "{}", w(0, 2))
-                         .add("PortNum", "{}", w(2, 1))
-                         .add("Options", "0x{:x}", w(3, 1))
-                         .line("\tPortInfo dump:")
-                         .text();
+std::string port_info_lines(Bytes record, const RecordStyle& style) {
   constexpr std::size_t width_active_at = 4 + 31;
-  const std::uint64_t width = w(width_active_at, 1);
+  const std::uint64_t width = word(record, width_active_at, 1);
   if (listed_value(Form::width_active, width, 8).starts_with("undefined")) warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  std::string listing = listed(port_info_listing, w.from(4, 64), style.show_keys ? "" : "m_key");
+  const std::string listing = listed(port_info_listing, part(record, 4, 64), style.show_keys ? "" : "m_key");
   // Two tabs before each field; the names of single bits stand on lines of their own, which have tabs already.
+  std::string text;
   for (std::size_t at = 0; at < listing.size();) {
     const std::size_t end = listing.find('\n', at) + 1;
     text += (listing[at] == '\t' ? "" : "\t\t") + listing.substr(at, end - at);
@@ -167,207 +58,317 @@ std::string port_info_record_text(Bytes record, const RecordStyle& style) {
   return text;
 }
 
-std::string port_summary_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("PortInfoRecord dump:", usual)
-      .add("EndPortLid", "{}", w(0, 2))
-      .add("PortNum", "{}", w(2, 1))
-      .add("base_lid", "{}", w(20, 2))
-      .add("master_sm_base_lid", "{}", w(22, 2))
-      .add("capability_mask", "0x{:X}", w(24, 4))
-      .text();
+std::string service_key(Bytes record, const RecordStyle& style) {
+  return key_text(style, fmt::format("0x{:016x}{:016x}", word(record, 32, 8), word(record, 40, 8)));
 }
 
-std::string mc_member_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("MCMember Record dump:", usual)
-      .add("MGID", "{}", w.gid(0))
-      .add("PortGid", "{}", w.gid(16))
-      .add("qkey", "0x{:x}", w(32, 4))
-      .add("mlid", "0x{:x}", w(36, 2))
-      .add("mtu", "0x{:x}", w(38, 1))
-      .add("TClass", "0x{:x}", w(39, 1))
-      .add("pkey", "0x{:x}", w(40, 2))
-      .add("rate", "0x{:x}", w(42, 1))
-      .add("pkt_life", "0x{:x}", w(43, 1))
-      .add("SL", "0x{:x}", w.bits(352, 4))
-      .add("FlowLabel", "0x{:x}", w.bits(356, 20))
-      .add("HopLimit", "0x{:x}", w(47, 1))
-      .add("Scope", "0x{:x}", w.bits(384, 4))
-      .add("JoinState", "0x{:x}", w.bits(388, 4))
-      .add("ProxyJoin", "0x{:x}", w(49, 1) & 1U)
-      .text();
-}
+std::string service_name(Bytes record, const RecordStyle& /*style*/) { return out::printable(out::fixed_text(part(record, 48, 64))); }
 
-std::string mc_group_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("MCMemberRecord group dump:", usual)
-      .add("MGID", "{}", w.gid(0))
-      .add("Mlid", "0x{:X}", w(36, 2))
-      .add("Mtu", "0x{:X}", w(38, 1))
-      .add("pkey", "0x{:X}", w(40, 2))
-      .add("Rate", "0x{:X}", w(42, 1))
-      .add("SL", "0x{:X}", w.bits(352, 4))
-      .text();
-}
-
-std::string service_record_text(Bytes record, const RecordStyle& style) {
-  const Words w(record);
-  const std::string key = style.show_keys ? fmt::format("0x{:016x}{:016x}", w(32, 8), w(40, 8)) : std::string(not_displayed);
-  Lines lines("ServiceRecord dump:", usual);
-  lines.add("ServiceID", "0x{:016x}", w(0, 8))
-      .add("ServiceGID", "{}", w.gid(8))
-      .add("ServiceP_Key", "0x{:X}", w(24, 2))
-      .add("ServiceLease", "0x{:X}", w(28, 4))
-      .add("ServiceKey", "{}", key)
-      .add("ServiceName", "{}", out::printable(out::fixed_text(w.from(48, 64))));
-  struct Group {
-    unsigned bits, count;
-    std::size_t at;
-  };
-  for (const Group& group : {Group{8, 16, 112}, Group{16, 8, 128}, Group{32, 4, 144}, Group{64, 2, 160}}) {
-    for (unsigned i = 0; i < group.count; ++i) {
-      const std::uint64_t value = w(group.at + i * group.bits / 8, group.bits / 8);
-      const std::string name = fmt::format("ServiceData{}.{}", group.bits, i + 1);
-      lines.add(name, "{}", group.bits == 64 ? fmt::format("0x{:016x}", value) : fmt::format("0x{:X}", value));
+std::string service_data_lines(Bytes record, const RecordStyle& /*style*/) {
+  constexpr std::size_t begin = 112, size = 16;  // of each of the four ways in which the data are divided
+  std::string text;
+  for (const unsigned bytes : {1U, 2U, 4U, 8U}) {
+    for (std::size_t i = 0; i < size / bytes; ++i) {
+      const std::uint64_t value = word(record, begin + size * static_cast<std::size_t>(std::countr_zero(bytes)) + i * bytes, bytes);
+      text += line_text(fmt::format("ServiceData{}.{}", bytes * 8, i + 1), usual,
+                        bytes == 8 ? fmt::format("0x{:016x}", value) : fmt::format("0x{:X}", value));
     }
   }
-  return lines.text();
+  return text;
 }
 
-std::string sm_info_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("SMInfoRecord dump:", 22)
-      .line("\t\tRID")
-      .add("LID", "{}", w(0, 2))
-      .line("\t\tSMInfo dump:")
-      .add("GUID", "0x{:016x}", w(4, 8))
-      .add("SM_Key", "0x{:016x}", w(12, 8))
-      .add("ActCount", "{}", w(20, 4))
-      .add("Priority", "{}", w(24, 1) >> 4)
-      .add("SMState", "{}", w(24, 1) & 15U)
-      .text();
-}
-
-std::string switch_info_record_text(Bytes record, const RecordStyle& style) {
+std::string multicast_top_line(Bytes record, const RecordStyle& style) {
   constexpr std::uint32_t multicast_top_supported = 1U << 3;
-  const Words w(record);
-  Lines lines("SwitchInfoRecord dump:", 40);
-  lines.line("\t\tRID")
-      .add("LID", "{}", w(0, 2))
-      .line("\t\tSwitchInfo dump:")
-      .add("LinearFDBCap", "0x{:X}", w(4, 2))
-      .add("RandomFDBCap", "0x{:X}", w(6, 2))
-      .add("MulticastFDBCap", "0x{:X}", w(8, 2))
-      .add("LinearFDBTop", "0x{:X}", w(10, 2))
-      .add("DefaultPort", "{}", w(12, 1))
-      .add("DefaultMulticastPrimaryPort", "{}", w(13, 1))
-      .add("DefaultMulticastNotPrimaryPort", "{}", w(14, 1))
-      .add("LifeTimeValue/PortStateChange/OpSL2VL", "0x{:X}", w(15, 1))
-      .add("LIDsPerPort", "0x{:X}", w(16, 2))
-      .add("PartitionEnforcementCap", "0x{:X}", w(18, 2))
-      .add("flags", "0x{:X}", w(20, 1));
-  if ((style.capability_mask2 & multicast_top_supported) != 0) lines.add("MulticastFDBTop", "0x{:X}", w(22, 2));
-  return lines.text();
+  if ((style.capability_mask2 & multicast_top_supported) == 0) return "";
+  return line_text("MulticastFDBTop", switch_info_column, fmt::format("0x{:X}", word(record, 22, 2)));
 }
 
-std::string inform_info_record_text(Bytes record, const RecordStyle& style) {
-  const Words w(record);
-  const bool generic = w(46, 1) != 0;
-  const std::string qpn = style.show_keys ? fmt::format("0x{:06X}", w(52, 3)) : std::string(not_displayed);
-  return Lines("InformInfoRecord dump:", usual)
-      .line("\t\tRID")
-      .add("SubscriberGID", "{}", w.gid(0))
-      .add("SubscriberEnum", "0x{:X}", w(16, 2))
-      .line("\t\tInformInfo dump:")
-      .add("gid", "{}", w.gid(24))
-      .add("lid_range_begin", "{}", w(40, 2))
-      .add("lid_range_end", "{}", w(42, 2))
-      .add("is_generic", "0x{:X}", w(46, 1))
-      .add("subscribe", "0x{:X}", w(47, 1))
-      .add("trap_type", "0x{:X}", w(48, 2))
-      .add(generic ? "trap_num" : "dev_id", "{}", generic ? fmt::format("{}", w(50, 2)) : fmt::format("0x{:X}", w(50, 2)))
-      .add("qpn", "{}", qpn)
-      .add("resp_time_val", "0x{:X}", w.bits(55 * 8 + 3, 5))
-      .add(generic ? "node_type" : "vendor_id", "0x{:06X}", w(57, 3))
-      .text();
+bool is_generic(Bytes inform_info_record) { return word(inform_info_record, 46, 1) != 0; }
+
+std::string trap_or_device_line(Bytes record, const RecordStyle& /*style*/) {
+  const std::uint64_t value = word(record, 50, 2);
+  if (is_generic(record)) return line_text("trap_num", usual, fmt::format("{}", value));
+  return line_text("dev_id", usual, fmt::format("0x{:X}", value));
 }
 
-std::string link_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  return Lines("LinkRecord dump:", wide)
-      .add("FromLID", "{}", w(0, 2))
-      .add("FromPort", "{}", w(2, 1))
-      .add("ToPort", "{}", w(3, 1))
-      .add("ToLID", "{}", w(4, 2))
-      .text();
+std::string node_type_or_vendor_line(Bytes record, const RecordStyle& /*style*/) {
+  return line_text(is_generic(record) ? "node_type" : "vendor_id", usual, fmt::format("0x{:06X}", word(record, 57, 3)));
 }
 
-std::string sl2vl_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  std::string vls = "\t\tVL:";
-  for (std::size_t sl = 0; sl < 16; ++sl) vls += fmt::format("{:2}|", w.bits(64 + 4 * sl, 4));
-  return Lines("SL2VLTableRecord dump:", wide)
-      .add("LID", "{}", w(0, 2))
-      .add("InPort", "{}", w(2, 1))
-      .add("OutPort", "{}", w(3, 1))
-      .line("\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|")
-      .line(vls)
-      .text();
+std::string subscriber_qpn(Bytes record, const RecordStyle& style) { return key_text(style, fmt::format("0x{:06X}", word(record, 52, 3))); }
+
+std::string sl2vl_lines(Bytes record, const RecordStyle& /*style*/) {
+  std::string text = "\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:";
+  for (std::size_t sl = 0; sl < 16; ++sl) text += fmt::format("{:2}|", wire::get_bits(record, 64 + 4 * sl, 4));
+  return text + '\n';
 }
 
-std::string vl_arbitration_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  Lines lines("VLArbTableRecord dump:", wide);
-  lines.add("LID", "{}", w(0, 2)).add("Port", "{}", w(2, 1)).add("Block", "{}", w(3, 1));
+std::string vl_arbitration_lines(Bytes record, const RecordStyle& /*style*/) {
+  std::string text;
   for (const std::size_t first : {0U, 16U}) {
     std::string vls = "\t\tVL    :", weights = "\t\tWeight:";
     for (std::size_t i = first; i < first + 16; ++i) {
-      vls += fmt::format("{:2}|", w(8 + 2 * i, 1));
-      weights += fmt::format("{:2}|", w(9 + 2 * i, 1));
+      vls += fmt::format("{:2}|", word(record, 8 + 2 * i, 1));
+      weights += fmt::format("{:2}|", word(record, 9 + 2 * i, 1));
     }
-    lines.line(vls).line(weights);
+    text += vls + '\n' + weights + '\n';
   }
-  return lines.text();
+  return text;
 }
 
-std::string pkey_table_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  Lines lines("PKeyTableRecord dump:", wide);
-  lines.add("LID", "{}", w(0, 2)).add("Port", "{}", w(4, 1)).add("Block", "{}", w(2, 2)).line("\t\tPKey Table:");
-  for (std::size_t first = 0; first < 32; first += 8) {
-    std::string row = "\t\t";
-    for (std::size_t i = first; i < first + 8; ++i) row += fmt::format("{}0x{:04x}", i == first ? "" : " ", w(8 + 2 * i, 2));
-    lines.line(row);
-  }
-  return lines.text() + "\n";
-}
-
-std::string lft_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  Lines lines("LFT Record dump:", wide);
-  lines.add("LID", "{}", w(0, 2)).add("Block", "{}", w(2, 2)).line("\t\tLFT:\n\t\tLID\tPort Number");
-  for (std::size_t i = 0; i < 64; ++i) lines.line(fmt::format("\t\t{}\t{}", w(2, 2) * 64 + i, w(8 + i, 1)));
-  return lines.text() + "\n";
-}
-
-std::string mft_record_text(Bytes record, const RecordStyle& /*style*/) {
-  constexpr std::size_t first_multicast_lid = 0xc000;
-  const Words w(record);
-  const std::uint64_t block = w.bits(23, 9);
-  Lines lines("MFT Record dump:", wide);
-  lines.add("LID", "{}", w(0, 2)).add("Position", "{}", w.bits(16, 4)).add("Block", "{}", block).line("\t\tMFT:\n\t\tMLID\tPort Mask");
+std::string pkey_lines(Bytes record, const RecordStyle& /*style*/) {
+  std::string text;
   for (std::size_t i = 0; i < 32; ++i)
-    lines.line(fmt::format("\t\t0x{:04x}\t0x{:04x}", first_multicast_lid + block * 32 + i, w(8 + 2 * i, 2)));
-  return lines.text() + "\n";
+    text += fmt::format("{}0x{:04x}{}", i % 8 == 0 ? "\t\t" : " ", word(record, 8 + 2 * i, 2), i % 8 == 7 ? "\n" : "");
+  return text + '\n';
 }
 
-std::string guid_info_record_text(Bytes record, const RecordStyle& /*style*/) {
-  const Words w(record);
-  Lines lines("GUIDInfo Record dump:", wide);
-  lines.add("LID", "{}", w(0, 2)).add("Block", "{}", w(2, 1));
-  for (std::size_t i = 0; i < 8; ++i) lines.add(fmt::format("GUID {}", i), "0x{:016x}", w(8 + 8 * i, 8));
-  return lines.text();
+std::string lft_lines(Bytes record, const RecordStyle& /*style*/) {
+  std::string text;
+  for (std::size_t i = 0; i < 64; ++i) text += fmt::format("\t\t{}\t{}\n", word(record, 2, 2) * 64 + i, word(record, 8 + i, 1));
+  return text + '\n';
+}
+
+constexpr RecordValue mft_block{.bit = 23, .width = 9};
+
+std::string mft_lines(Bytes record, const RecordStyle& /*style*/) {
+  constexpr std::size_t first_multicast_lid = 0xc000;
+  const std::uint64_t first = first_multicast_lid + wire::get_bits(record, mft_block.bit, mft_block.width) * 32;
+  std::string text;
+  for (std::size_t i = 0; i < 32; ++i) text += fmt::format("\t\t0x{:04x}\t0x{:04x}\n", first + i, word(record, 8 + 2 * i, 2));
+  return text + '\n';
+}
+
+constexpr RecordValue bits(std::size_t first, unsigned width) { return {first, width, nullptr}; }
+constexpr RecordValue bytes(std::size_t at, unsigned size) { return bits(at * 8, size * 8); }
+constexpr unsigned gid_width = 128;
+constexpr RecordValue gid(std::size_t at) { return bits(at * 8, gid_width); }
+constexpr RecordValue made(std::string (*make)(Bytes, const RecordStyle&)) { return {0, 0, make}; }
+
+constexpr RecordLine class_port_info_lines[]{
+    {"Base version", bytes(0, 1)},
+    {"Class version", bytes(1, 1)},
+    {"Capability mask", bytes(2, 2), "0x{:04X}"},
+    {"Capability mask 2", bits(32, 27), "0x{:08X}"},
+    {"Response time value", bits(59, 5), "0x{:02X}"},
+    {"Redirect GID", gid(8)},
+    {"Redirect TC/SL/FL", bytes(24, 4), "0x{:08X}"},
+    {"Redirect LID", bytes(28, 2)},
+    {"Redirect PKey", bytes(30, 2), "0x{:04X}"},
+    {"Redirect QP", bytes(32, 4), "0x{:08X}"},
+    {"Redirect QKey", bytes(36, 4), "0x{:08X}"},
+    {"Trap GID", gid(40)},
+    {"Trap TC/SL/FL", bytes(56, 4), "0x{:08X}"},
+    {"Trap LID", bytes(60, 2)},
+    {"Trap PKey", bytes(62, 2), "0x{:04X}"},
+    {"Trap HL/QP", bytes(64, 4), "0x{:08X}"},
+    {"Trap QKey", bytes(68, 4), "0x{:08X}"},
+};
+constexpr RecordLine node_record_lines[]{
+    {"lid", bytes(0, 2)},
+    {"reserved", bytes(2, 2), "0x{:X}"},
+    {"base_version", bytes(4, 1), "0x{:X}"},
+    {"class_version", bytes(5, 1), "0x{:X}"},
+    {"node_type", made(node_type)},
+    {"num_ports", bytes(7, 1)},
+    {"sys_guid", bytes(8, 8), "0x{:016x}"},
+    {"node_guid", bytes(16, 8), "0x{:016x}"},
+    {"port_guid", bytes(24, 8), "0x{:016x}"},
+    {"partition_cap", bytes(32, 2), "0x{:X}"},
+    {"device_id", bytes(34, 2), "0x{:X}"},
+    {"revision", bytes(36, 4), "0x{:X}"},
+    {"port_num", bytes(40, 1)},
+    {"vendor_id", bytes(41, 3), "0x{:X}"},
+    {"NodeDescription", made(name_in_style)},
+};
+constexpr RecordLine port_info_record_lines[]{
+    {"\tRID"},
+    {"EndPortLid", bytes(0, 2)},
+    {"PortNum", bytes(2, 1)},
+    {"Options", bytes(3, 1), "0x{:x}"},
+    {"\tPortInfo dump:"},
+    {"", made(port_info_lines)},
+};
+constexpr RecordLine port_summary_lines[]{
+    {"EndPortLid", bytes(0, 2)},
+    {"PortNum", bytes(2, 1)},
+    {"base_lid", bytes(20, 2)},
+    {"master_sm_base_lid", bytes(22, 2)},
+    {"capability_mask", bytes(24, 4), "0x{:X}"},
+};
+constexpr RecordLine sl2vl_record_lines[]{{"LID", bytes(0, 2)}, {"InPort", bytes(2, 1)}, {"OutPort", bytes(3, 1)}, {"", made(sl2vl_lines)}};
+constexpr RecordLine pkey_table_record_lines[]{
+    {"LID", bytes(0, 2)}, {"Port", bytes(4, 1)}, {"Block", bytes(2, 2)}, {"\t\tPKey Table:"}, {"", made(pkey_lines)}};
+constexpr RecordLine vl_arbitration_record_lines[]{
+    {"LID", bytes(0, 2)}, {"Port", bytes(2, 1)}, {"Block", bytes(3, 1)}, {"", made(vl_arbitration_lines)}};
+constexpr RecordLine inform_info_record_lines[]{
+    {"\t\tRID"},
+    {"SubscriberGID", gid(0)},
+    {"SubscriberEnum", bytes(16, 2), "0x{:X}"},
+    {"\t\tInformInfo dump:"},
+    {"gid", gid(24)},
+    {"lid_range_begin", bytes(40, 2)},
+    {"lid_range_end", bytes(42, 2)},
+    {"is_generic", bytes(46, 1), "0x{:X}"},
+    {"subscribe", bytes(47, 1), "0x{:X}"},
+    {"trap_type", bytes(48, 2), "0x{:X}"},
+    {"", made(trap_or_device_line)},
+    {"qpn", made(subscriber_qpn)},
+    {"resp_time_val", bits(55 * 8 + 3, 5), "0x{:X}"},
+    {"", made(node_type_or_vendor_line)},
+};
+constexpr RecordLine link_record_lines[]{
+    {"FromLID", bytes(0, 2)}, {"FromPort", bytes(2, 1)}, {"ToPort", bytes(3, 1)}, {"ToLID", bytes(4, 2)}};
+constexpr RecordLine service_record_lines[]{
+    {"ServiceID", bytes(0, 8), "0x{:016x}"},  {"ServiceGID", gid(8)},
+    {"ServiceP_Key", bytes(24, 2), "0x{:X}"}, {"ServiceLease", bytes(28, 4), "0x{:X}"},
+    {"ServiceKey", made(service_key)},        {"ServiceName", made(service_name)},
+    {"", made(service_data_lines)},
+};
+constexpr RecordLine path_record_lines[]{
+    {"service_id", bytes(0, 8), "0x{:016x}"},
+    {"dgid", gid(8)},
+    {"sgid", gid(24)},
+    {"dlid", bytes(40, 2)},
+    {"slid", bytes(42, 2)},
+    {"hop_flow_raw", bytes(44, 4), "0x{:X}"},
+    {"tclass", bytes(48, 1), "0x{:X}"},
+    {"num_path_revers", bytes(49, 1), "0x{:X}"},
+    {"pkey", bytes(50, 2), "0x{:X}"},
+    {"qos_class", bits(52 * 8, 12), "0x{:X}"},
+    {"sl", bits(53 * 8 + 4, 4), "0x{:X}"},
+    {"mtu", bytes(54, 1), "0x{:X}"},
+    {"rate", bytes(55, 1), "0x{:X}"},
+    {"pkt_life", bytes(56, 1), "0x{:X}"},
+    {"preference", bytes(57, 1), "0x{:X}"},
+    {"resv2", bytes(58, 6), "0x{:012X}"},
+};
+constexpr RecordLine mc_member_record_lines[]{
+    {"MGID", gid(0)},
+    {"PortGid", gid(16)},
+    {"qkey", bytes(32, 4), "0x{:x}"},
+    {"mlid", bytes(36, 2), "0x{:x}"},
+    {"mtu", bytes(38, 1), "0x{:x}"},
+    {"TClass", bytes(39, 1), "0x{:x}"},
+    {"pkey", bytes(40, 2), "0x{:x}"},
+    {"rate", bytes(42, 1), "0x{:x}"},
+    {"pkt_life", bytes(43, 1), "0x{:x}"},
+    {"SL", bits(44 * 8, 4), "0x{:x}"},
+    {"FlowLabel", bits(44 * 8 + 4, 20), "0x{:x}"},
+    {"HopLimit", bytes(47, 1), "0x{:x}"},
+    {"Scope", bits(48 * 8, 4), "0x{:x}"},
+    {"JoinState", bits(48 * 8 + 4, 4), "0x{:x}"},
+    {"ProxyJoin", bits(49 * 8 + 7, 1), "0x{:x}"},
+};
+constexpr RecordLine mc_group_lines[]{
+    {"MGID", gid(0)},
+    {"Mlid", bytes(36, 2), "0x{:X}"},
+    {"Mtu", bytes(38, 1), "0x{:X}"},
+    {"pkey", bytes(40, 2), "0x{:X}"},
+    {"Rate", bytes(42, 1), "0x{:X}"},
+    {"SL", bits(44 * 8, 4), "0x{:X}"},
+};
+constexpr RecordLine mc_member_lines[]{
+    {"MGID", gid(0)},
+    {"Mlid", bytes(36, 2), "0x{:X}"},
+    {"PortGid", gid(16)},
+    {"ScopeState", bytes(48, 1), "0x{:X}"},
+    {"ProxyJoin", bits(49 * 8 + 7, 1), "0x{:X}"},
+};
+constexpr RecordLine lft_record_lines[]{
+    {"LID", bytes(0, 2)}, {"Block", bytes(2, 2)}, {"\t\tLFT:"}, {"\t\tLID\tPort Number"}, {"", made(lft_lines)}};
+constexpr RecordLine mft_record_lines[]{{"LID", bytes(0, 2)}, {"Position", bits(16, 4)}, {"Block", mft_block},
+                                        {"\t\tMFT:"},         {"\t\tMLID\tPort Mask"},   {"", made(mft_lines)}};
+constexpr RecordLine guid_info_record_lines[]{
+    {"LID", bytes(0, 2)},
+    {"Block", bytes(2, 1)},
+    {"GUID 0", bytes(8, 8), "0x{:016x}"},
+    {"GUID 1", bytes(16, 8), "0x{:016x}"},
+    {"GUID 2", bytes(24, 8), "0x{:016x}"},
+    {"GUID 3", bytes(32, 8), "0x{:016x}"},
+    {"GUID 4", bytes(40, 8), "0x{:016x}"},
+    {"GUID 5", bytes(48, 8), "0x{:016x}"},
+    {"GUID 6", bytes(56, 8), "0x{:016x}"},
+    {"GUID 7", bytes(64, 8), "0x{:016x}"},
+};
+constexpr RecordLine switch_info_record_lines[]{
+    {"\t\tRID"},
+    {"LID", bytes(0, 2)},
+    {"\t\tSwitchInfo dump:"},
+    {"LinearFDBCap", bytes(4, 2), "0x{:X}"},
+    {"RandomFDBCap", bytes(6, 2), "0x{:X}"},
+    {"MulticastFDBCap", bytes(8, 2), "0x{:X}"},
+    {"LinearFDBTop", bytes(10, 2), "0x{:X}"},
+    {"DefaultPort", bytes(12, 1)},
+    {"DefaultMulticastPrimaryPort", bytes(13, 1)},
+    {"DefaultMulticastNotPrimaryPort", bytes(14, 1)},
+    {"LifeTimeValue/PortStateChange/OpSL2VL", bytes(15, 1), "0x{:X}"},
+    {"LIDsPerPort", bytes(16, 2), "0x{:X}"},
+    {"PartitionEnforcementCap", bytes(18, 2), "0x{:X}"},
+    {"flags", bytes(20, 1), "0x{:X}"},
+    {"", made(multicast_top_line)},
+};
+constexpr RecordLine sm_info_record_lines[]{
+    {"\t\tRID"},
+    {"LID", bytes(0, 2)},
+    {"\t\tSMInfo dump:"},
+    {"GUID", bytes(4, 8), "0x{:016x}"},
+    {"SM_Key", bytes(12, 8), "0x{:016x}"},
+    {"ActCount", bytes(20, 4)},
+    {"Priority", bits(24 * 8, 4)},
+    {"SMState", bits(24 * 8 + 4, 4)},
+};
+
+std::string value_text(const RecordLine& line, Bytes record, const RecordStyle& style) {
+  const auto& [bit, width, make] = line.value;
+  if (make != nullptr) return make(record, style);
+  if (width == gid_width) {
+    Gid gid;
+    for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = static_cast<std::uint8_t>(wire::get_bits(record, bit + 8 * i, 8));
+    return to_text(gid);
+  }
+  return fmt::vformat(line.format, fmt::make_format_args(wire::get_bits(record, bit, width)));
+}
+
+}  // namespace
+
+const RecordForm class_port_info_form{"SA ClassPortInfo:", 25, class_port_info_lines};
+const RecordForm node_record_form{"NodeRecord dump:", usual, node_record_lines};
+const RecordForm port_info_record_form{"PortInfoRecord dump:", usual, port_info_record_lines};
+const RecordForm port_summary_form{"PortInfoRecord dump:", usual, port_summary_lines};
+const RecordForm sl2vl_record_form{"SL2VLTableRecord dump:", wide, sl2vl_record_lines};
+const RecordForm pkey_table_record_form{"PKeyTableRecord dump:", wide, pkey_table_record_lines};
+const RecordForm vl_arbitration_record_form{"VLArbTableRecord dump:", wide, vl_arbitration_record_lines};
+const RecordForm inform_info_record_form{"InformInfoRecord dump:", usual, inform_info_record_lines};
+const RecordForm link_record_form{"LinkRecord dump:", wide, link_record_lines};
+const RecordForm service_record_form{"ServiceRecord dump:", usual, service_record_lines};
+const RecordForm path_record_form{"PathRecord dump:", usual, path_record_lines};
+const RecordForm mc_member_record_form{"MCMember Record dump:", usual, mc_member_record_lines};
+const RecordForm mc_group_form{"MCMemberRecord group dump:", usual, mc_group_lines};
+const RecordForm mc_member_form{"MCMemberRecord member dump:", usual, mc_member_lines};
+const RecordForm lft_record_form{"LFT Record dump:", wide, lft_record_lines};
+const RecordForm mft_record_form{"MFT Record dump:", wide, mft_record_lines};
+const RecordForm guid_info_record_form{"GUIDInfo Record dump:", wide, guid_info_record_lines};
+const RecordForm switch_info_record_form{"SwitchInfoRecord dump:", switch_info_column, switch_info_record_lines};
+const RecordForm sm_info_record_form{"SMInfoRecord dump:", 22, sm_info_record_lines};
+
+std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
+  std::string text = fmt::format("{}\n", form.title);
+  for (const RecordLine& line : form.lines) {
+    if (line.label.empty())
+      text += value_text(line, record, style);
+    else if (line.value == RecordValue{})
+      text += fmt::format("{}\n", line.label);
+    else
+      text += line_text(line.label, form.column, value_text(line, record, style));
+  }
+  return text;
+}
+
+std::string node_name(Bytes node_record, const subnet::NodeNameMap& names) {
+  constexpr std::size_t node_guid_at = 16, description_at = 44, description_size = 64;
+  const auto mapped = names.find(Guid{word(node_record, node_guid_at, 8)});
+  return mapped ? std::string(*mapped) : clean_description(part(node_record, description_at, description_size));
 }
 
 }  // namespace ib::diags
