@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Serves a part of the vendor class of ibsysstat: `ibsysstat LID` finds a host where this runs. A handler returns what is
-// sent back, or refuses by throwing; what no handler is for the Server refuses by itself, as the IBA says.
+// Serves a part of the vendor class of ibsysstat, and that of infiniband-diags' ibping: `ibsysstat LID` and `ibping LID` find a
+// host where this runs. A handler returns what is sent back, or refuses by throwing; what no handler is for the Server refuses by
+// itself, as the IBA says.
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "iba-gen/ofa.hpp"
 #include "mad/server.hpp"
+#include "mad/sysstat.hpp"
 #include "mad/umad.hpp"
 
 using namespace ib;
@@ -29,6 +31,7 @@ int main() {
     server.serve(mad::service_of<ofa::SysStatPing>());
     server.on<ofa::SysStatPing>(mad::method::get, [](const auto& ping, const mad::Incoming&) { return ping; });
     server.on<ofa::SysStatHostInfo>(mad::method::get, [](const auto&, const mad::Incoming& incoming) { return host_info(incoming); });
+    mad::serve_ping(server, sys::host_name());  // a service that the library has
     server.set_reporter([](const Error& error) { fmt::print(stderr, "refused: {}\n", error.what()); });
     fmt::print(stderr, "serving\n");
     loop.run(server.run());

@@ -3,8 +3,10 @@
 small network files. A test file is a unittest program; Meson runs each as one test, in parallel with others."""
 import os
 import re
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from dataclasses import dataclass, field
 
@@ -146,6 +148,52 @@ class FabricCase(unittest.TestCase):
             self.addCleanup(self.fabric.console, undo)
         answer = self.fabric.console(command)
         self.assertNotIn("# ", answer, command)
+
+
+class ServingCase(FabricCase):
+    """A test class whose tests run servers on other hosts of the cluster."""
+    next_host = 0  # ibsim needs a while to forget a server: each gets a host of its own
+
+    @staticmethod
+    def hosts():
+        """The node ids of the hosts, in the order of the file."""
+        with open(CLUSTER, encoding="latin-1") as net:
+            return [line.split('"')[1] for line in net if line.startswith(("Hca", "Ca"))]
+
+    def serve(self, argv, executable, ready, issm=False):
+        """Starts a server on another host and returns that host's LID once `ready(LID)` holds.
+        issm: without it the simulator gives requests to none but programs that ask for that themselves, as ours do."""
+        ServingCase.next_host += 1
+        host = self.hosts()[ServingCase.next_host]
+        env = dict(self.fabric.env(host=host), **({"SIM_SET_ISSM": "1"} if issm else {}))
+        lid = self.lid_of(host)
+        for _ in range(5):  # ibsim's client dies if a MAD comes before there is an agent for it
+            server = subprocess.Popen(argv, executable=os.path.abspath(executable), env=env, cwd=self.fabric.dir,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.addCleanup(self.end, server)
+            for _ in range(40):
+                if server.poll() is not None:
+                    break
+                if ready(lid):
+                    self.server = server
+                    return lid
+                time.sleep(0.1)
+        self.fail(f"{argv} does not serve")
+
+    def end(self, server):
+        server.kill()
+        server.wait()
+        self.assertNotIn("Sanitizer", server.stderr.read().decode(errors="replace"))
+        server.stderr.close()
+
+    def lid_of(self, host):
+        guid = int(host.split("-")[1], 16)
+        lids = self.ours().lids
+        return str(next(lid for (node, _), (lid, _) in lids.items() if node == guid))
+
+    def answered(self, *words):
+        """Whether `ibtool WORDS LID` gets its answer, for serve()."""
+        return lambda lid: self.run_ours([IBTOOL, *words, "--retries", "0", lid]).returncode == 0
 
 
 def node(kind, nodeid, links, description=None, guid=None, ports=None):

@@ -2,15 +2,20 @@
 """The example programs of ibtool-library(7) do what they say, beside ibtool and Debian's programs."""
 import os
 import re
+import socket
 
 import case
 
 EXAMPLES = os.environ.get("EXAMPLES", os.path.join(case.HERE, "..", "..", "build", "tests", "examples"))
 
 
+def example_file(name):
+    return os.path.join(EXAMPLES, name)
+
+
 class Examples(case.FabricCase):
     def example(self, name, *words, status=0, **env):
-        done = self.run_ours([os.path.join(EXAMPLES, name), *words], **env)
+        done = self.run_ours([example_file(name), *words], **env)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -47,6 +52,23 @@ class Examples(case.FabricCase):
             self.assertIn("The path to the SA cuts long tables: there may be more.", done)
         self.assertRegex(done, r"(?m)^Path 7 -> 9 SL=0 PKey=0xffff DQPN=1, rate code \d+$")
         self.assertRegex(self.example("ask_sa", "999", status=1).stderr, r"^Nobody is there: .*MAD_STATUS_SA_NO_RECORDS\(3\)$")
+
+
+class ServePings(case.ServingCase):
+    def test_serve_pings(self):
+        """Our ibping and ibsysstat and Debian's have their answers, and what it refuses is refused in the IBA's words."""
+        lid = self.serve(["serve_pings"], example_file("serve_pings"), self.answered("ibping", "-f", "-c", "1"))
+        for protocol in ("ibsysstat", "ibping"):
+            done = self.ibtool("ibping", "-f", "-c", "3", "--protocol", protocol, lid)
+            self.assertIn("3 packets transmitted, 3 received, 0% packet loss", done.stdout)
+        host = socket.gethostname()
+        self.assertIn(f"'{host}'", self.ibtool("ibsysstat", lid, "host").stdout)
+        self.assertRegex(self.debian("ibping", "-c", "2", lid).stdout, rf"^Pong from {host}\S* \(Lid {lid}\): time [0-9.]+ ms\nPong")
+        self.assertEqual(self.debian("ibsysstat", lid).stdout, "sysstat ping succeeded\n")
+        self.assertEqual(self.debian("ibsysstat", lid, "host").stdout, host + "\n")
+        for words, status in ((["-a", "1", "VendGet", "OFASysStatHostInfo", lid], "0x1c - Invalid attr or modifier"),
+                              (["VendGet", "OFASysStatCPUInfo", lid], "0xc - ")):
+            self.assertRegex(self.ibtool("query", *words, status=3).stderr, status)
 
 
 if __name__ == "__main__":

@@ -1,65 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """ibping and ibsysstat: our servers and clients beside Debian's, on two hosts of one fabric."""
 import json
-import os
 import signal
 import subprocess
-import time
 
 import case
 import simfabric
 
-
-def hosts():
-    """The node ids of the hosts, in the order of the file."""
-    with open(case.CLUSTER, encoding="latin-1") as net:
-        return [line.split('"')[1] for line in net if line.startswith(("Hca", "Ca"))]
+PING = "ibping", "-f", "-c", "1"
 
 
-class Ping(case.FabricCase):
-    next_host = 0  # ibsim needs a while to forget a server: each gets a host of its own
-
-    def serve(self, argv, executable, ready):
-        """Starts a server on another host and returns that host's LID once `ready(LID)` holds."""
-        Ping.next_host += 1
-        host = hosts()[Ping.next_host]
-        env = self.fabric.env(host=host)
-        if executable != case.IBTOOL:
-            env["SIM_SET_ISSM"] = "1"
-        lid = self.lid_of(host)
-        for _ in range(5):  # ibsim's client dies if a MAD comes before there is an agent for it
-            server = subprocess.Popen(argv, executable=os.path.abspath(executable), env=env, cwd=self.fabric.dir,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            self.addCleanup(self.end, server)
-            for _ in range(40):
-                if server.poll() is not None:
-                    break
-                if ready(lid):
-                    self.server = server
-                    return lid
-                time.sleep(0.1)
-        self.fail(f"{argv} does not serve")
-
-    def end(self, server):
-        server.kill()
-        server.wait()
-        self.assertNotIn("Sanitizer", server.stderr.read().decode(errors="replace"))
-        server.stderr.close()
-
-    def lid_of(self, host):
-        guid = int(host.split("-")[1], 16)
-        lids = self.ours().lids
-        return str(next(lid for (node, _), (lid, _) in lids.items() if node == guid))
-
-    def answered(self, *words):
-        return lambda lid: self.run_ours([case.IBTOOL, *words, lid]).returncode == 0
-
+class Ping(case.ServingCase):
     def ours_serves(self, *words):
-        ready = self.answered("ibping", "-f", "-c", "1", "--retries", "0")
-        return self.serve(["ibtool", *words], case.IBTOOL, ready)
+        return self.serve(["ibtool", *words], case.IBTOOL, self.answered(*PING))
 
     def theirs_serves(self, name, *words):
-        return self.serve([name, "-S"], simfabric.find_program(name), self.answered("ibping", "-f", "-c", "1", "--retries", "0", *words))
+        return self.serve([name, "-S"], simfabric.find_program(name), self.answered(*PING, *words), issm=True)
 
     def test_our_ibsysstat_serves_both(self):
         lid = self.ours_serves("ibsysstat", "-S")
@@ -94,7 +50,7 @@ class Ping(case.FabricCase):
                          rf"^Pong from \S+ \(Lid {lid}\): time [0-9.]+ ms\n\n--- \S+ \(Lid {lid}\) ibping statistics ---\n1 packets")
 
     def test_nobody_serves(self):
-        lid = self.lid_of(hosts()[-1])
+        lid = self.lid_of(self.hosts()[-1])
         done = self.ibtool("ibping", "-f", "-c", "2", "-t", "50", "--retries", "0", lid, status=1)
         self.assertIn("2 packets transmitted, 0 received, 100% packet loss", done.stdout)
         theirs, ours = (run("ibping", "-c", "1", lid) for run in (self.debian, self.legacy))
