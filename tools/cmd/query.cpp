@@ -216,16 +216,18 @@ class Query final : public Command {
                          .attribute_modifier = modifier_,
                          .payload = bytes,
                          .oui = header.oui};
+    // A set begins with what is there, of which the node itself knows best.
+    mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
     if (rpc.sets() && readable && !zero_) {
-      const mad::Reply before = co_await session.transactor().call(request);
+      const mad::Reply before = co_await transactor.call(request);
       bytes = attribute_of(before, info);
       keep_states(bytes, info);
     }
     apply_fields(bytes, info);
     request.method = rpc.method;
     request.payload = bytes;
-    const mad::Reply reply = co_await session.transactor().call(request);
+    const mad::Reply reply = co_await transactor.call(request);
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 

@@ -56,7 +56,7 @@ class Sminfo final : public Command {
     if (priority_ && *priority_ > 15) throw UsageError(fmt::format("The SM priority {} does not fit 4 bits", *priority_));
     path::Path path = co_await session.smp_path(session.target(0));
     if (session.target(0) == nullptr) path = path_to_sm(session);
-    mad::Transactor& transactor = session.transactor();
+    mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
     SminfoReport report;
     report.info = co_await get(transactor, path);
     report.lid = path.ib().dlid.value;
