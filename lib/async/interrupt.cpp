@@ -32,7 +32,7 @@ void tell(int /*signal*/) {
 
 }  // namespace
 
-Interrupt::Interrupt(Loop& loop) : loop_(loop) {
+Interrupt::Interrupt(Loop& loop) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw SysError(errno, "pipe", "for signals");
   reader_.reset(ends[0]);
@@ -42,7 +42,7 @@ Interrupt::Interrupt(Loop& loop) : loop_(loop) {
   action.sa_handler = tell;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : signals) ::sigaction(signal, &action, nullptr);
-  loop_.watch(*this, reader_.get(), POLLIN);
+  loop.watch(*this, reader_.get(), POLLIN);
 }
 
 Interrupt::~Interrupt() {
@@ -51,29 +51,9 @@ Interrupt::~Interrupt() {
   pipe_end = -1;
 }
 
-struct Interrupt::Wait {
-  explicit Wait(Interrupt& i) : interrupt(i) {}
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
-  ~Wait() { interrupt.waiter_ = nullptr; }
-  bool await_ready() const noexcept { return interrupt.came_; }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> handle) {
-    interrupt.waiter_ = &handle.promise();
-  }
-  void await_resume() const noexcept {}
-  Interrupt& interrupt;
-};
-
-Task<> Interrupt::wait() {
-  Wait wait(*this);
-  co_await wait;
-}
-
 void Interrupt::ready(short /*revents*/) {
   unwatch();
-  came_ = true;
-  if (waiter_ != nullptr) loop_.post(*std::exchange(waiter_, nullptr));
+  came_.set();
 }
 
 Task<> until_interrupted(Loop& loop, Task<> work) {

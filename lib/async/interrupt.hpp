@@ -2,7 +2,7 @@
 // Ctrl-C as something to wait for, so that what is under way can be ended with its results.
 #pragma once
 
-#include "async/task.hpp"
+#include "async/event.hpp"
 #include "base/unique_fd.hpp"
 
 namespace ib::async {
@@ -14,17 +14,14 @@ class Interrupt final : public PollSource {
   explicit Interrupt(Loop& loop);
   ~Interrupt() override;
 
-  /// Waits for a signal; returns at once if one has come already. One waiter at a time.
-  Task<> wait();
+  /// Waits for a signal; returns at once if one has come already.
+  Task<> wait() { co_await came_; }
 
  private:
-  struct Wait;
   void ready(short revents) override;
 
-  Loop& loop_;
   UniqueFd reader_, writer_;
-  ReadyNode* waiter_{};
-  bool came_{};
+  Event came_;
 };
 
 /// Runs `work` until it ends or a signal comes, which cancels it. Throws what it throws, or SysError.

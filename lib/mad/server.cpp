@@ -64,23 +64,6 @@ MadError Incoming::error(std::uint16_t reply_status, std::string message) const 
   return error;
 }
 
-/// What run() waits for.
-struct Server::Run {
-  explicit Run(Server& s) : server(s) {}
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() { server.waiting_ = nullptr; }
-  bool await_ready() const noexcept { return server.stopped_; }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> handle) {
-    server.waiting_ = &handle.promise();
-  }
-  void await_resume() const {
-    if (server.broken_) std::rethrow_exception(server.broken_);
-  }
-  Server& server;
-};
-
 Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.set_request_sink(this); }
 Server::~Server() { rpc_.set_request_sink(nullptr); }
 
@@ -176,13 +159,8 @@ void Server::report(const Error& error) const {
 }
 
 Task<> Server::run() {
-  Run run(*this);
-  co_await run;
-}
-
-void Server::stop() {
-  stopped_ = true;
-  if (waiting_ != nullptr) rpc_.loop().post(*std::exchange(waiting_, nullptr));
+  co_await stopped_;
+  if (broken_) std::rethrow_exception(broken_);
 }
 
 void Server::broken(std::exception_ptr error) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "async/event.hpp"
 #include "mad/error.hpp"
 #include "mad/rpc.hpp"
 
@@ -123,7 +124,7 @@ class Server final : private RequestSink {
 
   /// Waits until stop(). Throws what made the channel useless.
   Task<> run();
-  void stop();
+  void stop() { stopped_.set(); }
 
   /// Is told of every refusal and of answers that could not be sent.
   void set_reporter(std::function<void(const Error&)> reporter) { reporter_ = std::move(reporter); }
@@ -140,7 +141,6 @@ class Server final : private RequestSink {
     std::uint16_t attribute_id;
     auto operator<=>(const Key&) const = default;
   };
-  struct Run;
 
   void requested(Bytes mad, const Source& source) override;
   void broken(std::exception_ptr error) override;
@@ -154,9 +154,8 @@ class Server final : private RequestSink {
   std::map<Key, Handler> handlers_;
   std::function<void(const Error&)> reporter_;
   Counts counts_;
-  async::ReadyNode* waiting_{};
+  async::Event stopped_;
   std::exception_ptr broken_;
-  bool stopped_{};
 };
 
 }  // namespace ib::mad

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "mad/list.hpp"
+#include "async/event.hpp"
 #include "sa/transactor.hpp"
 
 namespace ib::sa {
@@ -80,34 +80,18 @@ void complete_roce(path::IbPath& path) {
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
 
-/// One destination: its answer, or those who wait for it.
+/// One destination: its answer, or those who wait for the end of the one who asks.
 struct PathResolver::Entry {
-  struct Wait final : mad::ListHook<Entry> {
-    explicit Wait(Entry& at) : entry(at) {}
-    bool await_ready() const noexcept { return entry.result || entry.abandoned; }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> handle) {
-      waiter = &handle.promise();
-      entry.waiting.push_back(*this);
-    }
-    void await_resume() const noexcept {}
-    Entry& entry;
-    async::ReadyNode* waiter{};
-  };
-
-  std::optional<mad::Result<PathRecord>> result;
-  bool abandoned = false;
-  mad::List<Wait, Entry> waiting;
+  std::optional<mad::Result<PathRecord>> result;  ///< none where who asked was cancelled
+  async::Event ended;
 };
 
 /// Lives as long as the one who asks: tells the others how it ended, also if that is by cancellation.
 struct PathResolver::Asking {
-  Asking(PathResolver& in, Key of, std::shared_ptr<Entry> at, async::Loop& on)
-      : resolver(in), key(std::move(of)), entry(std::move(at)), loop(on) {}
+  Asking(PathResolver& in, Key of, std::shared_ptr<Entry> at) : resolver(in), key(std::move(of)), entry(std::move(at)) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
   ~Asking() {
-    entry->abandoned = !entry->result;
     const auto known = resolver.entries_.find(key);
     if (known != resolver.entries_.end() && known->second == entry) {  // clear() may have been called
       if (entry->result && *entry->result) {
@@ -116,12 +100,11 @@ struct PathResolver::Asking {
         resolver.entries_.erase(known);
       }
     }
-    while (Entry::Wait* next = entry->waiting.pop_front()) loop.post(*next->waiter);
+    entry->ended.set();
   }
   PathResolver& resolver;
   Key key;
   std::shared_ptr<Entry> entry;
-  async::Loop& loop;
 };
 
 PathResolver::PathResolver(mad::Transactor& transactor, std::size_t capacity) : transactor_(transactor), capacity_(capacity) {}
@@ -141,7 +124,6 @@ void PathResolver::keep(const Key& key) {
 }
 
 async::Task<std::shared_ptr<PathResolver::Entry>> PathResolver::ask(PathRecord::Query query) {
-  async::Loop& loop = co_await async::current_loop;
   Key key(PathRecord::wire_size, '\0');
   query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
   key += std::to_string(query.component_mask);
@@ -150,11 +132,11 @@ async::Task<std::shared_ptr<PathResolver::Entry>> PathResolver::ask(PathRecord::
     if (is_new) known->second = std::make_shared<Entry>();
     const std::shared_ptr<Entry> entry = known->second;
     if (is_new) {
-      const Asking asking(*this, key, entry, loop);
+      const Asking asking(*this, key, entry);
       mad::Result<PathRecord> result = co_await transactor_.try_subn_adm_get(query);
       entry->result.emplace(std::move(result));
     } else {
-      co_await Entry::Wait(*entry);
+      co_await entry->ended;
     }
     if (entry->result) co_return entry;
   }
