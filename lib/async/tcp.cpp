@@ -53,11 +53,8 @@ void watch_peer(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-UniqueFd new_socket(int af) {
-  UniqueFd fd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) throw SysError(errno, "socket", af == AF_INET6 ? "IPv6" : "IPv4");
-  return fd;
-}
+/// None, with errno, where the host does not have that kind of address.
+UniqueFd new_socket(int af) { return UniqueFd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
 
@@ -122,8 +119,8 @@ Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion vers
   std::string tried;
   for (const addrinfo* address = list.get(); address != nullptr; address = address->ai_next) {
     tried = address_text(address->ai_addr, address->ai_addrlen);
-    UniqueFd fd(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    code = errno;  // of a host without IPv6, for one
+    UniqueFd fd = new_socket(address->ai_family);
+    code = errno;
     if (fd) code = co_await connect_error(loop, fd.get(), *address, timeout);
     if (!fd || code != 0) continue;
     watch_peer(fd.get());
@@ -134,22 +131,22 @@ Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion vers
 
 TcpListener::TcpListener(std::uint16_t port, IpVersion version) {
   // An IPv6 socket takes IPv4 connections too, unless it is told not to. Hosts without IPv6 have only the other kind.
-  const bool v4 = version == IpVersion::v4;
-  fd_ = UniqueFd(v4 ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (version != IpVersion::v4) fd_ = new_socket(AF_INET6);
+  const bool is_v6{fd_};
+  if (version != IpVersion::v6 && !is_v6) fd_ = new_socket(AF_INET);
+  if (!fd_) throw SysError(errno, "socket", version == IpVersion::v6 ? "IPv6" : "IPv4");
   sockaddr_storage address{};
-  socklen_t length = sizeof(sockaddr_in6);
-  if (fd_) {
+  socklen_t length = sizeof(sockaddr_in);
+  if (is_v6) {
     set_option(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, version == IpVersion::v6 ? 1 : 0);
     auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(port);
+    length = sizeof(sockaddr_in6);
   } else {
-    if (version == IpVersion::v6) throw SysError(errno, "socket", "IPv6");
-    fd_ = new_socket(AF_INET);
-    auto& v4_address = reinterpret_cast<sockaddr_in&>(address);
-    v4_address.sin_family = AF_INET;
-    v4_address.sin_port = htons(port);
-    length = sizeof(sockaddr_in);
+    auto& v4 = reinterpret_cast<sockaddr_in&>(address);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
   }
   set_option(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   const std::string where = fmt::format("port {}", port);
