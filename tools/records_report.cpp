@@ -55,7 +55,8 @@ void RecordsReport::text(TextOut& out) const {
   if (none) out.write("No Records.\n");
 }
 
-void warn_if_cut(const sa::Records& records) {
+void tell_if_cut(const Session& session, const sa::Records& records) {
+  if (records.in_parts) session.debug(1, "The SA's table came back cut: asked for it in parts.");
   if (records.cut) warn_cut(records.bytes.size());
 }
 

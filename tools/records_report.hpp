@@ -7,6 +7,7 @@
 #include "sa/records.hpp"
 #include "tools/emit.hpp"
 #include "tools/record_text.hpp"
+#include "tools/session.hpp"
 
 namespace ib::tools {
 
@@ -26,8 +27,8 @@ struct RecordsReport final : Report {
   Exit status() const override { return records.cut ? Exit::incomplete : Exit::ok; }
 };
 
-/// One line on stderr where not all of an answer came.
-void warn_if_cut(const sa::Records& records);
+/// One line on stderr where not all of an answer came; for -d also where it took several queries to get all.
+void tell_if_cut(const Session& session, const sa::Records& records);
 void warn_cut(std::size_t arrived);
 
 }  // namespace ib::tools

@@ -2,6 +2,9 @@
 #include "sa/records.hpp"
 
 #include <algorithm>
+
+#include "sa/table_parts.hpp"
+
 namespace ib::sa {
 namespace {
 
@@ -31,8 +34,8 @@ Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t meth
 
 }  // namespace
 
-async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
-                                              std::uint8_t method, std::uint32_t modifier) {
+async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                             std::uint8_t method, std::uint32_t modifier) {
   const mad::Request request{.path = path,
                              .mgmt_class = mad::mgmt_class::sa,
                              .class_version = 2,
@@ -44,6 +47,16 @@ async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const
   const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   if (!reply) co_return reply.shared_error();
   co_return parse(*reply, pattern.record(), method);
+}
+
+async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                              std::uint8_t method, std::uint32_t modifier) {
+  mad::Result<Records> answer = co_await try_answer(transactor, path, pattern, method, modifier);
+  if (!answer || !answer->cut || method != mad::method::get_table) co_return answer;
+  Records parts = co_await ask_in_parts(transactor, path, pattern, modifier);
+  // Parts that failed may leave less than what came at first.
+  if (parts.cut && parts.bytes.size() < answer->bytes.size()) co_return answer;
+  co_return parts;
 }
 
 async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern) {

@@ -18,15 +18,21 @@ struct Records {
   const StructInfo* type{};
   std::vector<std::vector<std::uint8_t>> bytes;  ///< of each record; may be shorter than the type, the rest counts as zero
   bool cut = false;                              ///< the SA has more, but its answer did not arrive whole
+  bool in_parts = false;                         ///< it came cut, and was asked for again in parts
 };
 
 /// Asks the SA at the end of `path` for the records that `pattern` matches, by SubnAdmGetTable or, for `method` Get, for the
-/// only one. The error is an SaError with code 3 where a Get finds none (some SAs say so of a table as well), 4 where there are
-/// several. Throws Error where the answer contradicts itself. Both references must live until the task ends.
+/// only one. A table that comes cut is asked for again in parts: see ask_in_parts(). The error is an SaError with code 3 where a
+/// Get finds none (some SAs say so of a table as well), 4 where there are several. Throws Error where the answer contradicts
+/// itself. All references must live until the task ends.
 async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
                                               std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0);
 
-/// The same of the transactor's own SA. No records are an empty answer and no error.
+/// The one answer to one query, cut or not.
+async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                             std::uint8_t method, std::uint32_t modifier);
+
+/// try_records() of the transactor's own SA. No records are an empty answer and no error.
 async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern);
 
 /// Whether `error` is the SA's word that there are no such records.

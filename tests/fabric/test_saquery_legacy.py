@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""saquery by infiniband-diags' name: what it prints, on both streams, and its exit status are those of Debian's saquery.
-Answers are short: behind byte 224 of a MAD the simulator hands over rubbish, which Debian's prints."""
+"""saquery by infiniband-diags' name: what it prints, on both streams, and its exit status are those of Debian's saquery."""
 import re
 
 import case
 
 COMMANDS = """
+NR
 NR 7
 NR 200
 NR 0x7
+-p
 -p --slid 7 --dlid 2
 PR --sgid fe80::506b:4b03:10:1 --dgid fe80::506b:4b03:10:1
+LR
 LR 2/1
 LR 2/1 7
 -c
@@ -23,12 +25,17 @@ IIR ::1
 -m 0xc000
 MCMR
 MCMR --mlid 0xc000
+SL2VL
 SL2VL 2/1/2
+VLAR
 VLAR 7
 PKTR 7
+GIR
+LFTR
 LFTR 2/0
 MFTR 2
 SWIR 2
+PIR
 PIR 2/1
 PIR 7
 NR /1
@@ -38,7 +45,6 @@ NR /1
 --src-to-dst 7:2
 --src-to-dst 7
 --sgid-to-dgid x
---smkey 5 NR 2
 --nosuch
 -h
 """.strip().splitlines()
@@ -49,16 +55,28 @@ def comparable(text):
     return re.sub(r"ibwarn: \[\d+\]", "ibwarn: [PID]", "\n".join(lines))
 
 
-class Legacy(case.FabricCase):
+class LegacyCase(case.FabricCase):
+    def compare(self, command):
+        words = command.split()
+        ours, theirs = self.legacy("saquery", *words), self.debian("saquery", *words)
+        self.assertEqual(comparable(ours.stdout), comparable(theirs.stdout))
+        self.assertEqual(comparable(ours.stderr), comparable(theirs.stderr))
+        self.assertEqual(ours.returncode, theirs.returncode)
+
+
+class WrongKey(LegacyCase):
+    """Debian's program prints memory as records where the simulator does RMPP and opensm refuses a key."""
     rmpp = False
 
     def test_the_same_as_debian(self):
-        for words in [command.split() for command in COMMANDS]:
-            with self.subTest(" ".join(words)):
-                ours, theirs = self.legacy("saquery", *words), self.debian("saquery", *words)
-                self.assertEqual(comparable(ours.stdout), comparable(theirs.stdout))
-                self.assertEqual(comparable(ours.stderr), comparable(theirs.stderr))
-                self.assertEqual(ours.returncode, theirs.returncode)
+        self.compare("--smkey 5 NR 2")
+
+
+class Legacy(LegacyCase):
+    def test_the_same_as_debian(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                self.compare(command)
 
 
     def test_names_of_a_site(self):

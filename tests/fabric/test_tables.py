@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Whole tables from opensm: RMPP between its preload and our own engine, and with Debian's programs on the same preload.
-What of a table arrives without that preload is told as cut."""
+What of a table arrives without that preload is told as cut, and saquery asks for it in parts."""
 import os
 import re
+import unittest
 
 import case
+import simfabric
 
 TABLES = os.environ.get("IBTEST_TABLES", "")
 
@@ -68,6 +70,46 @@ class Cut(Tables):
         self.assertEqual(("2", "cut"), said["paths"])
         self.assertEqual(("1", "whole"), said["mine"])
         self.assertEqual(("0", "whole"), said["nobody"])
+
+
+class InParts(unittest.TestCase):
+    """Without the preload saquery prints what it prints with it, in the same order; with an LMC the order of links and paths
+    differs, and the preference of a path, which opensm counts for each query."""
+    QUERIES = ("NR", "NR nodeInfo.nodeType=2", "PIR /1", "PIR {switch}", "LR", "SWI", "GIR", "LFTR", "PKTR", "SL2VL {switch}", "VLAR",
+               "-p", "-p --src-to-dst {switch}:{host}", "--no-defaults PR", "--no-defaults PR SLID={host}", "-D")
+    GOLDEN = os.path.join(case.HERE, "..", "golden")
+
+    @staticmethod
+    def without_lmcs_changes(text):
+        text = re.sub(r"\tpreference\.+\d+\n", "", text)
+        return "".join(sorted(re.split(r"^(?=\S)", text, flags=re.M)))
+
+    def compare(self, lmc, switch, host):
+        lids = os.path.join(self.GOLDEN, f"fattree{f'.lmc{lmc}' if lmc else ''}.guid2lid")
+        said = []
+        for rmpp in (True, False):
+            with simfabric.Fabric(os.path.join(self.GOLDEN, "fattree.net"), lids=lids, lmc=lmc, rmpp=rmpp) as fabric:
+                said.append([fabric.run([case.IBTOOL, "saquery", *query.format(switch=switch, host=host).split()])
+                             for query in self.QUERIES])
+        for query, whole, parts in zip(self.QUERIES, *said):
+            with self.subTest(query):
+                self.assertEqual(0, whole.returncode, whole.stderr)
+                self.assertEqual(0, parts.returncode, parts.stderr)
+                self.assertEqual("", whole.stderr + parts.stderr)
+                whole, parts = (self.without_lmcs_changes(done.stdout) if lmc else done.stdout for done in (whole, parts))
+                self.assertEqual(whole, parts)
+
+    def test_debugging_output_tells(self):
+        for rmpp in (True, False):
+            with simfabric.Fabric(case.CLUSTER, lids=case.CLUSTER_LIDS, rmpp=rmpp) as fabric:
+                told = "came back cut" in fabric.run([case.IBTOOL, "saquery", "-d"]).stderr
+                self.assertEqual(told, not rmpp)
+
+    def test_every_kind_of_record(self):
+        self.compare(0, 2, 4)
+
+    def test_ports_with_several_lids(self):
+        self.compare(2, 17, 8)
 
 
 if __name__ == "__main__":

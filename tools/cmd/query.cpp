@@ -146,7 +146,7 @@ class Query final : public Command {
     } else {
       co_await ask(session, rpc, header, report);
     }
-    warn_if_cut(report.answer);
+    tell_if_cut(session, report.answer);
     emit(report);
   }
 

@@ -159,7 +159,7 @@ class Saquery final : public Command {
       report.none = sa::is_no_records(records.error());
       if (!report.none) records.error().raise();
     }
-    warn_if_cut(report.records);
+    tell_if_cut(session, report.records);
     emit(report);
   }
 

@@ -134,7 +134,7 @@ async::Task<RecordsReport> ports_with(Session& session, std::string_view capabil
   if (!records && !sa::is_no_records(records.error())) records.error().raise();
   report.records.type = &pattern.record();
   if (records) report.records = *std::move(records);
-  warn_if_cut(report.records);
+  tell_if_cut(session, report.records);
   report.show_keys = session.options().show_keys;
   report.names = session.options().int_names ? RecordNames::internal : RecordNames::saquery;
   co_return report;

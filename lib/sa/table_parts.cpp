@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Each kind of record has keys to divide its table by, the coarsest first. A part that still comes cut is divided by the next key.
+// The values of a key come from the end ports, and these from asking about every LID up to the top of the forwarding tables.
+#include "sa/table_parts.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+#include <span>
+
+#include "async/group.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+
+namespace ib::sa {
+namespace {
+
+constexpr std::size_t open_queries = 64;         // the Transactor has windows of its own; this bounds what waits for them
+constexpr std::uint64_t most_queries = 200'000;  // a fabric for which this is not enough is not simulated
+
+enum class Values : std::uint8_t {
+  lids,          ///< the LIDs of all end ports, node by node
+  even_lids,     ///< the same, if none is what an SA that rounds LIDs by its LMC makes another of: see links.hpp
+  lids_by_port,  ///< the same in the order of port GUIDs
+  gids,          ///< the GIDs of all end ports
+  own_lids,      ///< all LIDs (LMC) of the end port that `of` names
+  ports,         ///< the ports of the node that `of` names, or as many as any node has
+  numbers,       ///< from `first` on, as many as there can be
+  blocks,        ///< from 0 on, as many as there can be; after one that is not there comes no other
+};
+
+struct Key {
+  std::string_view member;
+  Values values;
+  std::string_view of = {};  ///< the member that names the end port; for GIDs the LID that may stand in for them
+  unsigned first = 0, count = 0;
+};
+
+// Block sizes and table lengths: IBA 14.2.5, 14.2.5.6 (GUIDCap), 14.2.5.4 (the caps of a switch).
+constexpr Key node_keys[] = {{"LID", Values::lids}};
+constexpr Key port_info_keys[] = {{"endportLID", Values::lids}, {"portNum", Values::ports, "endportLID"}};
+constexpr Key port_info_extended_keys[] = {{"LID", Values::lids}, {"portNum", Values::ports, "LID"}};
+constexpr Key link_keys[] = {{"fromLID", Values::even_lids}, {"fromPort", Values::ports, "fromLID"}, {"toPort", Values::ports, "toLID"}};
+constexpr Key guid_info_keys[] = {{"LID", Values::lids}, {"blockNum", Values::blocks, {}, 0, 32}};
+constexpr Key lft_keys[] = {{"LID", Values::lids}, {"blockNum", Values::blocks, {}, 0, 768}};
+constexpr Key mft_keys[] = {{"LID", Values::lids}, {"position", Values::numbers, {}, 0, 16}, {"blockNum", Values::blocks, {}, 0, 512}};
+constexpr Key pkey_keys[] = {{"LID", Values::lids_by_port}, {"portNum", Values::ports, "LID"}, {"blockNum", Values::blocks, {}, 0, 2048}};
+constexpr Key sl_to_vl_keys[] = {
+    {"LID", Values::lids_by_port}, {"outputPortNum", Values::ports, "LID"}, {"inputPortNum", Values::ports, "LID"}};
+constexpr Key vl_arbitration_keys[] = {
+    {"LID", Values::lids_by_port}, {"outputPortNum", Values::ports, "LID"}, {"blockNum", Values::numbers, {}, 1, 4}};
+constexpr Key mc_member_keys[] = {{"MLID", Values::numbers, {}, 0xc000, 1024}, {"portGID", Values::gids}};
+constexpr Key path_keys[] = {
+    {"DGID", Values::gids, "DLID"}, {"SGID", Values::gids, "SLID"}, {"DLID", Values::own_lids, "DGID"}, {"SLID", Values::own_lids, "SGID"}};
+constexpr Key service_keys[] = {{"serviceGID", Values::gids}};
+constexpr Key inform_info_keys[] = {{"subscriberGID", Values::gids}};
+
+std::span<const Key> keys_of(const StructInfo& record) {
+  const auto is = [&record](const StructInfo& info) { return &record == &info; };
+  if (is(NodeRecord::info()) || is(SwitchInfoRecord::info()) || is(SMInfoRecord::info())) return node_keys;
+  if (is(PortInfoRecord::info())) return port_info_keys;
+  if (is(PortInfoExtendedRecord::info())) return port_info_extended_keys;
+  if (is(LinkRecord::info())) return link_keys;
+  if (is(GuidInfoRecord::info())) return guid_info_keys;
+  if (is(LinearForwardingTableRecord::info())) return lft_keys;
+  if (is(MulticastForwardingTableRecord::info())) return mft_keys;
+  if (is(PKeyTableRecord::info())) return pkey_keys;
+  if (is(SLToVLMappingTableRecord::info())) return sl_to_vl_keys;
+  if (is(VLArbitrationTableRecord::info())) return vl_arbitration_keys;
+  if (is(MCMemberRecord::info())) return mc_member_keys;
+  if (is(PathRecord::info())) return path_keys;
+  if (is(ServiceRecord::info())) return service_keys;
+  if (is(InformInfoRecord::info())) return inform_info_keys;
+  return {};
+}
+
+/// opensm lists nodes and ports by their GUID as its host reads the bytes, on all hosts of our days the last one first. A table in
+/// parts then comes in the order of a whole one.
+std::uint64_t opensm_rank(Guid guid) { return __builtin_bswap64(guid.value); }
+
+class Parts {
+ public:
+  Parts(mad::Transactor& transactor, const path::Path& path, std::uint32_t modifier)
+      : transactor_(transactor), path_(path), modifier_(modifier) {}
+
+  async::Task<Records> whole(const Pattern& pattern) {
+    co_await find_end_ports();
+    keys_ = keys_of(pattern.record());
+    const Division first = divide(pattern, 0);
+    std::vector<Part> parts;
+    for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, {}});
+    const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
+    co_await async::for_each(parts, open_queries, ask_part);
+    Records all;
+    all.type = &pattern.record();
+    all.in_parts = true;
+    all.cut = parts.empty();
+    std::set<std::vector<std::uint8_t>> seen;  // an SA may answer for a port by each of its LIDs
+    for (Part& part : parts) {
+      all.cut = all.cut || part.records.cut;
+      for (auto& bytes : part.records.bytes) {
+        if (seen.insert(bytes).second) all.bytes.push_back(std::move(bytes));
+      }
+    }
+    co_return all;
+  }
+
+ private:
+  struct EndPort {
+    NodeRecord node;
+    unsigned lids = 1;  // from node.lid on (LMC)
+  };
+  struct Division {
+    std::vector<Pattern> patterns;
+    std::size_t next_key;
+    bool dense;  // the first pattern without records is the end
+  };
+  struct Part {
+    Pattern pattern;
+    std::size_t next_key;
+    Records records;
+  };
+
+  /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
+  async::Task<> ask(Pattern pattern, std::size_t next_key, Records& into) {
+    into.cut = into.cut || gave_up_ || ++queries_ > most_queries;
+    if (into.cut) co_return;
+    mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, modifier_);
+    if (!answer) {
+      gave_up_ = !is_no_records(answer.error());
+      into.cut = gave_up_;
+      co_return;
+    }
+    const Division division = answer->cut ? divide(pattern, next_key) : Division();
+    if (division.patterns.empty()) {
+      into.cut = answer->cut;
+      std::ranges::move(answer->bytes, std::back_inserter(into.bytes));
+    }
+    for (const Pattern& child : division.patterns) {
+      const std::size_t before = into.bytes.size();
+      co_await ask(child, division.next_key, into);
+      if (division.dense && into.bytes.size() == before) break;
+    }
+  }
+
+  /// `pattern` with each value of the first key, from `key` on, that it does not have and that has values.
+  Division divide(const Pattern& pattern, std::size_t key) const {
+    for (; key < keys_.size(); ++key) {
+      if (pattern.matches_on(keys_[key].member)) continue;
+      Division result{values(pattern, keys_[key]), key + 1, keys_[key].values == Values::blocks && only_keys(pattern)};
+      if (!result.patterns.empty()) return result;
+    }
+    return {};
+  }
+
+  /// Whether `pattern` leaves out nothing of what has its keys.
+  bool only_keys(const Pattern& pattern) const {
+    return std::ranges::all_of(pattern.matches(), [this](const Pattern::Match& match) {
+      return std::ranges::find(keys_, match.member, &Key::member) != keys_.end();
+    });
+  }
+
+  std::vector<Pattern> values(const Pattern& pattern, const Key& key) const {
+    std::vector<Pattern> result;
+    const auto add = [&](const auto& value) {
+      result.push_back(pattern);
+      result.back().match(key.member, value);
+    };
+    const auto add_numbers = [&](unsigned first, unsigned count) {
+      for (unsigned i = 0; i < count; ++i) add(std::uint64_t{first} + i);
+    };
+    const EndPort* end_port = key.of.empty() ? nullptr : end_port_of(pattern, key.of);
+    switch (key.values) {
+      case Values::even_lids:
+        if (!lids_are_even()) break;
+        [[fallthrough]];
+      case Values::lids:
+        for (const EndPort& port : by_node_) add(std::uint64_t{port.node.lid.value});
+        break;
+      case Values::lids_by_port:
+        for (const EndPort& port : by_port_) add(std::uint64_t{port.node.lid.value});
+        break;
+      case Values::gids:
+        if (!key.of.empty() && pattern.matches_on(key.of)) break;
+        for (const EndPort& port : by_port_)
+          add(to_text(Gid::from(transactor_.end_port().default_gid().prefix(), port.node.node_info.port_guid)));
+        break;
+      case Values::own_lids:
+        if (end_port != nullptr) add_numbers(end_port->node.lid.value, end_port->lids);
+        break;
+      case Values::ports:
+        add_numbers(0, (end_port != nullptr ? end_port->node.node_info.num_ports : most_ports()) + 1U);
+        break;
+      case Values::numbers:
+      case Values::blocks:
+        add_numbers(key.first, key.count);
+        break;
+    }
+    return result;
+  }
+
+  bool lids_are_even() const {
+    const unsigned step = std::ranges::max(by_node_, {}, &EndPort::lids).lids;
+    return std::ranges::all_of(by_node_, [step](const EndPort& port) { return port.node.lid.value % step == 0; });
+  }
+
+  unsigned most_ports() const {
+    return std::ranges::max(by_node_, {}, [](const EndPort& port) { return port.node.node_info.num_ports; }).node.node_info.num_ports;
+  }
+
+  /// The end port whose LID or GID stands in a member of `pattern`; null where it has none.
+  const EndPort* end_port_of(const Pattern& pattern, std::string_view member) const {
+    if (!pattern.matches_on(member)) return nullptr;
+    const Value value = read_path(pattern.bytes(), *find_path(pattern.record(), member));
+    const auto found = std::ranges::find_if(by_port_, [&](const EndPort& port) {
+      if (const Lid* lid = std::get_if<Lid>(&value))
+        return lid->value >= port.node.lid.value && lid->value - port.node.lid.value < static_cast<int>(port.lids);
+      const Gid* gid = std::get_if<Gid>(&value);
+      return gid != nullptr && gid->guid() == port.node.node_info.port_guid;
+    });
+    return found == by_port_.end() ? nullptr : &*found;
+  }
+
+  async::Task<> find_end_ports() {
+    const Lid top = co_await top_lid();
+    std::vector<Records> found(top.value + std::size_t{1});
+    const auto ask = [this, &found](unsigned lid) { return ask_node(lid, found[lid]); };
+    co_await async::for_each(std::views::iota(1U, top.value + 1U), open_queries, ask);
+    for (const Records& records : found) {
+      for (const auto& bytes : records.bytes) {
+        const auto node = wire::unpack_short<NodeRecord>(bytes);
+        if (!by_node_.empty() && by_node_.back().node.lid == node.lid) {
+          ++by_node_.back().lids;
+        } else {
+          by_node_.push_back({node});
+        }
+      }
+    }
+    by_port_ = by_node_;
+    std::ranges::sort(by_node_, {}, [](const EndPort& port) {
+      return std::pair(opensm_rank(port.node.node_info.node_guid), port.node.node_info.local_port_num);
+    });
+    std::ranges::sort(by_port_, {}, [](const EndPort& port) { return opensm_rank(port.node.node_info.port_guid); });
+  }
+
+  async::Task<> ask_node(unsigned lid, Records& into) {
+    Pattern pattern(NodeRecord::info());
+    pattern.match("LID", lid);
+    co_await ask(pattern, 0, into);
+  }
+
+  /// No end port has a higher LID. Switches say so; without one there are two ends of a cable.
+  async::Task<Lid> top_lid() {
+    Lid top = std::max(transactor_.end_port().lid, transactor_.end_port().sm_lid);
+    const Pattern switches(SwitchInfoRecord::info()), links(LinkRecord::info());
+    const Records some_switches = co_await answer_to(switches);
+    for (const auto& bytes : some_switches.bytes)
+      top = std::max(top, Lid{wire::unpack_short<SwitchInfoRecord>(bytes).switch_info.linear_fdb_top});
+    const Records some_links = co_await answer_to(links);
+    for (const auto& bytes : some_links.bytes) {
+      const auto link = wire::unpack_short<LinkRecord>(bytes);
+      top = std::max({top, link.from_lid, link.to_lid});
+    }
+    co_return std::min(top, Lid{last_unicast_lid});
+  }
+
+  /// What arrives of a table.
+  async::Task<Records> answer_to(const Pattern& pattern) {
+    mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, 0);
+    if (!answer) co_return Records();
+    co_return std::move(*answer);
+  }
+
+  mad::Transactor& transactor_;
+  const path::Path& path_;
+  const std::uint32_t modifier_;
+  std::vector<EndPort> by_node_, by_port_;
+  std::span<const Key> keys_;
+  std::uint64_t queries_ = 0;
+  bool gave_up_ = false;
+};
+
+}  // namespace
+
+async::Task<Records> ask_in_parts(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern, std::uint32_t modifier) {
+  Parts parts(transactor, path, modifier);
+  co_return co_await parts.whole(pattern);
+}
+
+}  // namespace ib::sa
