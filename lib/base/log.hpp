@@ -10,8 +10,9 @@ namespace ib::log {
 
 enum class Level { debug, warning, error };
 
-/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. All is
-/// shown as it is: whatever came from the wire must have been escaped.
+/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. Controls other than
+/// line ends and tabs are shown as \xNN, for messages repeat words of the command line; whatever came from the wire must have
+/// been escaped before, since it could hold line ends too.
 void write(Level level, std::string_view text);
 
 inline void debug(std::string_view text) { write(Level::debug, text); }

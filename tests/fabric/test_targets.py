@@ -1,63 +1,139 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Each command that takes a TARGET takes it in each form, on a fabric with a real SA; and -D, -L and -G check the form."""
+"""Each command of `ibtool help` that takes a TARGET takes it in each form, on a fabric with a real SA; -D, -L and -G check the
+form; and what is no target is refused in one line."""
 import re
 
 import case
+from test_vendstat import SERVER as VENDOR_SERVER
 
 # Of attributes that do not tell by which port the question came.
-COMMANDS = ["ibaddr TARGET", "iblinkinfo --sa TARGET", "smpdump TARGET 0x10", "smpquery SI TARGET"]
-SM_COMMANDS = ["sminfo TARGET"]
+TO_A_SWITCH = ["ibaddr TARGET", "iblinkinfo --sa TARGET", "ibportstate TARGET 19 --dry-run arm", "query SubnGet SMPSwitchInfo TARGET",
+               "set_port_state TARGET@19", "smpdump TARGET 0x10", "smpquery SI TARGET", "smpquery --sa SI TARGET"]
+TO_THE_SM = ["query SubnAdmGet SANodeRecord -f LID=1 TARGET", "sminfo TARGET"]
+TO_A_HOST = ["ibping -c 1 TARGET", "ibsysstat TARGET ping", "query PerformanceGet MADClassPortInfo TARGET",
+             "set_guid TARGET 1 0x0000000000001234"]
+TO_A_DEVICE = ["vendstat -N TARGET"]
+COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE
+
+NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x1234567890", "b859:9f03:00a0", "fe80::1::2",
+              "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
 
 
-class Targets(case.FabricCase):
+class Targets(case.ServingCase):
     def forms(self, lid, guid, route):
-        """(option that fits, target) for one end port."""
+        """option that fits → targets, for one end port."""
         words = f"{guid:016x}"
         colons = ":".join(words[at:at + 4] for at in range(0, 16, 4))
         gid = "fe80::" + ":".join(f"{int(part, 16):x}" for part in colons.split(":"))
-        targets = {"--Lid": [str(lid), hex(lid), f"IBPath(DLID={lid})"],
-                   "--Guid": [gid, f"{gid}%ibsim0/1", colons, "0x" + words, f"IBPath(DGID={gid})"],
-                   "--Direct": [route, route + ",", f"IBDRPath(drPath={route.replace(',', ':')}:)"]}
-        return [(option, target) for option in targets for target in targets[option]]
+        return {"-L": [str(lid), hex(lid), f"IBPath(DLID={lid})"],
+                "-G": [gid, f"{gid}%ibsim0/1", colons, "0x" + words, words, f"IBPath(DGID={gid})"],
+                "-D": [route, route.rstrip(",") + ",", f"IBDRPath(drPath={route.rstrip(',').replace(',', ':')}:)"]}
 
-    def answer(self, command, target, *options, status=0):
-        words = [target if word == "TARGET" else word for word in command.split()]
-        done = self.ibtool(words[0], *options, *words[1:], status=status)
-        # What repeats the target, and the direction bit of answers to directed routes.
-        return re.sub(r"\A# .*\n|^SMP status: 0x[08]000\n", "", done.stdout, flags=re.M), done.stderr
+    def forms_of_host(self, lid):
+        """Of a host at the first switch, as serve() chooses them."""
+        file, leaf = self.file(), self.file().guid("MF0;leaf01")
+        guid = next(node for (node, _), (known, _) in self.ours().lids.items() if known == int(lid))
+        port = next(port for link in file.links for node, port in link if node == leaf and (guid, 1) in link)
+        return self.forms(int(lid), guid + 1, f"0,1,{port}")
+
+    def command_line(self, command, target, option):
+        """ibaddr has a use of its own for -L."""
+        words = [word.replace("TARGET", target) for word in command.split()]
+        options = {"": [], "-L": ["--Lid"]}.get(option, [option])
+        return [words[0], *options, *words[1:]]
+
+    def answer(self, command, target, option=""):
+        done = self.ibtool(*self.command_line(command, target, option))
+        self.assertEqual(done.stderr, "")
+        # What repeats the target, the direction bit of answers to directed routes, what time and other programs change.
+        volatile = r"\A# .*\n|^SMP status: 0x[08]000\n|time [\d.]+ ?ms|^rtt .*\n|count \d+"
+        return re.sub(volatile, "", done.stdout, flags=re.M)
 
     def all_alike(self, commands, forms):
         for command in commands:
-            wanted, _ = self.answer(command, forms[0][1])
+            wanted = self.answer(command, forms["-L"][0])
             self.assertTrue(wanted)
-            for option, target in forms:
-                with self.subTest(command=command, target=target):
-                    answer, errors = self.answer(command, target, option)
-                    # The activity count of a subnet manager goes on counting.
-                    self.assertEqual(re.sub(r"count \d+", "", answer), re.sub(r"count \d+", "", wanted))
-                    self.assertEqual(errors, "")
+            for option, targets in forms.items():
+                for target in targets:
+                    with self.subTest(command=command, target=target):
+                        self.assertEqual(self.answer(command, target), wanted)
+                with self.subTest(command=command, target=targets[0], option=option):
+                    self.assertEqual(self.answer(command, targets[0], option), wanted)
 
-    def test_every_form(self):
+    def refused(self, command, target, option, reason):
+        with self.subTest(command=command, target=target, option=option):
+            done = self.ibtool(*self.command_line(command, target, option), status=2)
+            self.assertEqual(done.stdout, "")
+            self.assertRegex(done.stderr, r"\AE: Invalid command line argument #\d '.* - " + reason + r"\n\Z")
+            self.assertNotIn("\x1b", done.stderr)
+
+    def test_all_that_take_a_target(self):
+        names = re.findall(r"^  ([a-z_]\w+)", self.ibtool("help").stdout, re.M)
+        taking = {name for name in names if re.search(r"^Usage:.*TARGET", self.ibtool("help", name).stdout, re.M)}
+        self.assertEqual(taking, {command.split()[0] for command in COMMANDS})
+
+    def test_switches(self):
         leaf = self.file().guid("MF0;leaf01")
-        self.all_alike(COMMANDS, self.forms(1, leaf, "0,1"))
+        self.all_alike(TO_A_SWITCH, self.forms(1, leaf, "0,1"))
 
     def test_the_subnet_manager(self):
         here = self.file().guid("login01")
-        self.all_alike(SM_COMMANDS, self.forms(7, here + 1, "0"))
+        self.all_alike(TO_THE_SM, self.forms(7, here + 1, "0,"))
+
+    def test_hosts(self):
+        lid = self.serve(["ibtool", "ibsysstat", "-S"], case.IBTOOL, self.answered("ibping", "-f", "-c", "1"))
+        self.all_alike(TO_A_HOST, self.forms_of_host(lid))
+
+    def test_devices(self):
+        lid = self.serve(["serve-vendor", "53000"], VENDOR_SERVER, self.answered("vendstat", "-N"))
+        self.all_alike(TO_A_DEVICE, self.forms_of_host(lid))
+
+    def test_number_zero_is_a_route(self):
+        """With -D a number is the first port of a route, of which there is but one."""
+        self.assertEqual(self.answer("smpquery ND TARGET", "0", "-D"), self.answer("smpquery ND TARGET", "7"))
+        self.refused("smpquery ND TARGET", "1", "-D", r"Invalid DR path specification '1,'")
 
     def test_the_form_is_checked(self):
         leaf = self.file().guid("MF0;leaf01")
-        forms = [form for form in self.forms(1, leaf, "0,1") if form[1] in ("IBPath(DLID=1)", "0,1") or "%" in form[1]]
-        refusals = {"--Direct": "Not a directed route", "--Lid": "Not a LID", "--Guid": "Not a GUID"}
-        for command in COMMANDS + SM_COMMANDS:
+        refusals = {"-D": "Not a directed route", "-L": "Not a LID", "-G": "Not a GUID"}
+        # A number fits each of the three.
+        targets = {"-L": "IBPath(DLID=1)", "-G": self.forms(1, leaf, "0,1")["-G"][1], "-D": "0,1"}
+        for command in COMMANDS:
             for option, refusal in refusals.items():
-                for fits, target in forms:
-                    if fits == option:
-                        continue
-                    with self.subTest(command=command, option=option, target=target):
-                        answer, errors = self.answer(command, target, option, status=2)
-                        self.assertEqual(answer, "")
-                        self.assertRegex(errors, r"\AE: .*" + refusal + r"\n\Z")
+                for fits, target in targets.items():
+                    if fits != option:
+                        self.refused(command, target, option, refusal)
+
+    def test_what_is_no_target(self):
+        for command in COMMANDS:
+            for target in NO_TARGETS if command.startswith(("ibaddr", "set_port_state")) else NO_TARGETS[1:4]:
+                self.refused(command, target, "", r".*")
+
+    def test_words_that_are_no_text(self):
+        """Whoever passes on what a node calls itself must not have it written to the terminal as it is."""
+        for word in ("\x1b]0;title\x07", "\x7f", "\u009b31m"):
+            for words in ([word], ["help", word], ["ibaddr", "-" + word], ["ibaddr", "--" + word], ["ibaddr", "--json=" + word],
+                          ["ibaddr", "-t", word], ["ibaddr", "-C", word], ["ibaddr", "-P", word], ["ibaddr", "-P", "ibsim0/" + word],
+                          ["ibhosts", "--discovery", word], ["smpquery", word, "1"], ["query", word, "x"], ["ibportstate", "1", "1", word],
+                          ["ibaddr", "--sa-path", word], ["ibprintca", word]):
+                with self.subTest(words):
+                    done = self.ibtool(*words, status=2)
+                    self.assertRegex(done.stderr, r"\AE: [^\x00-\x09\x0b-\x1f\x7f-\x9f]*\n\Z")
+                    self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_node_guids(self):
+        """What names a node and no port."""
+        for name, node in (("ibprintca", "login01"), ("ibprintswitch", "MF0;leaf01")):
+            guid = self.file().guid(node)
+            forms = self.forms(1, guid, "0,1")["-G"]
+            colons, *others = [form for form in forms if re.fullmatch(r"(0x)?[0-9a-f]{16}|[0-9a-f]{4}(:[0-9a-f]{4}){3}", form)]
+            wanted = self.answer(name + " TARGET", colons)
+            self.assertIn(node, wanted)
+            for target in others:
+                self.assertEqual(self.answer(name + " TARGET", target), wanted)
+            for target in ("zzz", "0,1", "fe80::1", "\x1b[31m"):
+                self.refused(name + " TARGET", target, "", r".* is not a valid GUID")
+            self.assertIn("Could not find node", self.ibtool(name, "0x1", status=3).stderr)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "iba/text.hpp"
+#include "out/escape.hpp"
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/commands.hpp"
@@ -106,7 +107,10 @@ class PrintNode final : public Command {
     if (session.operands().empty()) return {};
     const std::string& text = session.operands()[0];
     const std::optional<Guid> guid = parse_guid(text);
-    if (!guid) throw UsageError(fmt::format("Invalid command line argument #1 '{}' - '{}' is not a valid GUID", text, text));
+    if (!guid) {
+      const std::string shown = out::quoted(text);
+      throw UsageError(fmt::format("Invalid command line argument #1 {} - {} is not a valid GUID", shown, shown));
+    }
     return *guid;
   }
 
