@@ -16,6 +16,16 @@
 
 namespace ib::sys {
 
+namespace {
+
+UniqueFd open_to_write(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) throw SysError(errno, "open", path);
+  return fd;
+}
+
+}  // namespace
+
 std::string sysfs_root() {
   const char* set = secure_getenv("SYSFS_PATH");
   std::string root = set != nullptr && *set != '\0' ? set : "/sys";
@@ -41,9 +51,10 @@ std::optional<std::string> read_attribute(const std::string& path) {
   return std::string(text);
 }
 
+void check_writable(const std::string& path) { open_to_write(path); }
+
 void write_attribute(const std::string& path, std::string_view text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) throw SysError(errno, "open", path);
+  const UniqueFd fd = open_to_write(path);
   ssize_t written = 0;
   do {
     written = ::write(fd.get(), text.data(), text.size());  // sysfs takes a value in one piece

@@ -18,6 +18,9 @@ std::string sysfs_root();
 /// it can not be read.
 std::optional<std::string> read_attribute(const std::string& path);
 
+/// Throws the SysError that write_attribute() would, if `path` can not be opened for it.
+void check_writable(const std::string& path);
+
 /// Writes `text` to the attribute `path`, which must exist. Throws SysError.
 void write_attribute(const std::string& path, std::string_view text);
 

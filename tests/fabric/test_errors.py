@@ -59,6 +59,13 @@ class Errors(case.FabricCase):
             with self.subTest(" ".join(words)):
                 self.assertIn("leaf01", self.ibtool("smpquery", *words, "nodedesc", "-D", "0,1").stdout)
 
+    def test_a_name_that_the_device_does_not_take(self):
+        """The simulator's sysfs has no node_desc."""
+        before = self.ibtool("set_nodedesc").stdout
+        self.assertRegex(self.refused(3, "set_nodedesc", "new name"),
+                         r"\AE: Can't set the node description of ibsim0\nE: \+open /sys/\S+/node_desc: No such file or directory\n\Z")
+        self.assertEqual(self.ibtool("set_nodedesc").stdout, before)
+
     def test_verbs_where_there_are_none(self):
         for words in (("rdma_bw",), ("rdma_bw", "localhost")):
             lines = self.refused(3, *words).splitlines()

@@ -53,6 +53,18 @@ class Capture {
   int saved_ = -1;
 };
 
+Outcome run(std::vector<std::string> words, const ib::tools::Surroundings& around) {
+  words.insert(words.begin(), "ibtool");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  Capture out(stdout), err(stderr);
+  Outcome outcome;
+  outcome.status = ib::tools::run(argv, around);
+  outcome.out = out.text();
+  outcome.err = err.text();
+  return outcome;
+}
+
 }  // namespace
 
 Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
@@ -72,15 +84,9 @@ Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
   ib::tools::Surroundings around;
   around.open_channel = [&fabric](const ib::sys::EndPort&) { return fabric.open(); };
   around.clock = &clock;
-  words.insert(words.begin(), "ibtool");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  Capture out(stdout), err(stderr);
-  Outcome outcome;
-  outcome.status = ib::tools::run(argv, around);
-  outcome.out = out.text();
-  outcome.err = err.text();
-  return outcome;
+  return run(std::move(words), around);
 }
+
+Outcome ibtool(std::vector<std::string> words) { return run(std::move(words), {}); }
 
 }  // namespace ibtest

@@ -18,5 +18,7 @@ struct Outcome {
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.
 Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words);
+/// The same on the host of which SYSFS_PATH tells, for what asks no fabric.
+Outcome ibtool(std::vector<std::string> words);
 
 }  // namespace ibtest

@@ -79,7 +79,10 @@ class SetNodedesc final : public Command {
     if (report.description.empty()) throw UsageError("A node description can not be empty");
     if (report.description.size() > longest)
       throw UsageError(fmt::format("A node description has at most {} bytes: this one has {}", longest, report.description.size()));
-    for (const sys::Device* device : devices) rename(*device, report.description);
+    // All of them or none, as far as can be known before.
+    for (const sys::Device* device : devices) on_attribute(*device, [](const std::string& path) { sys::check_writable(path); });
+    for (const sys::Device* device : devices)
+      on_attribute(*device, [&](const std::string& path) { sys::write_attribute(path, report.description); });
     emit(report);
   }
 
@@ -103,9 +106,10 @@ class SetNodedesc final : public Command {
     co_return std::string(out::fixed_text(answer.node_string));
   }
 
-  static void rename(const sys::Device& device, const std::string& description) {
+  template <class Act>
+  static void on_attribute(const sys::Device& device, Act act) {
     try {
-      sys::write_attribute(fmt::format("{}/class/infiniband/{}/node_desc", sys::sysfs_root(), device.name), description);
+      act(fmt::format("{}/class/infiniband/{}/node_desc", sys::sysfs_root(), device.name));
     } catch (SysError& error) {
       const bool denied = error.code() == EACCES || error.code() == EPERM;
       error.note(fmt::format("Can't set the node description of {}{}", device.name, denied ? ": only root may" : ""));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// set_port_state, init_all_ports and set_nodedesc: which ports are set, in what order and by which way.
+// set_port_state and init_all_ports: which ports are set, in what order and by which way.
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.hpp"
@@ -110,10 +110,4 @@ TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {
   CHECK(outcome.status == 4);
   CHECK(outcome.out.empty());
   CHECK(fabric.sets.size() == 7);
-}
-
-TEST_CASE_METHOD(Twice, "a node description has 1 to 64 bytes") {
-  CHECK(ibtool(fabric, {"set_nodedesc", std::string(65, 'x')}).status == 2);
-  CHECK(ibtool(fabric, {"set_nodedesc", ""}).status == 2);
-  CHECK(ibtool(fabric, {"set_nodedesc", "-C", "nosuch", "name"}).err == "E: RDMA device 'nosuch' not found.\n");
 }
