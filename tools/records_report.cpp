@@ -56,7 +56,7 @@ void RecordsReport::text(TextOut& out) const {
 }
 
 void tell_if_cut(const Session& session, const sa::Records& records) {
-  if (records.in_parts) session.debug(1, "The SA's table came back cut: asked for it in parts.");
+  if (records.in_parts) session.debug(1, fmt::format("The {} table came back cut: asked for it in parts.", records.type->iba_name));
   if (records.cut) warn_cut(records.bytes.size());
 }
 

@@ -201,7 +201,7 @@ class Parts {
   }
 
   bool lids_are_even() const {
-    const unsigned step = std::ranges::max(by_node_, {}, &EndPort::lids).lids;
+    const unsigned step = std::max(1U << transactor_.end_port().lmc, std::ranges::max(by_node_, {}, &EndPort::lids).lids);
     return std::ranges::all_of(by_node_, [step](const EndPort& port) { return port.node.lid.value % step == 0; });
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The records of a neighbourhood, or of all that links lead to, asked for one by one. For discover_from_sa().
+// The records of a neighbourhood, asked for one by one. For discover_from_sa().
 #pragma once
 
 #include <deque>

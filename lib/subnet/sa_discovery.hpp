@@ -18,15 +18,14 @@ struct SaDiscoverOptions {
   /// Links from the start that are followed. Where it is limited records are asked for one by one, as many as the start's
   /// neighbourhood needs.
   unsigned radius = ~0U;
-  /// Gets one line for people when the tables can not be used.
+  /// Gets a line for people where a table did not come whole at once.
   std::function<void(std::string_view)> tell;
   /// Called now and then with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };
 
-/// Reads the subnet that the SA knows into `subnet`, which must be empty. Where the tables come back cut, since something
-/// on the way does not carry RMPP, every record is asked for by itself, following links from the start; nodes that no
-/// link leads to are then not found. Throws the MadError of a table or of the start's NodeRecord, and Error where the SA does
+/// Reads the subnet that the SA knows into `subnet`, which must be empty. What is missing, since a table came cut and even its parts did
+/// not help, becomes Failures. Throws the MadError of a table or of the start's NodeRecord, and Error where the SA does
 /// not know the start.
 async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options);
 

@@ -120,7 +120,7 @@ class Discovery(case.FabricCase):
                 told, diagnostics = self.topology_text(*words, "--discovery=SA", "-d")
                 self.assertEqual(swept, told)
                 self.assertNotIn("SMPFormat", diagnostics)
-                self.assertIn("D: The SA's tables come back cut: asking for the records one by one.\n", diagnostics)
+                self.assertIn("D: The SAPortInfoRecord table came back cut: asked for it in parts.\n", diagnostics)
 
     def test_a_neighbourhood(self):
         swept, _ = self.topology_text("iblinkinfo", "--discovery=DR", self.neighbour[1])

@@ -165,6 +165,7 @@ void FakeFabric::attach(NodeId id, unsigned port) {
   end_port->state = 4;
   end_port->phys_state = 5;
   end_port->lid = info.lid;
+  end_port->lmc = info.lmc;
   end_port->sm_lid = info.master_sm_lid;
   end_port->gids = {ib::Gid::from(ib::link_local_prefix, ib::Guid{node.info.node_guid.value + (node.is_switch() ? 0 : port)})};
   end_port->pkeys = {ib::default_pkey};
