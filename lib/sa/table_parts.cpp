@@ -86,9 +86,9 @@ class Parts {
 
   async::Task<Records> whole(const Pattern& pattern) {
     co_await find_end_ports();
-    keys_ = keys_of(pattern.record());
-    const Division first = divide(pattern, 0);
     std::vector<Part> parts;
+    keys_ = keys_of(pattern.record());
+    const Division first = by_node_.empty() ? Division() : divide(pattern, 0);
     for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, {}});
     const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
     co_await async::for_each(parts, open_queries, ask_part);
@@ -127,9 +127,9 @@ class Parts {
     into.cut = into.cut || gave_up_ || ++queries_ > most_queries;
     if (into.cut) co_return;
     mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, modifier_);
+    if (!answer && is_no_records(answer.error())) co_return;
     if (!answer) {
-      gave_up_ = !is_no_records(answer.error());
-      into.cut = gave_up_;
+      gave_up_ = into.cut = true;
       co_return;
     }
     const Division division = answer->cut ? divide(pattern, next_key) : Division();

@@ -18,7 +18,8 @@ async::Task<> read_table(mad::Transactor& transactor, const SaDiscoverOptions& o
   const sa::Records records = co_await sa::find_records(transactor, everything);
   into.reserve(records.bytes.size());
   for (const auto& bytes : records.bytes) into.push_back(wire::unpack_short<Record>(bytes));
-  if (records.in_parts && options.tell) options.tell(fmt::format("The {} table came back cut: asked for it in parts.", Record::info().iba_name));
+  if (records.in_parts && options.tell)
+    options.tell(fmt::format("The {} table came back cut: asked for it in parts.", Record::info().iba_name));
 }
 
 async::Task<> read_tables(mad::Transactor& transactor, const SaDiscoverOptions& options, SaRecords& records) {
