@@ -78,6 +78,15 @@ class Legacy(LegacyCase):
             with self.subTest(command):
                 self.compare(command)
 
+    def test_packets_in_hexadecimal(self):
+        def without_transaction(text):
+            return re.sub(r"^(0103 02[19]2 \w{4} \w{4}) .*", r"\1", text, flags=re.M)
+        for words in ["-dd", "NR", "2"], ["-d", "-d", "LR", "2/1"]:
+            with self.subTest(" ".join(words)):
+                ours, theirs = self.legacy("saquery", *words), self.debian("saquery", *words)
+                self.assertIn("SA Response:\n0103 0292 ", ours.stdout)
+                self.assertEqual(without_transaction(ours.stdout), without_transaction(theirs.stdout))
+                self.assertEqual(ours.returncode, theirs.returncode)
 
     def test_names_of_a_site(self):
         path = self.fabric.path("names")

@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto pause = 1s;  // between pings
+constexpr auto pause = 1s;                    // between pings
+constexpr std::size_t listed_pings = 100000;  // of the one document of --json: pings without end must not fill the memory
 
 double milliseconds(async::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
@@ -29,8 +30,11 @@ struct PingReport final : Report {
   std::string error;                    ///< why it was lost
 
   void visit(out::Sink& sink) const override {
-    sink.value("seq", seq);
     sink.value("path", path);
+    visit_ping(sink);
+  }
+  void visit_ping(out::Sink& sink) const {
+    sink.value("seq", seq);
     time ? sink.value("time_ms", milliseconds(*time)) : sink.null("time_ms");
     if (!host.empty()) sink.value("host", host);
     if (!error.empty()) sink.value("error", error);
@@ -44,6 +48,7 @@ struct SummaryReport final : Report {
   std::string path;
   PingCounts counts;
   async::Duration time{};
+  std::optional<std::vector<PingReport>> pings;  ///< the first of them, where the document lists them
 
   void visit(out::Sink& sink) const override {
     sink.value("path", path);
@@ -51,6 +56,17 @@ struct SummaryReport final : Report {
     sink.value("received", counts.received);
     sink.value("lost", counts.lost());
     sink.value("time_ms", milliseconds(time));
+    visit_times(sink);
+    if (!pings) return;
+    sink.begin_array("pings");
+    for (const PingReport& ping : *pings) {
+      sink.begin_object();
+      ping.visit_ping(sink);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void visit_times(out::Sink& sink) const {
     if (counts.received == 0) return sink.null("rtt_ms");
     sink.begin_object("rtt_ms");
     sink.value("min", milliseconds(counts.least));
@@ -104,14 +120,16 @@ class Ibping final : public Command {
     const path::Path path = co_await session.gmp_path(session.target(0));
     SummaryReport summary;
     summary.path = to_text(path);
+    if (*json_ == Json::document) summary.pings.emplace();
     const async::Time start = session.loop().now();
-    async::Task<> pings = ping_on(session, emit, path, summary.counts);
+    async::Task<> pings = ping_on(session, emit, path, summary);
     co_await async::until_interrupted(session.loop(), std::move(pings));
     summary.time = session.loop().now() - start;
     emit(summary);
   }
 
-  async::Task<> ping_on(Session& session, Emit& emit, const path::Path& path, PingCounts& counts) const {
+  async::Task<> ping_on(Session& session, Emit& emit, const path::Path& path, SummaryReport& summary) const {
+    PingCounts& counts = summary.counts;
     async::Loop& loop = session.loop();
     const mad::Request request = ping_request(path, protocol_ == "ibping" ? PingProtocol::ibping : PingProtocol::ibsysstat, oui_);
     while (count_ != counts.transmitted) {
@@ -129,14 +147,15 @@ class Ibping final : public Command {
         report.error = reply.error().message();
         if (session.options().verbosity > 0) session.report(reply.error());
       }
-      show(emit, report);
+      show(emit, std::move(report), summary);
       if (!flood_ && count_ != counts.transmitted) co_await loop.sleep_for(pause);
     }
   }
 
-  /// Each ping at once, but in the one document of --json, which is the summary.
-  void show(Emit& emit, const PingReport& report) const {
-    if (*json_ == Json::document || (flood_ && *json_ == Json::off)) return;
+  /// Each ping at once, but in the one document of --json, which lists them at its end.
+  void show(Emit& emit, PingReport report, SummaryReport& summary) const {
+    if (summary.pings && summary.pings->size() < listed_pings) summary.pings->push_back(std::move(report));
+    if (summary.pings || (flood_ && *json_ == Json::off)) return;
     emit(report);
     emit.flush();
   }

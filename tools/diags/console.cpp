@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace ib::diags {
 
@@ -26,6 +27,16 @@ std::string failure_line(std::string_view tool, const Failure& failure, bool deb
 
 std::string panic_line(const Panic& panic) {
   return fmt::format("ibpanic: [{}] {}: {}: {}\n", getpid(), panic.function(), panic.what(), std::strerror(panic.code()));
+}
+
+std::string hex_words(Bytes bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[at]);
+    if (at % 2 == 1) text += (at + 1) % 16 == 0 ? '\n' : ' ';
+  }
+  if (bytes.size() % 16 != 0) text += '\n';
+  return text;
 }
 
 }  // namespace ib::diags

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.hpp"
+
 namespace ib::diags {
 
 /// The exit status of a failed tool: C's exit(-1).
@@ -41,5 +43,8 @@ void warn(std::string_view function, std::string_view text);
 std::string failure_line(std::string_view tool, const Failure& failure, bool debug);
 /// The line of a Panic, as stderr gets it.
 std::string panic_line(const Panic& panic);
+
+/// Bytes in lines of eight words of two, lower-case; a blank ends the last line where it is not full.
+std::string hex_words(Bytes bytes);
 
 }  // namespace ib::diags

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 
@@ -20,6 +21,7 @@
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "mad/rpc.hpp"
 #include "out/escape.hpp"
 #include "sa/records.hpp"
 
@@ -58,6 +60,23 @@ constexpr Choice choices[]{
     {'U', nullptr, Action::nodes, Names::name_of_guid},
 };
 
+/// What -dd shows on stdout of each query: the request as the 256 bytes that are sent, and the answer.
+class QueryDump final : public mad::Tracer {
+ public:
+  explicit QueryDump(tools::TextOut& out) : out_(out) {}
+  void completed(Bytes request, const path::Path& /*path*/, Bytes reply) override {
+    std::array<std::uint8_t, mad::packet_size> sent{};
+    std::copy_n(request.begin(), std::min(request.size(), sent.size()), sent.begin());
+    out_.print("SA Request:\n{}", hex_words(sent));
+    if (!reply.empty()) out_.print("SA Response:\n{}", hex_words(reply));
+  }
+  void retried(Bytes /*request*/, const path::Path& /*path*/) override {}
+  void unexpected(Bytes /*mad*/, const path::Path& /*path*/, bool /*late*/) override {}
+
+ private:
+  tools::TextOut& out_;
+};
+
 class Saquery : public Legacy {
  public:
   const Tool& tool() const override { return saquery_tool; }
@@ -86,6 +105,7 @@ class Saquery : public Legacy {
   subnet::NodeNameMap names_;
   std::vector<std::uint8_t> class_port_info_;
   Context* context_{};
+  std::optional<QueryDump> dump_;
 };
 
 bool Saquery::take_member(int letter, const char* value) {
@@ -160,6 +180,7 @@ async::Task<> Saquery::run(Context& context) {
   }
   check_operand(context, at);
   const Fabric fabric(context);
+  if (context.settings.debug > 1) context.session.rpc().set_tracer(&dump_.emplace(context.out));
   names_ = read_node_names(map_file_);
   for (const auto& [word, member] : {std::pair{&source_, "SLID"}, {&destination_, "DLID"}}) {
     if (!*word || (*word)->empty()) continue;

@@ -98,8 +98,7 @@ class Smpdump : public Legacy {
     if (as_text_) {
       to.print("{}\n", out::printable(out::fixed_text(data)));
     } else {
-      for (std::size_t at = 0; at < data.size(); at += 2)
-        to.print("{:02x}{:02x}{}", data[at], data[at + 1], (at + 2) % 16 == 0 ? "\n" : " ");
+      to.write(hex_words(data));
     }
     const unsigned status = mad.empty() ? 0U : load_be<std::uint16_t>(mad.data() + 4);
     if (status != 0) to.print("SMP status: 0x{:x}\n", status);

@@ -100,6 +100,9 @@ TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {
   const json document = json::parse(ibtool(fabric, {"ibping", "--json", "-c", "2", "3"}).out);
   CHECK(document["received"] == 2);
   CHECK(document["rtt_ms"]["avg"].is_number());
+  REQUIRE(document["pings"].size() == 2);
+  CHECK(document["pings"][1]["seq"] == 2);
+  CHECK(document["pings"][1]["time_ms"].is_number());
 }
 
 TEST_CASE_METHOD(Hosts, "what ibsysstat shows of a host is safe to show") {
