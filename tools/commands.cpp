@@ -32,7 +32,7 @@ constexpr CommandInfo table[] = {
     {"ibprintswitch", ibprintswitch_aliases, HelpGroup::topology, "Display a switch node.", make_ibprintswitch, nullptr},
     {"ibrouters", {}, HelpGroup::topology, "Display all router nodes.", make_ibrouters, nullptr},
     {"ibstat", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstat, diags::ibstat},
-    {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, nullptr},
+    {"ibstatus", {}, HelpGroup::local, "Display the RDMA end ports in the system.", make_ibstatus, diags::ibstatus},
     {"ibswitches", {}, HelpGroup::topology, "Display all switch nodes.", make_ibswitches, nullptr},
     {"ibsysstat", {}, HelpGroup::query, "Request the system information MAD", make_ibsysstat, diags::ibsysstat},
     {"ibv_devices", {}, HelpGroup::local, "Display the RDMA devices in the system.", make_ibv_devices, nullptr},

@@ -4,8 +4,10 @@ but for the date and the process id."""
 import os
 import re
 import shlex
+import subprocess
 
 import case
+import simfabric
 
 
 def comparable(text):
@@ -188,6 +190,35 @@ class Dialect(case.FabricCase):
     def test_ibstat(self):
         for words in ((), ("-l",), ("-s",), ("-p",), ("ibsim0",), ("ibsim0", "1"), ("nosuch",), ("-V",)):
             self.same("ibstat", *words)
+
+    def test_ibstatus(self):
+        # Debian's is a shell script, which does not see the simulator's sysfs: both read one made for the purpose.
+        root = self.fabric.path("sysfs")
+        attributes = {"gids/0": "fe80:0000:0000:0000:0002:c903:0000:1491", "lid": "0x1f", "sm_lid": "0x1", "state": "4: ACTIVE",
+                      "phys_state": "5: LinkUp", "rate": "40 Gb/sec (4X QDR)"}
+        for port in "mlx5_2/ports/1", "mlx5_2/ports/10", "mlx5_2/ports/2", "mlx5_10/ports/1":
+            directory = os.path.join(root, "class/infiniband", port)
+            os.makedirs(os.path.join(directory, "gids"))
+            for name, text in attributes.items():
+                if (port, name) != ("mlx5_2/ports/10", "rate"):
+                    with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+                        file.write(text + "\n")
+        with open(os.path.join(root, "class/infiniband/mlx5_10/ports/1/link_layer"), "w", encoding="ascii") as file:
+            file.write("Ethernet\n")
+        with open(simfabric.find_program("ibstatus"), encoding="utf-8") as file:
+            script = file.read().replace("/sys/class/infiniband", f"{root}/class/infiniband")
+        theirs_file = self.fabric.path("ibstatus")
+        with open(theirs_file, "w", encoding="utf-8") as file:
+            file.write(script)
+        for words in ([], ["mlx5_2"], ["mlx5_2:2"], ["mlx5_10:1", "mlx5_2:1"], ["mlx5_2:9"], ["mlx5_2:"], ["mlx5_2", "nosuch", "mlx5_10"],
+                      ["nosuch:1"], [""], ["mlx5_10", "", "nosuch"], ["-h"]):
+            with self.subTest(words):
+                theirs = subprocess.run(["sh", theirs_file, *words], capture_output=True, encoding="utf-8", check=False)
+                ours = self.legacy("ibstatus", *words, SYSFS_PATH=root)
+                self.assertEqual((ours.stdout, ours.returncode), (theirs.stdout, theirs.returncode))
+        empty = self.legacy("ibstatus", SYSFS_PATH=self.fabric.path("nosuch"))
+        self.assertEqual((empty.stdout, empty.returncode), ("Fatal error:  No devices\n", 255))
+        self.assertIn("Infiniband device 'ibsim0' port 1 status:\n", self.legacy("ibstatus").stdout)
 
     def test_ibaddr(self):
         for words in ((), ("-g",), ("-l",), ("-L",), ("7",), ("-g", "7"), ("-D", "0,1"), ("999",)):
