@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "async/group.hpp"
+#include "iba/text.hpp"
 #include "kernel/vendor_server.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "support/catch.hpp"
 
 namespace ibtest {
 
@@ -99,6 +101,22 @@ struct Notes final : mad::ChannelEvents {
   int replies{}, breaks{}, error{};
   std::vector<std::uint8_t> bytes;
 };
+
+/// What can not be sent says why and ends that request only. `open` opens the channel that refuses.
+inline void check_what_can_not_be_sent(Bench::Open open) {
+  Bench bench({}, open);
+  VendorServer server(bench.loop, bench.there);
+  const auto refusal = [&](const path::Path& path) {
+    const mad::Result<mad::Reply> reply = bench.loop.run(ask(bench.rpc, path, {}));
+    return reply ? std::string("answered") : reply.error().message();
+  };
+  path::Path no_grh = bench.path();
+  no_grh.ib().has_grh = false;
+  CHECK_THAT(refusal(no_grh), contains("could not be sent") && ends_with("Invalid argument"));
+  CHECK_THAT(refusal(bench.path_to(*parse_gid("2001:db8::1"))), ends_with("Network is unreachable"));
+  CHECK(server.requests == 0);
+  CHECK(bench.loop.run(ask(bench.rpc, bench.path(), {})));
+}
 
 inline async::Task<> wait_until(const std::function<bool()>& done, async::Duration limit) {
   async::Loop& loop = co_await async::current_loop;

@@ -216,20 +216,7 @@ TEST_CASE("umad: 2000 requests under a window of 600 each get their own answer, 
   CHECK(bench.rpc.stats()->unexpected == 0);
 }
 
-TEST_CASE("umad: what can not be sent says why and ends that request only") {
-  Bench bench;
-  VendorServer server(bench.loop, bench.there);
-  const auto refusal = [&](const path::Path& path) {
-    const Result<Reply> reply = bench.loop.run(ask(bench.rpc, path, {}));
-    return reply ? std::string("answered") : reply.error().message();
-  };
-  path::Path no_grh = bench.path();
-  no_grh.ib().has_grh = false;
-  CHECK_THAT(refusal(no_grh), ibtest::contains("could not be sent") && ibtest::ends_with("Invalid argument"));
-  CHECK_THAT(refusal(bench.path_to(*parse_gid("2001:db8::1"))), ibtest::ends_with("Network is unreachable"));
-  CHECK(server.requests == 0);
-  CHECK(bench.loop.run(ask(bench.rpc, bench.path(), {})));
-}
+TEST_CASE("umad: what can not be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_umad); }
 
 TEST_CASE("umad, as a user: without it the device and the remedy are named") {
   const sys::DeviceList devices = sys::DeviceList::read();

@@ -198,20 +198,7 @@ TEST_CASE("verbs, GMP: more sends at once than the queue has room for all leave"
   CHECK(kept.failures == 0);
 }
 
-TEST_CASE("verbs, GMP: what can not be sent says why and ends that request only") {
-  Bench bench({}, mad::open_verbs);
-  VendorServer server(bench.loop, bench.there);
-  const auto refusal = [&](const path::Path& path) {
-    const Result<Reply> reply = bench.loop.run(ask(bench.rpc, path, {}));
-    return reply ? std::string("answered") : reply.error().message();
-  };
-  path::Path no_grh = bench.path();
-  no_grh.ib().has_grh = false;
-  CHECK_THAT(refusal(no_grh), ibtest::contains("could not be sent") && ibtest::ends_with("Invalid argument"));
-  CHECK_THAT(refusal(bench.path_to(*parse_gid("2001:db8::1"))), ibtest::ends_with("Network is unreachable"));
-  CHECK(server.requests == 0);
-  CHECK(bench.loop.run(ask(bench.rpc, bench.path(), {})));
-}
+TEST_CASE("verbs, GMP: what can not be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_verbs); }
 
 TEST_CASE("verbs: SMPs are refused in one line, or go by umad where both are used") {
   Bench bench({}, mad::open_verbs);

@@ -9,6 +9,16 @@
 
 namespace ibtest {
 
+FakeHost::FakeHost(std::uint16_t lid) {
+  device.name = "fake0";
+  port.device = &device;
+  port.number = 1;
+  port.lid = ib::Lid{lid};
+  port.sm_lid = ib::Lid{2};
+  port.pkeys = {ib::default_pkey, ib::Pkey{0x8001}};
+  port.gids = {ib::Gid::from(ib::link_local_prefix, ib::Guid{0x10U + lid})};
+}
+
 using ib::Bytes;
 using ib::async::Duration;
 using ib::mad::HeaderView;

@@ -13,6 +13,15 @@
 
 namespace ibtest {
 
+/// A host whose one port, fake0/1, has the P_Keys 0xffff and 0x8001 and its SM at LID 2.
+struct FakeHost {
+  explicit FakeHost(std::uint16_t lid = 1);
+  FakeHost(const FakeHost&) = delete;
+  FakeHost& operator=(const FakeHost&) = delete;
+  ib::sys::Device device;
+  ib::sys::EndPort port;
+};
+
 class FakeChannel final : public ib::mad::Channel {
  public:
   /// Called for every MAD sent. May throw what Channel::send() may.

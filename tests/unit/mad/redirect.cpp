@@ -19,15 +19,8 @@ using ibtest::FakeChannel;
 namespace {
 
 /// A network in which agents are LIDs. Those in `redirects` answer with that ClassPortInfo, those in `dead` not at all.
-struct Bench {
+struct Bench : ibtest::FakeHost {
   Bench() {
-    device.name = "fake0";
-    port.device = &device;
-    port.number = 1;
-    port.lid = Lid{1};
-    port.sm_lid = Lid{2};
-    port.pkeys = {default_pkey, Pkey{0x8001}};
-    port.gids = {Gid::from(link_local_prefix, Guid{0x11})};
     auto network = [this](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) { carry(channel, mad, path); };
     rpc = std::make_unique<Rpc>(loop, std::make_unique<FakeChannel>(port, network));
   }
@@ -87,8 +80,6 @@ struct Bench {
     return result.error().message();
   }
 
-  sys::Device device;
-  sys::EndPort port;
   async::FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<Rpc> rpc;

@@ -17,26 +17,13 @@ using ibtest::FakeChannel;
 
 namespace {
 
-struct Host {
-  Host() {
-    device.name = "fake0";
-    port.device = &device;
-    port.number = 1;
-    port.lid = Lid{1};
-    port.sm_lid = Lid{2};
-    port.pkeys = {default_pkey};
-  }
-  sys::Device device;
-  sys::EndPort port;
-};
-
 struct Bench {
   explicit Bench(FakeChannel::Network network, Limits limits = {}) : channel(new FakeChannel(host.port, std::move(network))) {
     rpc = std::make_unique<Rpc>(loop, std::unique_ptr<Channel>(channel), limits);
   }
   async::Duration elapsed() const { return clock.now() - async::Time{}; }
 
-  Host host;
+  ibtest::FakeHost host;
   async::FakeClock clock;
   async::Loop loop{clock};
   FakeChannel* channel;

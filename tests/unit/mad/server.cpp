@@ -21,13 +21,8 @@ constexpr std::uint8_t sysstat_class = ofa::SysStatPing::mgmt_class;
 constexpr std::uint32_t openib_oui = ofa::SysStatPing::vendor_oui;
 
 /// A host that serves pings. What it sends to its own LID arrives; answers to others end up in `sent`.
-struct Bench {
+struct Bench : ibtest::FakeHost {
   Bench() {
-    device.name = "fake0";
-    port.device = &device;
-    port.number = 1;
-    port.lid = Lid{1};
-    port.pkeys = {default_pkey, Pkey{0x8001}};
     channel = new FakeChannel(port, [this](FakeChannel& c, Bytes mad, const path::Path& path, async::Duration timeout) {
       if (path.ib().dlid == port.lid) {
         c.source.slid = path.ib().slid;
@@ -59,8 +54,6 @@ struct Bench {
   }
   Task<> pause() { co_await loop.sleep_for(10ms); }
 
-  sys::Device device;
-  sys::EndPort port;
   async::FakeClock clock;
   async::Loop loop{clock};
   std::vector<Mad> sent;
@@ -127,7 +120,6 @@ TEST_CASE("An answer repeats its request's header and goes back the way that it 
   source.sgid = Gid::from(link_local_prefix, Guid{0x99});
   source.hop_limit = 7;
   source.flow_label = 0xabc;
-  bench.port.gids = {Gid::from(link_local_prefix, Guid{0x11})};
   Mad request = ping();
   store_be(&request[20], std::uint32_t{42});
   const auto answer = bench.answer(request, source);

@@ -12,21 +12,9 @@ using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
 using ibtest::FakeChannel;
+using ibtest::FakeHost;
 
 namespace {
-
-struct Host {
-  explicit Host(std::uint16_t lid) {
-    device.name = "fake0";
-    port.device = &device;
-    port.number = 1;
-    port.lid = Lid{lid};
-    port.sm_lid = Lid{2};
-    port.pkeys = {default_pkey};
-  }
-  sys::Device device;
-  sys::EndPort port;
-};
 
 /// A client at LID 1 and a server at LID 2.
 struct Bench {
@@ -46,7 +34,7 @@ struct Bench {
     });
   }
   /// An engine whose MADs arrive at `*to`.
-  std::unique_ptr<Rpc> open(const Host& host, FakeChannel*& to, FakeChannel*& here, std::uint16_t lid) {
+  std::unique_ptr<Rpc> open(const FakeHost& host, FakeChannel*& to, FakeChannel*& here, std::uint16_t lid) {
     auto channel = std::make_unique<FakeChannel>(host.port, [this, &to](FakeChannel&, Bytes mad, const path::Path&, async::Duration) {
       if (lost != nullptr && lost(mad)) return;
       if (std::uniform_real_distribution<>(0, 1)(random) >= loss) to->deliver({mad.begin(), mad.end()}, 10us);
@@ -59,7 +47,7 @@ struct Bench {
     return std::make_unique<Rpc>(loop, std::move(channel));
   }
 
-  Host asking{1}, served{2};
+  FakeHost asking{1}, served{2};
   async::FakeClock clock;
   async::Loop loop{clock};
   std::mt19937 random{1};
