@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 
 namespace ib::tools {
 
@@ -32,7 +32,7 @@ BandwidthMessage BandwidthConversation::checked(const BandwidthMessage::Wire& wi
   } catch (const Error& error) {
     throw Error(fmt::format("{} {}", peer(), error.message()));
   }
-  if (message.kind == BandwidthMessage::Kind::failed) throw Error(fmt::format("{} gave up: {}", peer(), out::escaped(message.text)));
+  if (message.kind == BandwidthMessage::Kind::failed) throw Error(fmt::format("{} gave up: {}", peer(), escaped(message.text)));
   if (message.kind != expected) throw Error(fmt::format("{} sent an rdma_bw message out of turn", peer()));
   return message;
 }

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/escape.hpp"
 #include "mad/open.hpp"
-#include "out/escape.hpp"
 #include "tools/ibdiag_conf.hpp"
 
 namespace ib::tools {
@@ -91,7 +91,7 @@ void set_gmp_carrier(CommonOptions& common, std::string_view name) {
     common.gmp = carrier;
     return;
   }
-  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", out::quoted(name)));
+  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", quoted(name)));
 }
 
 void add_gmp(OptionSet& set, CommonOptions& common) {

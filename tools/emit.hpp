@@ -17,7 +17,7 @@
 namespace ib::tools {
 
 /// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
-/// fabric goes through out/escape.hpp first.
+/// fabric goes through base/escape.hpp first.
 class TextOut {
  public:
   explicit TextOut(std::FILE* file) : file_(file) {}

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "out/progress.hpp"
 #include "subnet/sa_discovery.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
   const subnet::Node& node = subnet.node(at);
   std::string text = to_text(node.guid());
-  if (node.has_description) text += ' ' + out::quoted(node.description());
+  if (node.has_description) text += ' ' + quoted(node.description());
   return text;
 }
 

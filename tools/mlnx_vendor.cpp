@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 
 namespace ib::tools::mlnx {
 namespace {
@@ -92,7 +92,7 @@ std::string general_info_lines(Bytes answer) {
       "fw_date:     {:02x}/{:02x}/{:04x}\nfw_psid:     '{}'\nfw_ini_ver:  {}\nsw_version:  {}\n",
       is3.hw_revision, is3.device_id, is3.uptime,
       extended ? version(is4.ext_major, is4.ext_minor, is4.ext_sub_minor) : version(is3.fw_major, is3.fw_minor, is3.fw_sub_minor),
-      is3.fw_build_id, is3.fw_month, is3.fw_day, is3.fw_year, out::printable(out::fixed_text(is3.fw_psid)),
+      is3.fw_build_id, is3.fw_month, is3.fw_day, is3.fw_year, printable(fixed_text(is3.fw_psid)),
       static_cast<std::int32_t>(is3.fw_init_file_version),
       extended ? version(is4.sw_major, is4.sw_minor, is4.sw_sub_minor) : version(is3.hw_major, is3.hw_minor, is3.hw_sub_minor));
 }

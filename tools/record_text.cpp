@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
-#include "out/escape.hpp"
 
 namespace ib::tools {
 namespace {
@@ -38,8 +38,7 @@ void add_flat(std::string& out, const Part& part) { out += dotted(part.bytes, pa
 
 void add_description(std::string& out, const Part& part) {
   constexpr std::string_view name = "NodeDescription";
-  out +=
-      fmt::format("{}{}{}{}\n", indent, name, std::string(part.style.column - name.size(), '.'), out::escaped(out::fixed_text(part.bytes)));
+  out += fmt::format("{}{}{}{}\n", indent, name, std::string(part.style.column - name.size(), '.'), escaped(fixed_text(part.bytes)));
 }
 
 /// With smpquery's names, under a title.

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "path/parse.hpp"
 #include "tools/session.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 std::int64_t parse_operand_integer(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto value = parse_number(negative ? text.substr(1) : text);
-  if (!value || *value > INT64_MAX) throw UsageError(fmt::format("{} is not an integer", out::quoted(text)));
+  if (!value || *value > INT64_MAX) throw UsageError(fmt::format("{} is not an integer", quoted(text)));
   return negative ? -static_cast<std::int64_t>(*value) : static_cast<std::int64_t>(*value);
 }
 
@@ -57,7 +57,7 @@ void Session::parse_sa_path() {
     sa_target_ = parse_target(*options_.sa_path, AddressForm::any);
     if (sa_target_->directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
   } catch (const UsageError& e) {
-    throw UsageError(fmt::format("Invalid --sa-path {} - {}", out::quoted(*options_.sa_path), e.message()));
+    throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(*options_.sa_path), e.message()));
   }
 }
 
@@ -90,7 +90,7 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     try {
       read_operand(operands_[at], at < kinds.size() ? kinds.begin()[at] : *rest);
     } catch (const UsageError& e) {
-      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, out::quoted(operands_[at]), e.message()));
+      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(operands_[at]), e.message()));
     }
   }
   if (operands_.size() < least) throw UsageError("Too few arguments");

@@ -2,50 +2,13 @@
 // The dotted listing and the text of single values.
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 
 namespace ib {
 namespace {
-
-/// Length of the UTF-8 sequence at the start of `text` and its code point; length 0 if it is none.
-std::pair<std::size_t, std::uint32_t> decode_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || length > text.size()) return {0, 0};
-  std::uint32_t point = length == 1 ? first : first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
-    point = point << 6 | (byte(i) & 0x3fU);
-  }
-  const bool too_long = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  if (too_long || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return {0, 0};
-  return {length, point};
-}
-
-void put_escaped(std::string& out, std::uint32_t point, char quote_mark) {
-  const auto hex = [&](char letter, unsigned digits) { out += '\\' + (letter + to_hex(point, digits).substr(2)); };
-  if (point == '\\' || point == static_cast<std::uint32_t>(quote_mark)) {
-    out += '\\';
-    out += static_cast<char>(point);
-  } else if (point == '\n') {
-    out += "\\n";
-  } else if (point == '\r') {
-    out += "\\r";
-  } else if (point == '\t') {
-    out += "\\t";
-  } else if (point >= 0x20 && point < 0x7f) {
-    out += static_cast<char>(point);
-  } else if (point < 0x100) {
-    hex('x', 2);
-  } else if (point < 0x10000) {
-    hex('u', 4);
-  } else {
-    hex('U', 8);
-  }
-}
 
 class Listing {
  public:
@@ -102,21 +65,6 @@ class Listing {
 
 }  // namespace
 
-std::string quote(std::string_view text) {
-  text = text.substr(0, text.find('\0'));
-  const bool single = text.find('\'') == std::string_view::npos || text.find('"') != std::string_view::npos;
-  const char mark = single ? '\'' : '"';
-  std::string out(1, mark);
-  while (!text.empty()) {
-    const auto [length, point] = decode_utf8(text);
-    put_escaped(out, length == 0 ? static_cast<std::uint8_t>(text[0]) : point, mark);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out + mark;
-}
-
-std::string quote(Bytes text) { return quote(text_of(text)); }
-
 std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
   const Value value = read_field(bytes, field, index);
   if (const auto* number = std::get_if<std::uint64_t>(&value))
@@ -126,7 +74,7 @@ std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index)
   if (const auto* guid = std::get_if<Guid>(&value)) return to_text(*guid);
   if (const auto* gid = std::get_if<Gid>(&value)) return to_text(*gid);
   const Bytes raw = std::get<Bytes>(value);
-  if (field.kind == FieldKind::text) return quote(raw);
+  if (field.kind == FieldKind::text) return quoted(fixed_text(raw));
   std::string out;
   for (const std::uint8_t byte : raw) out += to_hex(byte, 2).substr(2);
   return out;

@@ -47,9 +47,4 @@ std::string styled_name(const FieldInfo& field, NameStyle style);
 /// One element as the dotted listing prints it: hex, decimal, GUID, GID, prefix or quoted text.
 std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0);
 
-/// Hostile text in quotes, everything but printable ASCII escaped: `'Switch1'`, `'caf\xe9 \u2713'`. UTF-8 is
-/// decoded; bytes that are not UTF-8 show as `\xNN`. Cut at the first NUL.
-std::string quote(Bytes text);
-std::string quote(std::string_view text);
-
 }  // namespace ib

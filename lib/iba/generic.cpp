@@ -249,9 +249,4 @@ std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::stri
   }
 }
 
-std::string_view text_of(Bytes bytes) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return all.substr(0, all.find('\0'));
-}
-
 }  // namespace ib

@@ -60,7 +60,4 @@ std::string symbol(const EnumInfo& enumeration, std::uint64_t value);
 /// The number of an enum name or text, or of several flags joined by `,` or `|`, without regard to case.
 std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::string_view text);
 
-/// A fixed-size text field up to its first NUL.
-std::string_view text_of(Bytes bytes);
-
 }  // namespace ib

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "base/escape.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -247,7 +248,7 @@ std::string libibmad_vl_arbitration(Bytes table, unsigned entries) {
 }
 
 std::string clean_description(Bytes bytes) {
-  std::string out(text_of(bytes.first(std::min<std::size_t>(bytes.size(), 63))));
+  std::string out(fixed_text(bytes.first(std::min<std::size_t>(bytes.size(), 63))));
   std::ranges::replace_if(
       out, [](char c) { return c < 0x20 || c > 0x7e; }, ' ');
   return out;

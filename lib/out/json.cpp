@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 
 namespace ib::out {
 

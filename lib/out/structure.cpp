@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/escape.hpp"
 #include "iba/generic.hpp"
-#include "out/escape.hpp"
 
 namespace ib::out {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sa/nodes.hpp"
 
-#include "iba/generic.hpp"
+#include "base/escape.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
 
@@ -20,7 +20,7 @@ async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_v
   pattern.match("nodeDescription.nodeString", name);
   Nodes nodes = co_await find_nodes(transactor, pattern);
   // Not every SA heeds this part of the mask.
-  std::erase_if(nodes.records, [&](const NodeRecord& node) { return text_of(node.node_description.node_string) != name; });
+  std::erase_if(nodes.records, [&](const NodeRecord& node) { return fixed_text(node.node_description.node_string) != name; });
   co_return nodes;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
@@ -67,8 +68,7 @@ FieldRef Pattern::component(std::string_view member) const {
     if (!c.reserved) possible.push_back(std::move(c.member));
   }
   if (possible.empty()) throw UsageError(fmt::format("Cannot set member queries with type {}", record_->iba_name));
-  throw UsageError(fmt::format("Cannot set member {} on {}. Try one of {}", quote(member).substr(1, quote(member).size() - 2),
-                               record_->iba_name, fmt::join(possible, ", ")));
+  throw UsageError(fmt::format("Cannot set member {} on {}. Try one of {}", escaped(member), record_->iba_name, fmt::join(possible, ", ")));
 }
 
 void Pattern::match(std::string_view member, std::string_view text) {

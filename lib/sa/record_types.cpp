@@ -7,9 +7,9 @@
 #include <cctype>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
-#include "iba/dump.hpp"
 
 namespace ib::sa {
 namespace {
@@ -74,10 +74,10 @@ const RecordType& find_record_type(std::string_view word) {
     }
   }
   for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quote(given)));
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
-  throw UsageError(fmt::format("Unknown operation {}", quote(given)));
+  throw UsageError(fmt::format("Unknown operation {}", quoted(given)));
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {
@@ -87,7 +87,7 @@ std::vector<std::pair<std::string_view, std::string>> take_argument(const Record
     if (words.empty()) break;
     const std::vector<std::string_view> members = split(form, '/');
     const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], '/');
-    if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", quote(words[0]), type.argument));
+    if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", quoted(words[0]), type.argument));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].empty()) result.emplace_back(members[i], parts[i]);
     }

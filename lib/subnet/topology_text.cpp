@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 #include "subnet/names.hpp"
 
 namespace ib::subnet {
@@ -61,7 +61,7 @@ std::string type_name(const Node& node) {
   return "??" + std::to_string(static_cast<unsigned>(node.info.node_type));
 }
 
-std::string TopologyText::name(NodeIndex at) const { return out::escaped(name_of(subnet_.node(at), names_)); }
+std::string TopologyText::name(NodeIndex at) const { return escaped(name_of(subnet_.node(at), names_)); }
 
 /// What SwitchInfo says of port 0 (IBA 14.2.5.4): an enhanced one is an end port with features of a CA's.
 std::string_view TopologyText::port0_kind(const Node& node) const {
@@ -117,7 +117,7 @@ void TopologyText::node(std::string& out, NodeIndex at) const {
     append_guid(out, node.info.port_guid);
     out += ')';
     if (grouping != nullptr && grouping->places[at].chassis != none) {
-      print(out, "\t# {} {}", out::escaped(grouping->places[at].model), grouping->slot_text(node, at));
+      print(out, "\t# {} {}", escaped(grouping->places[at].model), grouping->slot_text(node, at));
     }
   }
   print(out, "\n{}\t{} \"{}-", node.kind() == NodeKind::router ? "Rt" : type_name(node), node.info.num_ports, type_letter(node));

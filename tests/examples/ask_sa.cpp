@@ -3,8 +3,8 @@
 // ask_sa LID. A Query sets a component of the record and its bit of the component mask together.
 #include <fmt/core.h>
 
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
-#include "iba/dump.hpp"
 #include "iba/text.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
@@ -18,7 +18,7 @@ async::Task<> list_switches(mad::Transactor& mads) {
   const auto table = co_await mads.try_subn_adm_get_table(query);
   if (!table) table.error().raise();
   for (const sa::NodeRecord& record : table->records) {
-    const std::string name = quote(record.node_description.node_string);
+    const std::string name = quoted(fixed_text(record.node_description.node_string));
     fmt::print("switch {} LID {} {}\n", to_text(record.node_info.node_guid), to_text(record.lid), name);
   }
   if (table->cut) fmt::print("The path to the SA cuts long tables: there may be more.\n");

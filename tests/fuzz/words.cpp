@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/parse.hpp"
 #include "fuzz.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "subnet/node_name_map.hpp"
 
 using namespace ib;
@@ -30,9 +30,9 @@ void round_trip(std::string_view text, Parse parse) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  ibtest::must(is_ascii(out::escaped(text)) && is_ascii(out::quoted(text)) && is_ascii(out::printable(text)), "unsafe for a terminal");
+  ibtest::must(is_ascii(escaped(text)) && is_ascii(quoted(text)) && is_ascii(printable(text)), "unsafe for a terminal");
   std::string json;
-  out::append_json_string(json, text);
+  append_json_string(json, text);
   ibtest::must(nlohmann::json::parse(json, nullptr, false).is_string(), "not JSON");
   round_trip<Guid>(text, parse_guid);
   round_trip<Gid>(text, parse_gid);

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <vector>
 
+#include "base/escape.hpp"
 #include "iba-gen/hdr.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
 #include "tools/hex_input.hpp"
@@ -182,7 +182,7 @@ class DecodeMad final : public Command {
     if (isatty(STDIN_FILENO) != 0) emit.flush();
     const int verbosity = session.options().error_level();
     const std::string text = read_stdin();
-    if (verbosity >= 2 && !is_literal(text)) emit.heading(fmt::format("Input HEX value is:\n   '{}'", out::escaped(without_blanks(text))));
+    if (verbosity >= 2 && !is_literal(text)) emit.heading(fmt::format("Input HEX value is:\n   '{}'", escaped(without_blanks(text))));
     DecodeReport report;
     report.verbosity = verbosity;
     report.input = is_literal(text) ? literal_bytes(text) : hex_bytes(text);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/rate.hpp"
@@ -43,7 +43,7 @@ struct LinkReport final : FabricReport {
   std::vector<NodeIndex> switches;
 
  private:
-  std::string name(NodeIndex at) const { return out::quoted(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
+  std::string name(NodeIndex at) const { return quoted(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(const subnet::Port& port) const {
     if (shown.down && port.physical_state() == link_up) return false;

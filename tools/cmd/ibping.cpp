@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "async/interrupt.hpp"
+#include "base/escape.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
-#include "out/escape.hpp"
 #include "tools/commands.hpp"
 #include "tools/ping.hpp"
 #include "tools/serving.hpp"
@@ -142,7 +142,7 @@ class Ibping final : public Command {
       if (reply) {
         report.time = loop.now() - start;
         counts.answered(*report.time);
-        if (protocol_ == "ibping") report.host = out::fixed_text(reply->payload());
+        if (protocol_ == "ibping") report.host = fixed_text(reply->payload());
       } else {
         report.error = reply.error().message();
         if (session.options().verbosity > 0) session.report(reply.error());

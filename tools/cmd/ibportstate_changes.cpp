@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "iba/registry.hpp"
-#include "out/escape.hpp"
 #include "tools/common_options.hpp"
 
 namespace ib::tools::ibportstate {
@@ -65,7 +65,7 @@ Changes::Changes(std::span<const std::string> words) {
     const std::string& word = words[at];
     if (read_state(word)) continue;
     const subnet::PortSetting* setting = subnet::find_port_setting(word);
-    if (setting == nullptr && word != "fdr10") throw UsageError(fmt::format("Operation {} is not known", out::quoted(word)));
+    if (setting == nullptr && word != "fdr10") throw UsageError(fmt::format("Operation {} is not known", quoted(word)));
     if (++at == words.size()) throw UsageError(fmt::format("Operation '{}' needs a value", word));
     if (setting == nullptr) {
       fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], "fdr10", 1));

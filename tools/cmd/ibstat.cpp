@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibstat: the devices and end ports of this host.
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "tools/commands.hpp"
 #include "tools/devices_report.hpp"
 #include "tools/session.hpp"
@@ -15,11 +15,11 @@ struct IbstatReport final : DevicesReport {
   Form form = Form::full;
 
   static void device_text(TextOut& out, const sys::Device& d) {
-    out.print("CA {}\n", out::quoted(d.name));
-    out.print("\tCA type: {}\n", out::escaped(d.ca_type));
+    out.print("CA {}\n", quoted(d.name));
+    out.print("\tCA type: {}\n", escaped(d.ca_type));
     out.print("\tNumber of ports: {}\n", d.ports.size());
-    out.print("\tFirmware version: {}\n", out::escaped(d.firmware));
-    out.print("\tHardware version: {}\n", out::escaped(d.hardware));
+    out.print("\tFirmware version: {}\n", escaped(d.firmware));
+    out.print("\tHardware version: {}\n", escaped(d.hardware));
     out.print("\tNode GUID: {}\n", to_text(d.node_guid));
     out.print("\tSystem image GUID: {}\n", to_text(d.system_image_guid));
   }
@@ -27,7 +27,7 @@ struct IbstatReport final : DevicesReport {
   static void port_text(TextOut& out, const sys::EndPort& p, std::string_view indent) {
     out.print("{}State: {}\n", indent, link_state_text(p.state));
     out.print("{}Physical state: {}\n", indent, phys_link_state_text(p.phys_state));
-    out.print("{}Rate: {}\n", indent, out::quoted(p.rate_text));
+    out.print("{}Rate: {}\n", indent, quoted(p.rate_text));
     out.print("{}Base lid: {}\n", indent, p.lid.value);
     out.print("{}LMC: {}\n", indent, p.lmc);
     out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
@@ -37,14 +37,14 @@ struct IbstatReport final : DevicesReport {
 
   void text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
-      if (form == Form::names) out.print("{}\n", out::escaped(device->name));
+      if (form == Form::names) out.print("{}\n", escaped(device->name));
       if (form == Form::full || form == Form::short_form) device_text(out, *device);
       if (form == Form::short_form || form == Form::names) continue;
       for (const sys::EndPort* port : ports) {
         if (form == Form::guids) {
           out.print("{}\n", to_text(port->port_guid()));
         } else if (form == Form::one_port) {
-          out.print("CA: {}\nPort {}:\n", out::quoted(device->name), port->number);
+          out.print("CA: {}\nPort {}:\n", quoted(device->name), port->number);
           port_text(out, *port, "");
         } else {
           out.print("\tPort {}:\n", port->number);

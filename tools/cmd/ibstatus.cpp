@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "tools/commands.hpp"
 #include "tools/devices_report.hpp"
 #include "tools/session.hpp"
@@ -21,11 +21,11 @@ struct IbstatusReport final : DevicesReport {
   void text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
       for (const sys::EndPort* p : ports) {
-        out.print("Infiniband device {} port {} status:\n", out::quoted(device->name), p->number);
+        out.print("Infiniband device {} port {} status:\n", quoted(device->name), p->number);
         out.print("\tdefault gid:\t {}\n\tbase lid:\t {}\n\tsm lid:\t\t {}\n", to_text(p->default_gid()), p->lid.value, p->sm_lid.value);
         out.print("\tstate:\t\t {}: {}\n", p->state, upper(link_state_text(p->state)));
         out.print("\tphys state:\t {}: {}\n", p->phys_state, phys_link_state_text(p->phys_state));
-        out.print("\trate:\t\t {}\n\n", out::escaped(p->rate_text));
+        out.print("\trate:\t\t {}\n\n", escaped(p->rate_text));
       }
     }
   }
@@ -54,7 +54,7 @@ class Ibstatus final : public Command {
 struct IbvDevicesReport final : DevicesReport {
   void text(TextOut& out) const override {
     out.print("    {:<16}\t    node GUID\n    {:<16}\t-------------------\n", "device", "------");
-    for (const auto& [device, ports] : devices) out.print("    {:<16}\t{}\n", out::escaped(device->name), to_text(device->node_guid));
+    for (const auto& [device, ports] : devices) out.print("    {:<16}\t{}\n", escaped(device->name), to_text(device->node_guid));
   }
 };
 

@@ -4,12 +4,12 @@
 
 #include <array>
 
+#include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/ofa.hpp"
 #include "iba/dump.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/commands.hpp"
@@ -34,7 +34,7 @@ constexpr std::array<Operation, 4> operations{{
 const Operation& find_operation(std::string_view name) {
   for (const Operation& operation : operations)
     if (operation.name == name) return operation;
-  throw UsageError(fmt::format("Invalid command line argument #2 {} - Not one of ping, host, cpi or cpu", out::quoted(name)));
+  throw UsageError(fmt::format("Invalid command line argument #2 {} - Not one of ping, host, cpi or cpu", quoted(name)));
 }
 
 struct SysstatReport final : Report {
@@ -47,7 +47,7 @@ struct SysstatReport final : Report {
   bool is_text() const { return is_cpus() || operation->name == "host"; }
   std::vector<std::string_view> lines() const {
     std::vector<std::string_view> lines;
-    std::string_view text = out::fixed_text(bytes);
+    std::string_view text = fixed_text(bytes);
     while (!text.empty()) {
       lines.push_back(text.substr(0, text.find('\n')));
       text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
@@ -63,7 +63,7 @@ struct SysstatReport final : Report {
       for (const std::string_view line : lines()) sink.value({}, line);
       sink.end_array();
     } else if (is_text()) {
-      sink.value("host", out::fixed_text(bytes));
+      sink.value("host", fixed_text(bytes));
     } else {
       sink.begin_object("data");
       out::visit_structure(sink, bytes, operation->info());
@@ -75,7 +75,7 @@ struct SysstatReport final : Report {
     if (words) {
       out.print("{}\n{}", operation->info().iba_name, dump_words(attribute, operation->info()));
     } else if (is_cpus()) {
-      for (const std::string_view line : lines()) out.print("{}\n", out::escaped(line));
+      for (const std::string_view line : lines()) out.print("{}\n", escaped(line));
     } else {
       DottedOptions style;
       style.names = NameStyle::iba;

@@ -2,8 +2,8 @@
 // ibhosts, ibswitches, ibrouters and ibnodes list nodes of one kind; ibprintca, ibprintswitch and ibprintrt show one.
 #include <fmt/format.h>
 
+#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/commands.hpp"
@@ -108,7 +108,7 @@ class PrintNode final : public Command {
     const std::string& text = session.operands()[0];
     const std::optional<Guid> guid = parse_guid(text);
     if (!guid) {
-      const std::string shown = out::quoted(text);
+      const std::string shown = quoted(text);
       throw UsageError(fmt::format("Invalid command line argument #1 {} - {} is not a valid GUID", shown, shown));
     }
     return *guid;

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "sa/records.hpp"
 #include "tools/commands.hpp"
@@ -94,13 +94,12 @@ const mad::RpcName& find_method(std::string_view word) {
   if (const mad::RpcName* rpc = mad::find_rpc(word)) return *rpc;
   std::string names;
   for (const mad::RpcName& rpc : mad::rpc_names()) names += (names.empty() ? "" : ", ") + std::string(rpc.name);
-  throw UsageError(fmt::format("Invalid method {}. Try one of {}", out::quoted(word), names));
+  throw UsageError(fmt::format("Invalid method {}. Try one of {}", quoted(word), names));
 }
 
 const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word) {
   if (const StructInfo* info = mad::find_attribute_of(rpc, word)) return *info;
-  throw UsageError(
-      fmt::format("Invalid attribute {} for {}. Try one of {}", out::quoted(word), rpc.name, names_of(mad::attributes_of(rpc))));
+  throw UsageError(fmt::format("Invalid attribute {} for {}. Try one of {}", quoted(word), rpc.name, names_of(mad::attributes_of(rpc))));
 }
 
 /// The methods and their attributes, for help.
@@ -155,7 +154,7 @@ class Query final : public Command {
 
   static Field split(std::string_view field) {
     const std::size_t equals = field.find('=');
-    if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", out::quoted(field)));
+    if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", quoted(field)));
     return {field.substr(0, equals), field.substr(equals + 1)};
   }
 

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 #include "tools/bandwidth_test.hpp"
 #include "tools/commands.hpp"
 #include "tools/session.hpp"
@@ -95,7 +95,7 @@ class RdmaBw final : public Command {
   static const std::string& host_of(const Session& session) {
     const std::string& host = session.operands()[0];
     for (const char c : host) {
-      if (std::isgraph(static_cast<unsigned char>(c)) == 0) throw UsageError(fmt::format("{} is no host", out::quoted(host)));
+      if (std::isgraph(static_cast<unsigned char>(c)) == 0) throw UsageError(fmt::format("{} is no host", quoted(host)));
     }
     return host;
   }

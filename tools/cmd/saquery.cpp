@@ -7,10 +7,10 @@
 #include <cctype>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "sa/record_types.hpp"
 #include "tools/commands.hpp"
 #include "tools/records_report.hpp"
@@ -95,7 +95,7 @@ Assignments take_assignments(std::vector<std::string>& words) {
 /// `['2', '3']`
 std::string list_text(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + out::quoted(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + quoted(word);
   return "[" + text + "]";
 }
 
@@ -179,7 +179,7 @@ class Saquery final : public Command {
 
   void set_ends(std::string_view text, char between, std::string_view source, std::string_view destination) {
     const std::size_t at = text.find(between);
-    if (at == std::string_view::npos) throw OptionError(fmt::format("'{}' has no '{}' between the two ends", out::escaped(text), between));
+    if (at == std::string_view::npos) throw OptionError(fmt::format("'{}' has no '{}' between the two ends", escaped(text), between));
     type_ = &sa::find_record_type("PathRecord");
     ends_.emplace_back(source, text.substr(0, at));
     ends_.emplace_back(destination, text.substr(at + 1));
@@ -200,12 +200,12 @@ class Saquery final : public Command {
     sa::Pattern pattern(type->info());
     for (const auto& [member, text] : arguments) {
       const bool good = co_await match_argument(session, pattern, member, text);
-      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", out::quoted(given[0]), type->argument));
+      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", quoted(given[0]), type->argument));
     }
     for (const auto& [member, text] : ends_) {
       if (text.empty()) continue;
       const bool good = co_await match_argument(session, pattern, member, text);
-      if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", out::quoted(text)));
+      if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", quoted(text)));
     }
     for (const auto& [member, text] : assignments) pattern.match(member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/escape.hpp"
 #include "cmd/saquery.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "out/escape.hpp"
 #include "sa/nodes.hpp"
 #include "tools/records_report.hpp"
 
 namespace ib::tools::saquery {
 namespace {
 
-std::string description_of(const sa::NodeRecord& node) { return std::string(text_of(node.node_description.node_string)); }
+std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
 /// A node's name as the site has it, else its description.
 std::string name_of(Session& session, const sa::NodeRecord& node) {
@@ -57,14 +57,14 @@ struct NodesReport final : Report {
     for (const Node& node : nodes) {
       switch (what) {
         case Lookup::adapters:
-          out.print("{:6}  {}\n", node.record.lid.value, out::quoted(node.name));
+          out.print("{:6}  {}\n", node.record.lid.value, quoted(node.name));
           break;
         case Lookup::guids:
           out.print("{}\n", to_text(node.record.node_info.port_guid));
           break;
         case Lookup::name_of_lid:
         case Lookup::name_of_guid:
-          out.print("{}\n", out::escaped(node.name));
+          out.print("{}\n", escaped(node.name));
           break;
         default:
           out.print("{}\n", node.record.lid.value);
@@ -159,7 +159,7 @@ async::Task<> look_up(Session& session, Emit& emit, Lookup what, std::string wor
     throw UsageError(by_name ? "No node name is given" : what == Lookup::name_of_lid ? "No LID is given" : "No GUID is given");
   }
   sa::Nodes nodes = co_await find(session, what, word);
-  if (nodes.records.empty() && what != Lookup::adapters) throw Error(fmt::format("The SA knows no node {}", out::quoted(word)));
+  if (nodes.records.empty() && what != Lookup::adapters) throw Error(fmt::format("The SA knows no node {}", quoted(word)));
   if (what == Lookup::one_lid) nodes.records.resize(1);
   NodesReport report;
   report.what = what;

@@ -2,11 +2,11 @@
 // set_guid: an alias GUID for an end port, set through the subnet administrator (SubnAdmSet(GUIDInfoRecord), IBA 15.2.5.18).
 #include <fmt/format.h>
 
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
 #include "tools/session.hpp"
@@ -41,7 +41,7 @@ class SetGuid final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.read_operands({Operand::target, Operand::integer, Operand::word}, 0);
     if (session.operands().size() >= 3 && !parse_guid(session.operands()[2])) {
-      const std::string text = out::quoted(session.operands()[2]);
+      const std::string text = quoted(session.operands()[2]);
       throw UsageError(fmt::format("Invalid command line argument #3 {} - {} is not a valid GUID", text, text));
     }
     if (session.operands().size() < 3) throw UsageError("Not enough arguments");

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
-#include "out/escape.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/commands.hpp"
 #include "tools/session.hpp"
@@ -35,7 +35,7 @@ struct NodedescReport final : Report {
     sink.end_array();
   }
   void text(TextOut& out) const override {
-    for (const Entry& entry : entries) out.print("{}: {}\n", out::escaped(entry.device->name), out::escaped(entry.description));
+    for (const Entry& entry : entries) out.print("{}: {}\n", escaped(entry.device->name), escaped(entry.description));
   }
 };
 
@@ -103,7 +103,7 @@ class SetNodedesc final : public Command {
     if (!asks) co_return device.node_description;
     const path::Path path = co_await session.smp_path(nullptr);
     const auto answer = co_await session.transactor().subn_get<smp::NodeDescription>(path);
-    co_return std::string(out::fixed_text(answer.node_string));
+    co_return std::string(fixed_text(answer.node_string));
   }
 
   template <class Act>

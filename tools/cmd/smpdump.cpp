@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/escape.hpp"
 #include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
 #include "tools/session.hpp"
@@ -53,7 +53,7 @@ struct SmpdumpReport final : Report {
       return;
     }
     if (form == Form::string) {
-      out.print("{}\n", out::escaped(out::fixed_text(bytes)));
+      out.print("{}\n", escaped(fixed_text(bytes)));
       return;
     }
     for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {

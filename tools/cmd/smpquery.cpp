@@ -8,9 +8,9 @@
 #include <cctype>
 #include <limits>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "out/escape.hpp"
 #include "path/parse.hpp"
 #include "tools/attribute_text.hpp"
 #include "tools/commands.hpp"
@@ -89,14 +89,14 @@ struct DescriptionReport final : Report {
     sink.value("node_description", description);
     if (name) sink.value("name", *name);
   }
-  void text(TextOut& out) const override { out.print("Node Description: {}\n", out::quoted(name.value_or(description))); }
+  void text(TextOut& out) const override { out.print("Node Description: {}\n", quoted(name.value_or(description))); }
 };
 
 async::Task<> node_description(const Query& q) {
   const auto value = co_await q.transactor.subn_get<smp::NodeDescription>(q.path, q.modifier);
   DescriptionReport report;
   report.path = to_text(q.path);
-  report.description = out::fixed_text(value.node_string);
+  report.description = fixed_text(value.node_string);
   if (!q.session.node_name_map().empty()) {
     const auto node = co_await q.transactor.subn_get<smp::NodeInfo>(q.path);
     if (const auto name = q.session.node_name_map().find(node.node_guid)) report.name = *name;
@@ -193,10 +193,10 @@ const Operation& find_operation(std::string_view word) {
     }
   }
   for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", out::quoted(given)));
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
-  throw UsageError(fmt::format("Unknown operation {}", out::quoted(given)));
+  throw UsageError(fmt::format("Unknown operation {}", quoted(given)));
 }
 
 }  // namespace ib::tools::smpquery

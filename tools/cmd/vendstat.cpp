@@ -6,9 +6,9 @@
 #include <array>
 #include <limits>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
-#include "out/escape.hpp"
 #include "out/structure.hpp"
 #include "tools/attribute_text.hpp"
 #include "tools/commands.hpp"
@@ -69,7 +69,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
     rest.remove_prefix(comma + 1);
   }
   if (values.size() < least || values.size() > most)
-    throw OptionError(fmt::format("option '{}': {} is not {} to {} numbers between commas", option, out::quoted(text), least, most));
+    throw OptionError(fmt::format("option '{}': {} is not {} to {} numbers between commas", option, quoted(text), least, most));
   return values;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/fabric.hpp"
 #include "diags/legacy.hpp"
@@ -22,7 +23,6 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/rpc.hpp"
-#include "out/escape.hpp"
 #include "sa/records.hpp"
 
 namespace ib::diags {
@@ -266,7 +266,7 @@ async::Task<> Saquery::query_records(const RecordQuery& query, const std::vector
   sa::Pattern pattern(query.info());
   if (query.form == &inform_info_record_form && !words.empty()) {
     const auto subscriber = parse_gid(words[0]);
-    if (!subscriber) throw Stop{invalid_argument, fmt::format("Invalid SubscriberGID specified: \"{}\"\n", out::printable(words[0]))};
+    if (!subscriber) throw Stop{invalid_argument, fmt::format("Invalid SubscriberGID specified: \"{}\"\n", printable(words[0]))};
     pattern.match("subscriberGID", to_text(*subscriber));
   }
   co_await match_words(pattern, query, words);

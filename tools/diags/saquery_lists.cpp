@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "diags/fabric.hpp"
 #include "diags/saquery_requests.hpp"
 #include "diags/saquery_text.hpp"
@@ -54,7 +55,7 @@ async::Task<> list_nodes(mad::Transactor& transactor, Names what, const std::opt
     } else if (what == Names::name_of_guid) {
       wanted = node.node_info.port_guid.value == std::strtoul(operand->c_str(), nullptr, 0);
     } else if (operand) {
-      wanted = text_of(node.node_description.node_string) == *operand || node_name(bytes, names) == *operand;
+      wanted = fixed_text(node.node_description.node_string) == *operand || node_name(bytes, names) == *operand;
     }
     if (!wanted) continue;
     list_node(what, bytes, names, out);

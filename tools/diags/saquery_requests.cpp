@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/options.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
-#include "out/escape.hpp"
 
 namespace ib::diags {
 namespace {
@@ -59,14 +59,14 @@ async::Task<std::uint16_t> lid_of(mad::Transactor& transactor, std::string word)
     const sa::Records nodes = co_await ask_sa(transactor, all);
     for (const auto& bytes : nodes.bytes) {
       const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
-      if (text_of(node.node_description.node_string) == word) co_return node.lid.value;
+      if (fixed_text(node.node_description.node_string) == word) co_return node.lid.value;
     }
-    throw Stop{not_on_network, fmt::format("Failed to find lid for \"{}\": {}\n", out::printable(word), std::strerror(not_on_network))};
+    throw Stop{not_on_network, fmt::format("Failed to find lid for \"{}\": {}\n", printable(word), std::strerror(not_on_network))};
   }
   errno = 0;
   const long value = std::strtol(word.c_str(), nullptr, 0);
   if (errno != 0 || value <= 0 || value > UINT16_MAX)
-    throw Stop{invalid_argument, fmt::format("Invalid lid specified: \"{}\"\n", out::printable(word))};
+    throw Stop{invalid_argument, fmt::format("Invalid lid specified: \"{}\"\n", printable(word))};
   co_return static_cast<std::uint16_t>(value);
 }
 

@@ -8,12 +8,12 @@
 #include <array>
 #include <bit>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/listing.hpp"
 #include "diags/smpquery_ops.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "out/escape.hpp"
 
 namespace ib::diags {
 namespace {
@@ -62,7 +62,7 @@ std::string service_key(Bytes record, const RecordStyle& style) {
   return key_text(style, fmt::format("0x{:016x}{:016x}", word(record, 32, 8), word(record, 40, 8)));
 }
 
-std::string service_name(Bytes record, const RecordStyle& /*style*/) { return out::printable(out::fixed_text(part(record, 48, 64))); }
+std::string service_name(Bytes record, const RecordStyle& /*style*/) { return printable(fixed_text(part(record, 48, 64))); }
 
 std::string service_data_lines(Bytes record, const RecordStyle& /*style*/) {
   constexpr std::size_t begin = 112, size = 16;  // of each of the four ways in which the data are divided

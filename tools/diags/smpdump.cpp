@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/fabric.hpp"
 #include "diags/legacy.hpp"
 #include "diags/tools.hpp"
-#include "out/escape.hpp"
 
 namespace ib::diags {
 namespace {
@@ -96,7 +96,7 @@ class Smpdump : public Legacy {
       std::copy_n(payload.begin(), std::min(payload.size(), data.size()), data.begin());
     }
     if (as_text_) {
-      to.print("{}\n", out::printable(out::fixed_text(data)));
+      to.print("{}\n", printable(fixed_text(data)));
     } else {
       to.write(hex_words(data));
     }

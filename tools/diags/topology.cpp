@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 
@@ -92,7 +92,7 @@ std::string route_text(std::span<const std::uint8_t> ports) {
   return text;
 }
 
-std::string Topology::clean(NodeIndex at) const { return out::printable(subnet_.node(at).description().substr(0, 63)); }
+std::string Topology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
 
 std::string Topology::name(NodeIndex at) const {
   const auto mapped = names_.find(subnet_.node(at).guid());
@@ -167,7 +167,7 @@ void Topology::block(std::string& out, NodeIndex at, std::string_view host) cons
     if (grouping != nullptr) {
       out += "\t# ";
       const subnet::Place& place = grouping->places[at];
-      if (place.chassis != none && !place.model.empty()) print(out, "{} ", out::printable(place.model));
+      if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
       out += grouping->slot_text(node, at);
     }
     const bool enhanced = node.has_switch_info && node.switch_info().enhanced_port0 != 0;

@@ -4,19 +4,19 @@
 
 #include <cstdlib>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
-#include "out/escape.hpp"
 
 namespace ib::diags {
 
 std::uint32_t read_oui(const char* text) { return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 0) & 0xffffffU); }
 
 std::string received_text(Bytes field) {
-  const std::string_view all = out::fixed_text(field);
+  const std::string_view all = fixed_text(field);
   std::string text;
   for (std::size_t at = 0; at <= all.size();) {
     const std::size_t end = std::min(all.find('\n', at), all.size());
-    text += out::printable(all.substr(at, end - at));
+    text += printable(all.substr(at, end - at));
     if (end < all.size()) text += '\n';
     at = end + 1;
   }

@@ -2,6 +2,7 @@
 #include "iba/generic.hpp"
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("fields are set from text") {
 
   std::vector<std::uint8_t> name(64, 0xee);
   set_field(name, *find_struct("SMPNodeDescription"), "nodeString", "abc");
-  CHECK(text_of(name) == "abc");
+  CHECK(fixed_text(name) == "abc");
   CHECK(name[63] == 0);
   CHECK_THROWS_AS(set_field(name, *find_struct("SMPNodeDescription"), "nodeString", std::string(65, 'x')), UsageError);
 

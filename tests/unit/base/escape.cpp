@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Hostile text per dialect. The expected forms of the ibtool dialect are those of Python 2's repr() of a unicode string.
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 
 #include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "out/utf8.hpp"
+#include "base/utf8.hpp"
 #include "support/catch.hpp"
 
 using namespace std::string_literals;
-using ib::out::escaped;
-using ib::out::printable;
-using ib::out::quoted;
+using ib::escaped;
+using ib::printable;
+using ib::quoted;
 
 TEST_CASE("a fixed field ends at its NUL or at its end", "[escape]") {
   const std::array<std::uint8_t, 4> full{'a', 'b', 'c', 'd'};
   const std::array<std::uint8_t, 4> part{'a', 0, 'c', 'd'};
-  CHECK(ib::out::fixed_text(full) == "abcd");
-  CHECK(ib::out::fixed_text(part) == "a");
-  CHECK(ib::out::fixed_text({}).empty());
+  CHECK(ib::fixed_text(full) == "abcd");
+  CHECK(ib::fixed_text(part) == "a");
+  CHECK(ib::fixed_text({}).empty());
 }
 
 TEST_CASE("quotes follow the text", "[escape]") {
@@ -40,6 +40,7 @@ TEST_CASE("what a terminal could act on is escaped", "[escape]") {
   CHECK(escaped("\xe2\x82\xac") == "\\u20ac");
   CHECK(escaped("\xf0\x9f\x98\x80") == "\\U0001f600");
   CHECK(escaped("\xff\xc0\xaf|\xe2\x82") == "\\xff\\xc0\\xaf|\\xe2\\x82");
+  CHECK(escaped("\xc0\xaf\xed\xa0\x80") == "\\xc0\\xaf\\xed\\xa0\\x80");  // overlong, surrogate
   CHECK(printable("a\tb\x1b\xc3\xa9~") == "a b   ~");
   CHECK(printable("a\x7f", '?') == "a?");
 }
@@ -47,7 +48,7 @@ TEST_CASE("what a terminal could act on is escaped", "[escape]") {
 TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {
   const auto json = [](std::string_view text) {
     std::string out;
-    ib::out::append_json_string(out, text);
+    ib::append_json_string(out, text);
     return out;
   };
   CHECK(json("a\"b\\c\n") == R"("a\"b\\c\n")");
@@ -65,7 +66,7 @@ TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {
     REQUIRE(parsed.is_string());
     bool valid = true;
     for (std::string_view rest = text; !rest.empty();) {
-      const auto c = ib::out::decode_utf8(rest);
+      const auto c = ib::decode_utf8(rest);
       REQUIRE(c.size >= 1);
       REQUIRE(c.size <= rest.size());
       valid = valid && c.valid;

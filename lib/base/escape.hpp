@@ -8,7 +8,7 @@
 
 #include "base/bytes.hpp"
 
-namespace ib::out {
+namespace ib {
 
 /// A fixed-length string field (IBA 14.2.5.2) up to its first NUL, or all of it where there is none.
 std::string_view fixed_text(Bytes field);
@@ -27,4 +27,4 @@ std::string printable(std::string_view text, char substitute = ' ');
 /// written as \uXXXX. The result is valid JSON whatever `text` holds.
 void append_json_string(std::string& out, std::string_view text);
 
-}  // namespace ib::out
+}  // namespace ib

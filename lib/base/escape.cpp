@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "out/escape.hpp"
+#include "base/escape.hpp"
 
 #include <algorithm>
 
-#include "out/utf8.hpp"
+#include "base/utf8.hpp"
 
-namespace ib::out {
+namespace ib {
 
 namespace {
 
@@ -138,4 +138,4 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-}  // namespace ib::out
+}  // namespace ib

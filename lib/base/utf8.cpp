@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "out/utf8.hpp"
+#include "base/utf8.hpp"
 
-namespace ib::out {
+namespace ib {
 
 Utf8Char decode_utf8(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -25,4 +25,4 @@ bool is_hostile(char32_t code) {
          (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
 }
 
-}  // namespace ib::out
+}  // namespace ib

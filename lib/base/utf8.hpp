@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace ib::out {
+namespace ib {
 
 struct Utf8Char {
   char32_t code;     ///< undefined if not valid
@@ -21,4 +21,4 @@ Utf8Char decode_utf8(std::string_view text);
 /// line separators and the marks that reverse text.
 bool is_hostile(char32_t code);
 
-}  // namespace ib::out
+}  // namespace ib
