@@ -12,6 +12,7 @@
 
 #include "base/escape.hpp"
 #include "mad/open.hpp"
+#include "path/parse.hpp"
 #include "tools/ibdiag_conf.hpp"
 
 namespace ib::tools {
@@ -101,9 +102,9 @@ void add_gmp(OptionSet& set, CommonOptions& common) {
 
 void add_address(OptionSet& set, CommonOptions& common) {
   set.action("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
-             [&common] { common.address = AddressForm::direct; });
-  set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = AddressForm::lid; });
-  set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = AddressForm::guid; });
+             [&common] { common.address = path::Form::direct; });
+  set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = path::Form::lid; });
+  set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = path::Form::guid; });
 }
 
 }  // namespace

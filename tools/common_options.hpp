@@ -15,17 +15,17 @@
 namespace ib::mad {
 enum class GmpCarrier : int;
 }
+namespace ib::path {
+enum class Form : std::uint8_t;
+}
 
 namespace ib::tools {
-
-/// How -D, -L and -G say that a target is to be read.
-enum class AddressForm { any, direct, lid, guid };
 
 struct CommonOptions {
   // device
   std::optional<std::string> device, port;
   // addressing
-  AddressForm address = AddressForm::any;
+  path::Form address{};  ///< any form by default
   // timing
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<unsigned> retries;

@@ -96,7 +96,7 @@ class Session {
   void report(const Error& error) const;
 
  private:
-  path::Path parse_target(std::string_view text, AddressForm form);
+  path::Path parse_target(std::string_view text, path::Form form);
   void read_operand(std::string_view text, Operand kind);
   void parse_sa_path();
   sa::PathResolver& resolver();

@@ -23,26 +23,13 @@ std::int64_t parse_operand_integer(std::string_view text) {
 
 }  // namespace
 
-path::Path Session::parse_target(std::string_view text, AddressForm form) {
+path::Path Session::parse_target(std::string_view text, path::Form form) {
   path::ParseOptions how;
   how.devices = &devices();
   how.default_end_port = &end_port();
   how.require_end_port = end_port_fixed_ ? end_port_ : nullptr;
   how.require_device = !end_port_fixed_ && options_.device ? end_port_->device : nullptr;
-  switch (form) {
-    case AddressForm::any:
-      how.form = path::Form::any;
-      break;
-    case AddressForm::direct:
-      how.form = path::Form::direct;
-      break;
-    case AddressForm::lid:
-      how.form = path::Form::lid;
-      break;
-    case AddressForm::guid:
-      how.form = path::Form::guid;
-      break;
-  }
+  how.form = form;
   path::Path path = path::parse_target(text, how);
   if (path.ib().end_port != nullptr) {
     end_port_ = path.ib().end_port;
@@ -54,7 +41,7 @@ path::Path Session::parse_target(std::string_view text, AddressForm form) {
 void Session::parse_sa_path() {
   if (!options_.sa_path) return;
   try {
-    sa_target_ = parse_target(*options_.sa_path, AddressForm::any);
+    sa_target_ = parse_target(*options_.sa_path, path::Form::any);
     if (sa_target_->directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(*options_.sa_path), e.message()));

@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 
+#include "path/parse.hpp"
 #include "support/catch.hpp"
 #include "tools/common_options.hpp"
 
@@ -160,25 +161,25 @@ TEST_CASE("a command's own options take letters and names from the common ones")
     const std::vector<std::string> words{"-L"};
     set.parse(words);
     CHECK(lid);
-    CHECK(common.address == AddressForm::any);
+    CHECK(common.address == ib::path::Form::any);
   }
   SECTION("the common long name stays") {
     const std::vector<std::string> words{"--Lid"};
     set.parse(words);
     CHECK_FALSE(lid);
-    CHECK(common.address == AddressForm::lid);
+    CHECK(common.address == ib::path::Form::lid);
   }
   SECTION("a further spelling does not hide an abbreviation of the command's option") {
     const std::vector<std::string> words{"--lid"};
     set.parse(words);
     CHECK(show_lid);
-    CHECK(common.address == AddressForm::any);
+    CHECK(common.address == ib::path::Form::any);
   }
   SECTION("both references' spellings of the common options") {
     const std::vector<std::string> words{"--direct", "--verbose", "--verbosity",        "-y", "0x1234", "--m_key=5", "-Y", "2", "-K",
                                          "-t",       "100",       "--outstanding_smps", "7"};
     set.parse(words);
-    CHECK(common.address == AddressForm::direct);
+    CHECK(common.address == ib::path::Form::direct);
     CHECK(common.verbosity == 2);
     CHECK(common.m_key == 5);
     CHECK(common.pkey_index == std::uint16_t{2});
