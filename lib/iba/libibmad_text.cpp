@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <stdexcept>
 
 #include "base/escape.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 
@@ -138,13 +139,20 @@ std::string field_name(const FieldInfo& field, std::uint32_t index) {
   return name;
 }
 
-void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank) {
+void list_field(std::string& out, Bytes bytes, const FieldInfo& field, std::string_view hidden) {
+  const bool each = field.libibmad_name.find("{}") != std::string_view::npos;
+  for (std::uint32_t i = 0; i < (each ? field.count : 1); ++i)
+    out += libibmad_line(field_name(field, i), field.name == hidden ? "<not displayed>" : libibmad_text(bytes, field, i));
+}
+
+void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank, std::string_view hidden) {
   for (const FieldInfo& f : info.fields) {
-    if (f.libibmad_text == LibibmadText::none || f.libibmad_rank != rank) continue;
-    if (rank == 2 && read_number(bytes, f) == 0) continue;
-    const bool each = f.libibmad_name.find("{}") != std::string_view::npos;
-    for (std::uint32_t i = 0; i < (each ? f.count : 1); ++i) out += libibmad_line(field_name(f, i), libibmad_text(bytes, f, i));
+    if (f.libibmad_text != LibibmadText::none && f.libibmad_rank == rank) list_field(out, bytes, f, hidden);
   }
+}
+
+bool any_of_rank(Bytes bytes, const StructInfo& info, unsigned rank) {
+  return std::ranges::any_of(info.fields, [&](const FieldInfo& f) { return f.libibmad_rank == rank && read_number(bytes, f) != 0; });
 }
 
 }  // namespace
@@ -200,7 +208,10 @@ std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits)
 }
 
 std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
-  if (field.libibmad_text == LibibmadText::string) return "'" + clean_description(field_bytes(bytes, field)) + "'";
+  if (field.libibmad_text == LibibmadText::string) {
+    const Bytes text = field_bytes(bytes, field);
+    return "'" + printable(fixed_text(text.first(std::min<std::size_t>(text.size(), 63)))) + "'";
+  }
   if (field.libibmad_text == LibibmadText::array || field.kind == FieldKind::gid) {
     const std::size_t at = std::min<std::size_t>(field.bit_offset / 8, bytes.size());
     return hex_array(bytes.subspan(at, std::min<std::size_t>(std::size_t{field.bits} * field.count / 8, bytes.size() - at)));
@@ -219,9 +230,21 @@ std::string libibmad_line(std::string_view name, std::string_view value) {
   return out;
 }
 
-std::string libibmad_listing(Bytes bytes, const StructInfo& info) {
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::string_view hidden) {
   std::string out;
-  for (unsigned rank = 0; rank <= 2; ++rank) list_rank(out, bytes, info, rank);
+  list_rank(out, bytes, info, 0, hidden);
+  list_rank(out, bytes, info, 1, hidden);
+  if (any_of_rank(bytes, info, 2)) list_rank(out, bytes, info, 2, hidden);
+  return out;
+}
+
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, std::string_view hidden) {
+  std::string out;
+  for (const std::string_view name : fields) {
+    const FieldInfo* field = find_field(info, name);
+    if (field == nullptr) throw std::logic_error(std::string(info.name) + " has no field " + std::string(name));
+    list_field(out, bytes, *field, hidden);
+  }
   return out;
 }
 
@@ -245,13 +268,6 @@ std::string libibmad_vl_arbitration(Bytes table, unsigned entries) {
     return out + '\n';
   };
   return '\n' + row("VL    : |", 4, 4) + row("WEIGHT: |", 8, 8);
-}
-
-std::string clean_description(Bytes bytes) {
-  std::string out(fixed_text(bytes.first(std::min<std::size_t>(bytes.size(), 63))));
-  std::ranges::replace_if(
-      out, [](char c) { return c < 0x20 || c > 0x7e; }, ' ');
-  return out;
 }
 
 }  // namespace ib

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,17 +22,16 @@ std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 /// `NumPorts:........................8` and a newline.
 std::string libibmad_line(std::string_view name, std::string_view value);
 
-/// All fields that libibmad knows of a structure, a line each, in libibmad's order.
-std::string libibmad_listing(Bytes bytes, const StructInfo& info);
+/// All fields that libibmad knows of a structure, a line each, in libibmad's order. The value of the field `hidden` is not
+/// shown. What is younger than libibmad (rank 2) is listed where any of it is not zero.
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::string_view hidden = {});
+/// The same of `fields`, by our names.
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, std::string_view hidden = {});
 
 /// `| 0| 1|…|` and a newline: the VL of each SL of an SLtoVLMappingTable (8 bytes; missing ones count as zero).
 std::string libibmad_sl_to_vl(Bytes table);
 
 /// Two lines, VLs and weights, of the first `entries` entries of a VLArbitrationTable, after an empty line.
 std::string libibmad_vl_arbitration(Bytes table, unsigned entries);
-
-/// A node description as infiniband-diags cleans it: up to the first NUL, at most 63 bytes, what is not
-/// printable ASCII as a blank.
-std::string clean_description(Bytes bytes);
 
 }  // namespace ib

@@ -10,8 +10,8 @@
 #include "diags/console.hpp"
 #include "diags/fabric.hpp"
 #include "diags/legacy.hpp"
-#include "diags/listing.hpp"
 #include "diags/tools.hpp"
+#include "iba/libibmad_text.hpp"
 #include "subnet/mlnx.hpp"
 
 namespace ib::diags {
@@ -38,29 +38,20 @@ constexpr Tool ibportstate_tool{"ibportstate",
                                 {},
                                 examples};
 
-constexpr ListedField state_fields[]{
-    {"port_state", "LinkState", Form::port_state},
-    {"port_physical_state", "PhysLinkState", Form::physical_state},
-    {"lid", "Lid"},
-    {"master_sm_lid", "SMLid"},
-    {"lmc", "LMC"},
-    {"link_width_supported", "LinkWidthSupported", Form::width_supported},
-    {"link_width_enabled", "LinkWidthEnabled", Form::width_enabled},
-    {"link_width_active", "LinkWidthActive", Form::width_active},
-    {"link_speed_supported", "LinkSpeedSupported", Form::speeds},
-    {"link_speed_enabled", "LinkSpeedEnabled", Form::speeds},
-    {"link_speed_active", "LinkSpeedActive", Form::speed_active},
-};
-constexpr ListedField extended_fields[]{
-    {"link_speed_ext_supported", "LinkSpeedExtSupported", Form::ext_speeds},
-    {"link_speed_ext_enabled", "LinkSpeedExtEnabled", Form::ext_speeds_enabled},
-    {"link_speed_ext_active", "LinkSpeedExtActive", Form::ext_speed_active},
-};
-constexpr ListedField m_key_fields[]{
-    {"m_key", "Mkey", Form::hex},
-    {"m_key_lease_period", "MkeyLeasePeriod"},
-    {"m_key_protect_bits", "ProtectBits"},
-};
+constexpr std::string_view state_fields[]{"port_state",
+                                          "port_physical_state",
+                                          "lid",
+                                          "master_sm_lid",
+                                          "lmc",
+                                          "link_width_supported",
+                                          "link_width_enabled",
+                                          "link_width_active",
+                                          "link_speed_supported",
+                                          "link_speed_enabled",
+                                          "link_speed_active"};
+constexpr std::string_view extended_fields[]{"link_speed_ext_supported", "link_speed_ext_enabled", "link_speed_ext_active"};
+constexpr std::string_view xdr_fields[]{"link_speed_ext_active2", "link_speed_ext_supported2", "link_speed_ext_enabled2"};
+constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_protect_bits"};
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
 
 /// A port as it is asked about and shown.
@@ -138,19 +129,20 @@ class Ibportstate : public Legacy {
   static void show_port(Context& context, const Asked& asked) {
     tools::TextOut& out = context.out;
     const smp::PortInfo& info = asked.side.info;
+    const StructInfo& all = smp::PortInfo::info();
     out.print("# Port info: {} port {}\n", asked.target.text, static_cast<int>(asked.port));
-    out.write(listed({"smp::PortInfo", state_fields}, asked.bytes));
-    if (asked.side.extended_speeds) out.write(listed({"smp::PortInfo", extended_fields}, asked.bytes));
+    out.write(libibmad_listing(asked.bytes, all, state_fields));
+    if (asked.side.extended_speeds) out.write(libibmad_listing(asked.bytes, all, extended_fields));
     // Younger than the tool whose text this is.
     const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
-    if (xdr) out.write(listed(port_info_xdr_listing, asked.bytes));
+    if (xdr) out.write(libibmad_listing(asked.bytes, all, xdr_fields));
     if (asked.is_switch() && asked.port != 0) return;
-    out.write(listed({"smp::PortInfo", m_key_fields}, asked.bytes, context.settings.show_keys ? "" : "m_key"));
+    out.write(libibmad_listing(asked.bytes, all, m_key_fields, context.settings.show_keys ? "" : "m_key"));
   }
 
   static void show_mlnx(Context& context, const Asked& asked) {
     context.out.print("# MLNX ext Port info: {} port {}\n{}", asked.target.text, static_cast<int>(asked.port),
-                      listed(mlnx_ext_port_info_listing, asked.mlnx_bytes));
+                      libibmad_listing(asked.mlnx_bytes, smp::MlnxExtPortInfo::info()));
   }
 
   static Task<> set(Context& context, Fabric& fabric, Asked& asked, const Operations& ops) {

@@ -9,9 +9,8 @@
 #include <bit>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
-#include "diags/listing.hpp"
 #include "diags/smpquery_ops.hpp"
+#include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 
@@ -44,10 +43,7 @@ std::string node_type(Bytes record, const RecordStyle& /*style*/) {
 std::string name_in_style(Bytes record, const RecordStyle& style) { return node_name(record, style.names); }
 
 std::string port_info_lines(Bytes record, const RecordStyle& style) {
-  constexpr std::size_t width_active_at = 4 + 31;
-  const std::uint64_t width = word(record, width_active_at, 1);
-  if (listed_value(Form::width_active, width, 8).starts_with("undefined")) warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  const std::string listing = listed(port_info_listing, part(record, 4, 64), style.show_keys ? "" : "m_key");
+  const std::string listing = port_info_text(part(record, 4, 64), style.show_keys);
   // Two tabs before each field; the names of single bits stand on lines of their own, which have tabs already.
   std::string text;
   for (std::size_t at = 0; at < listing.size();) {
@@ -98,9 +94,7 @@ std::string node_type_or_vendor_line(Bytes record, const RecordStyle& /*style*/)
 std::string subscriber_qpn(Bytes record, const RecordStyle& style) { return key_text(style, fmt::format("0x{:06X}", word(record, 52, 3))); }
 
 std::string sl2vl_lines(Bytes record, const RecordStyle& /*style*/) {
-  std::string text = "\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:";
-  for (std::size_t sl = 0; sl < 16; ++sl) text += fmt::format("{:2}|", wire::get_bits(record, 64 + 4 * sl, 4));
-  return text + '\n';
+  return "\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:" + libibmad_sl_to_vl(part(record, 8, 8)).substr(1);
 }
 
 std::string vl_arbitration_lines(Bytes record, const RecordStyle& /*style*/) {
@@ -368,7 +362,7 @@ std::string record_text(const RecordForm& form, Bytes record, const RecordStyle&
 std::string node_name(Bytes node_record, const subnet::NodeNameMap& names) {
   constexpr std::size_t node_guid_at = 16, description_at = 44, description_size = 64;
   const auto mapped = names.find(Guid{word(node_record, node_guid_at, 8)});
-  return mapped ? std::string(*mapped) : clean_description(part(node_record, description_at, description_size));
+  return mapped ? std::string(*mapped) : printable(fixed_text(part(node_record, description_at, description_size)));
 }
 
 }  // namespace ib::diags

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <array>
 
-#include "diags/listing.hpp"
+#include "base/escape.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/libibmad_text.hpp"
 
 namespace ib::diags {
 namespace {
@@ -26,30 +27,23 @@ Task<> node_description(Query& query) {
   const auto node = co_await query.get<smp::NodeInfo>(0, "node info query failed");
   const auto description = co_await query.get_bytes(smp::NodeDescription::attribute_id, 0, "node desc query failed");
   const auto name = query.names.find(node.node_guid);
-  query.out.write(description_line(name ? std::string(*name) : clean_description(description)));
+  query.out.write(description_line(name ? std::string(*name) : printable(fixed_text(description))));
 }
 
 Task<> node_info(Query& query) {
   const auto bytes = co_await query.get_bytes(smp::NodeInfo::attribute_id, 0, "node info query failed");
-  query.out.print("# Node info: {}\n{}", query.target.text, listed(node_info_listing, bytes));
+  query.out.print("# Node info: {}\n{}", query.target.text, libibmad_listing(bytes, smp::NodeInfo::info()));
 }
 
 Task<> switch_info(Query& query) {
   const auto bytes = co_await query.get_bytes(smp::SwitchInfo::attribute_id, 0, "switch info query failed");
-  query.out.print("# Switch info: {}\n{}", query.target.text, listed(switch_info_listing, bytes));
+  query.out.print("# Switch info: {}\n{}", query.target.text, libibmad_listing(bytes, smp::SwitchInfo::info()));
 }
 
 Task<> port_info(Query& query) {
   const std::uint32_t modifier = port_modifier(query.port) | (query.extended ? extended_speeds_bit : 0U);
   const auto bytes = co_await query.get_bytes(smp::PortInfo::attribute_id, modifier, "port info query failed");
-  const auto info = smp::PortInfo::unpack(bytes);
-  query.out.print("# Port info: {} port {}\n", query.target.text, query.port);
-  const std::string width = listed_value(Form::width_active, info.link_width_active, 8);
-  if (width.starts_with("undefined")) warn("mad_dump_linkwidth", fmt::format("bad width {}", info.link_width_active));
-  query.out.write(listed(port_info_listing, bytes, query.show_keys ? "" : "m_key"));
-  // Younger than the tool whose text this is: shown where a port has such speeds, so that others print as ever.
-  const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
-  if (xdr) query.out.write(listed(port_info_xdr_listing, bytes));
+  query.out.print("# Port info: {} port {}\n{}", query.target.text, query.port, port_info_text(bytes, query.show_keys));
 }
 
 /// Whether the node says that it answers PortInfoExtended; a warning tells why not.
@@ -78,13 +72,15 @@ Task<> port_info_extended(Query& query) {
   if (!supported) throw query.failure("port info extended not supported");
   const auto bytes =
       co_await query.get_bytes(smp::PortInfoExtended::attribute_id, port_modifier(query.port), "port info extended query failed");
-  query.out.print("# Port info Extended: {} port {}\n{}", query.target.text, query.port, listed(port_info_extended_listing, bytes));
+  query.out.print("# Port info Extended: {} port {}\n{}", query.target.text, query.port,
+                  libibmad_listing(bytes, smp::PortInfoExtended::info()));
 }
 
 Task<> mlnx_ext_port_info(Query& query) {
   const auto bytes =
       co_await query.get_bytes(smp::MlnxExtPortInfo::attribute_id, port_modifier(query.port), "Mellanox ext port info query failed");
-  query.out.print("# MLNX ext Port info: {} port {}\n{}", query.target.text, query.port, listed(mlnx_ext_port_info_listing, bytes));
+  query.out.print("# MLNX ext Port info: {} port {}\n{}", query.target.text, query.port,
+                  libibmad_listing(bytes, smp::MlnxExtPortInfo::info()));
 }
 
 Task<> pkey_table(Query& query) {
@@ -109,8 +105,8 @@ Task<> pkey_table(Query& query) {
 }
 
 Task<> sl_to_vl_entry(Query& query, unsigned in, unsigned out) {
-  const auto table = co_await query.get<smp::SLToVLMappingTable>(in << 8 | out, "slvl query failed");
-  query.out.print("ports: in {:2}, out {:2}: {}\n", in, out, sl_to_vl_line(table.sl_to_vl));
+  const auto table = co_await query.get_bytes(smp::SLToVLMappingTable::attribute_id, in << 8 | out, "slvl query failed");
+  query.out.print("ports: in {:2}, out {:2}: {}", in, out, libibmad_sl_to_vl(table));
 }
 
 Task<> sl_to_vl(Query& query) {
@@ -130,7 +126,7 @@ Task<> arbitration_table(Query& query, const char* priority, unsigned block, uns
   for (unsigned first = 0; first < capacity && first < 2 * arbitration_in_block; first += arbitration_in_block, ++block) {
     const auto bytes =
         co_await query.get_bytes(smp::VLArbitrationTable::attribute_id, block << 16 | port_modifier(query.port), "vl arb query failed");
-    query.out.write(arbitration_lines(bytes, std::min(capacity - first, arbitration_in_block)));
+    query.out.write(libibmad_vl_arbitration(bytes, std::min(capacity - first, arbitration_in_block)));
   }
 }
 
@@ -195,31 +191,17 @@ const Operation* find_operation(std::string_view name) {
   return nullptr;
 }
 
-std::string clean_description(Bytes description) {
-  std::string text(description.begin(), std::find(description.begin(), description.end(), 0));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return text;
+std::string port_info_text(Bytes port_info, bool show_keys) {
+  constexpr std::size_t width_active_at = 31;
+  const unsigned width = port_info.size() > width_active_at ? port_info[width_active_at] : 0;
+  if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
+    warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
+  return libibmad_listing(port_info, smp::PortInfo::info(), show_keys ? "" : "m_key");
 }
 
 std::string description_line(std::string_view name) {
   constexpr std::size_t width = 32;
   return fmt::format("Node Description:{}{}\n", std::string(name.size() < width ? width - name.size() : 1, '.'), name);
-}
-
-std::string sl_to_vl_line(std::span<const std::uint8_t, 16> vls) {
-  std::string line = "|";
-  for (const std::uint8_t vl : vls) line += fmt::format("{:2}|", vl);
-  return line;
-}
-
-std::string arbitration_lines(Bytes block, unsigned entries) {
-  std::string vls = "\nVL    : |", weights = "\nWEIGHT: |";
-  for (std::size_t i = 0; i < entries && 2 * i + 1 < block.size(); ++i) {
-    vls += fmt::format("0x{:<2X}|", block[2 * i] & 0x0fU);
-    weights += fmt::format("0x{:<2X}|", block[2 * i + 1]);
-  }
-  return vls + weights + "\n";
 }
 
 }  // namespace ib::diags

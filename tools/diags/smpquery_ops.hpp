@@ -49,13 +49,9 @@ async::Task<T> Query::get(std::uint32_t modifier, const char* or_else) {
   co_return T::unpack(bytes);
 }
 
-/// A node description as infiniband-diags prints it: to the first NUL, what is not printable ASCII as a blank.
-std::string clean_description(Bytes description);
+/// A PortInfo as libibmad lists it, which warns of a width that it does not know.
+std::string port_info_text(Bytes port_info, bool show_keys);
 /// "Node Description:" with dots and the name flush right.
 std::string description_line(std::string_view name);
-/// "| 0| 1|…" of the 16 VLs.
-std::string sl_to_vl_line(std::span<const std::uint8_t, 16> vls);
-/// Two lines behind an empty one, for `entries` entries of a block.
-std::string arbitration_lines(Bytes block, unsigned entries);
 
 }  // namespace ib::diags
