@@ -153,7 +153,14 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   CHECK(second.number == 3);
   CHECK(second.has_info);  // the far end of the second cable too
   // a: NodeInfo, SwitchInfo, 7 PortInfos and 3 links; b: NodeInfo, SwitchInfo, 3 PortInfos; the host: 2
-  CHECK(sa.asked.size() == 1 + 1 + 7 + 3 + 5 + 2);
+  constexpr std::size_t queries = 1 + 1 + 7 + 3 + 5 + 2;
+  CHECK(sa.asked.size() == queries);
+  sa.asked.clear();
+  sa.lmc = 3;  // the links of LID 1 are not found by it
+  const FromSa rounded(fabric, options);
+  CHECK(facts(rounded.subnet) == facts(around.subnet));
+  CHECK(rounded.subnet.failures.empty());
+  CHECK(sa.asked.size() == queries + 3);
 }
 
 TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs in the air") {
