@@ -10,7 +10,16 @@ import unittest
 import case
 
 PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
-LEGACY = ("ibaddr", "ibnetdiscover", "ibportstate", "ibstat", "saquery", "sminfo", "smpdump", "smpquery", "vendstat")
+
+
+def legacy_names():
+    """The names by which the program is installed in place of infiniband-diags."""
+    with open(os.path.join(case.HERE, "..", "..", "tools", "meson.build"), encoding="utf-8") as file:
+        names = re.search(r"^legacy_names = \[(.*?)\]", file.read(), re.M | re.S)
+    return re.findall(r"'(\w+)'", names[1])
+
+
+LEGACY = legacy_names()
 
 
 def examples(text):

@@ -24,7 +24,7 @@ class Recorded(golden.FabricCases):
             self.assertEqual(golden.normalised(done.stdout), golden.normalised(case["out"]))
 
     def test_cases(self):
-        cases = [case for case in CASES if case["fabric"] == self.fabric_name]
+        cases = [case for case in CASES if case["fabric"] == self.fabric_name and case.get("rmpp", True) == self.rmpp]
         self.assertTrue(cases or self.fabric_name is None)
         for case in cases:
             with self.subTest(case["cmd"], stdin=case.get("stdin")):
@@ -37,6 +37,14 @@ class Net(Recorded):
 
 class Fattree(Recorded):
     fabric_name = "fattree"
+
+
+class NetWithoutRmpp(Net):
+    rmpp = False
+
+
+class FattreeWithoutRmpp(Fattree):
+    rmpp = False
 
 
 del Recorded
