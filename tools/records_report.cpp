@@ -17,7 +17,7 @@ std::vector<std::string_view> hidden_keys(Bytes record, const StructInfo& info, 
 }  // namespace
 
 void RecordsReport::visit(out::Sink& sink) const {
-  const StructInfo& info = pattern.record();
+  const StructInfo& info = *records.type;
   sink.value("record", info.iba_name);
   sink.begin_object("match");
   for (const sa::Pattern::Match& match : pattern.matches()) sink.value(match.member, match.text);
@@ -33,7 +33,7 @@ void RecordsReport::visit(out::Sink& sink) const {
 }
 
 void RecordsReport::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
-  const StructInfo& info = pattern.record();
+  const StructInfo& info = *records.type;
   for (const auto& record : records.bytes) {
     line([&](out::Sink& sink) {
       sink.value("record", info.iba_name);
@@ -45,7 +45,7 @@ void RecordsReport::visit_lines(const std::function<void(const std::function<voi
 }
 
 void RecordsReport::text(TextOut& out) const {
-  const StructInfo& info = pattern.record();
+  const StructInfo& info = *records.type;
   for (const auto& record : records.bytes) {
     const std::vector<std::string_view> hidden = hidden_keys(record, info, show_keys);
     out.print("{}{}:\n", record_title(info, names), single ? "" : " dump");

@@ -13,7 +13,8 @@ path::Path Source::path(const sys::EndPort& end_port, std::uint8_t mgmt_class) c
   path.sl = sl;
   path.sqpn = Qpn{sqpn};
   path.dqpn = Qpn{smp ? 0U : 1U};
-  path.qkey = qkey;
+  // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
+  path.qkey = !smp && qkey == 0 ? path::qp1_qkey : qkey;
   // SMPs have the default P_Key whatever a driver reports (IBA 10.9.8, figure 156).
   if (!smp && pkey_index < end_port.pkeys.size()) path.pkey = end_port.pkeys[pkey_index];
   path.has_grh = has_grh;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "mad/rmpp.hpp"
+
 namespace ib::mad {
 
 namespace {
@@ -15,7 +17,13 @@ constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
 
-void set_route(Packet& mad, const path::IbDrPath& path) {
+bool needs_rmpp(const Request& request) {
+  if (!has_rmpp(request.mgmt_class)) return false;
+  const bool is_multi = request.mgmt_class == mgmt_class::sa && request.method == method::get_multi;
+  return is_multi || request.payload.size() > data_area(request.mgmt_class).size;
+}
+
+void set_route(MutableBytes mad, const path::IbDrPath& path) {
   mad[7] = path.hops;  // the hop pointer, mad[6], starts at 0
   store_be(&mad[32], path.dr_slid.value);
   store_be(&mad[34], path.dr_dlid.value);
@@ -24,8 +32,12 @@ void set_route(Packet& mad, const path::IbDrPath& path) {
 
 }  // namespace
 
-Packet to_packet(const Request& request) {
-  Packet mad{};
+std::vector<std::uint8_t> to_mad(const Request& request) {
+  const DataArea area = data_area(request.mgmt_class);
+  const bool by_rmpp = needs_rmpp(request);
+  if (!by_rmpp && request.payload.size() > area.size) throw std::invalid_argument("the payload is too long for its class");
+  std::vector<std::uint8_t> mad(by_rmpp ? area.offset + request.payload.size() : packet_size);
+  if (by_rmpp) set_whole(mad);
   mad[0] = 1;  // base version
   mad[1] = request.mgmt_class;
   mad[2] = request.class_version;
@@ -41,8 +53,6 @@ Packet to_packet(const Request& request) {
   } else if (has_oui(request.mgmt_class)) {
     for (std::size_t i = 0; i < 3; ++i) mad[oui_offset + i] = static_cast<std::uint8_t>(request.oui >> (16 - 8 * i));
   }
-  const DataArea area = data_area(request.mgmt_class);
-  if (request.payload.size() > area.size) throw std::invalid_argument("the payload is too long for its class");
   std::ranges::copy(request.payload, mad.begin() + static_cast<std::ptrdiff_t>(area.offset));
   return mad;
 }

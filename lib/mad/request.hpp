@@ -30,9 +30,11 @@ struct Request {
   Reason reason = asked;
 };
 
-/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path.
-/// Throws std::invalid_argument when the payload is longer than the class has room for.
-Packet to_packet(const Request& request);
+/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path. It has
+/// packet_size, or where it must go in segments (IBA 13.6) the length of its data and the Active flag: a payload longer than
+/// its class has room for, and SubnAdmGetMulti always (IBA 15.3.1). Throws std::invalid_argument for a payload too long where
+/// the class has no RMPP.
+std::vector<std::uint8_t> to_mad(const Request& request);
 
 /// A valid, successful answer.
 struct Reply {

@@ -20,4 +20,9 @@ void set_rmpp(Packet& packet, rmpp::Type type, std::uint8_t flags, rmpp::Status 
   std::fill(packet.begin() + static_cast<std::ptrdiff_t>(data_area(packet[1]).offset), packet.end(), std::uint8_t{0});
 }
 
+void set_whole(MutableBytes mad) {
+  std::ranges::fill(mad.subspan(header_size, rmpp_header_size - header_size), std::uint8_t{0});
+  mad[26] = rmpp::flags::active;
+}
+
 }  // namespace ib::mad

@@ -50,6 +50,9 @@ class RmppView {
 /// Makes `packet`, which begins with the header of its class, one of the protocol, with no data.
 void set_rmpp(Packet& packet, rmpp::Type type, std::uint8_t flags, rmpp::Status status, std::uint32_t data1, std::uint32_t data2);
 
+/// Makes the RMPP header of `mad`, whose class has one, that of a MAD yet to be cut into segments: nothing but the Active flag.
+void set_whole(MutableBytes mad);
+
 /// A packet of the protocol in short: `DATA 1 first length 450`, `ACK 1 window 65`, `ABORT Too many retries(126)`.
 std::string describe_segment(Bytes mad);
 

@@ -25,8 +25,7 @@ RmppOutbox::RmppOutbox(async::Loop& loop, Transmit transmit) : loop_(loop), tran
 RmppOutbox::~RmppOutbox() = default;
 
 void RmppOutbox::send(Bytes mad, const path::Path& path) {
-  const path::IbPath& ib = path.ib();
-  const Key key{HeaderView(mad).transaction_id(), mad[1], ib.has_grh ? Lid{} : ib.dlid, ib.has_grh && ib.dgid ? *ib.dgid : Gid{}};
+  const RmppKey key(mad, path.ib());
   transfers_.erase(key);
   if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
   const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
@@ -36,8 +35,7 @@ void RmppOutbox::send(Bytes mad, const path::Path& path) {
 
 bool RmppOutbox::take(Bytes mad, const Source& source) {
   if (!RmppView::is_control(mad)) return false;
-  const Key key{HeaderView(mad).transaction_id(), mad[1], source.has_grh ? Lid{} : source.slid, source.has_grh ? source.sgid : Gid{}};
-  const auto place = transfers_.find(key);
+  const auto place = transfers_.find(RmppKey(mad, source));
   if (place == transfers_.end()) return false;
   place->second->sender.take(mad);
   pump(place);

@@ -3,12 +3,11 @@
 // it is done or given up. For channels that do no RMPP; the Rpc owns one.
 #pragma once
 
-#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
 
-#include "mad/channel.hpp"
+#include "mad/rmpp_key.hpp"
 #include "mad/rmpp_sender.hpp"
 
 namespace ib::mad {
@@ -33,15 +32,8 @@ class RmppOutbox {
   std::size_t transfers() const { return transfers_.size(); }
 
  private:
-  struct Key {
-    std::uint64_t tid;
-    std::uint8_t mgmt_class;
-    Lid lid;  // of the receiver
-    Gid gid;  // of the receiver, where a GRH leads there
-    auto operator<=>(const Key&) const = default;
-  };
   struct Transfer;
-  using Transfers = std::map<Key, std::unique_ptr<Transfer>>;
+  using Transfers = std::map<RmppKey, std::unique_ptr<Transfer>>;
   void pump(Transfers::iterator place);
 
   async::Loop& loop_;

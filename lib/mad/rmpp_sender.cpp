@@ -65,8 +65,13 @@ void RmppSender::control(Packet& packet, rmpp::Type type, rmpp::Status status, s
 }
 
 void RmppSender::take(Bytes mad) {
-  if (mad.size() < rmpp_header_size || state_ != RmppState::active) return;
+  if (mad.size() < rmpp_header_size || state_ == RmppState::failed) return;
   const RmppView view(mad);
+  if (state_ == RmppState::done) {
+    // Its receiver repeats itself: the ACK that turns was lost.
+    must_turn_ = options_.double_sided && view.type() == rmpp::Type::ack && view.segment() == count_;
+    return;
+  }
   switch (view.type()) {
     case rmpp::Type::ack:
       take_ack(view);

@@ -27,7 +27,8 @@ class RmppSender {
 
   /// The next packet that may be sent now; false if there is none: then the response timer runs, from the last one on.
   bool next(Packet& packet);
-  /// Takes an ACK, STOP or ABORT of the receiver. The owner has compared transaction ID and class.
+  /// Takes an ACK, STOP or ABORT of the receiver. The owner has compared transaction ID and class. After the end of a
+  /// double-sided transfer it answers a repeated ACK.
   void take(Bytes mad);
   /// Nothing came for the response time (a second or two): sends again what was not acknowledged, or gives up.
   void timed_out();

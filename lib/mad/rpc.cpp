@@ -81,7 +81,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
 Rpc::Call::Call(Rpc& engine, const Request& request)
     : rpc(engine),
       path(request.path),
-      mad(to_packet(request)),
+      mad(to_mad(request)),
       reason(request.reason),
       smp(is_smp(request.mgmt_class)),
       timeout(try_timeout(request.path.ib())),
@@ -131,7 +131,7 @@ void Rpc::Call::drop_tries(const Sent* kept) {
       continue;
     }
     sent->call = nullptr;
-    if (sent->transfer) {
+    if (sent->transfer || sent->sending) {
       rpc.abandon(*sent);
     } else if (sent->lost) {
       rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it

@@ -14,6 +14,7 @@
 #include "mad/channel.hpp"
 #include "mad/list.hpp"
 #include "mad/redirect.hpp"
+#include "mad/rmpp_inbox.hpp"
 #include "mad/rmpp_outbox.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
@@ -34,7 +35,7 @@ struct Limits {
 /// Who takes the requests that arrive at an Rpc's channel; see mad/server.hpp.
 class RequestSink {
  public:
-  /// `mad` has at least header_size bytes, no R bit, and is valid during the call only.
+  /// `mad` has at least header_size bytes, no R bit, and is valid during the call only. One that came in segments is whole.
   virtual void requested(Bytes mad, const Source& source) = 0;
   /// The channel is of no more use.
   virtual void broken(std::exception_ptr error) = 0;
@@ -67,6 +68,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   struct Queued;
   struct Live;
   struct Sent;
+  struct Sending;
   struct Transfer;
   class Call;
   using Queue = List<Call, Queued>;
@@ -119,8 +121,17 @@ class Rpc final : public Transactor, private ChannelEvents {
   void answered(Sent& sent);
   void measure(const Sent& sent);
   void take_answer(Call& call, Reply reply);
+  bool take_request(Bytes mad, const Source& source);
+  void requested(Bytes mad, const Source& source);
   void stray(Bytes mad, const Source& source);
   void transmit(Bytes segment, const path::Path& path);
+
+  // Requests in segments, where the channel does no RMPP (rpc_sending.cpp)
+  bool goes_in_segments(const Call& call) const;
+  void begin_sending(Sent& sent);
+  void take_control(Sent& sent, Bytes mad);
+  void send_segments(Sent& sent);
+  void sending_expired(Sent& sent);
 
   // Answers in segments, where the channel does no RMPP (rpc_transfer.cpp)
   bool is_segment(const Sent& sent, Bytes mad) const;
@@ -151,6 +162,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   Tracer* tracer_{};
   RequestSink* sink_{};
   RmppOutbox outbox_{loop_, [this](Bytes packet, const path::Path& path) { transmit(packet, path); }};
+  RmppInbox inbox_{loop_, end_port(), [this](Bytes packet, const path::Path& path) { transmit(packet, path); },
+                   [this](Bytes mad, const Source& source) { requested(mad, source); }};
 };
 
 }  // namespace ib::mad

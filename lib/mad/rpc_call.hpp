@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mad/rmpp_receiver.hpp"
+#include "mad/rmpp_sender.hpp"
 #include "mad/rpc.hpp"
 
 namespace ib::mad {
@@ -25,9 +26,15 @@ struct Rpc::Transfer {
   async::Time last_progress, deadline;
 };
 
+/// A request that goes in segments, until its answer begins to come.
+struct Rpc::Sending {
+  RmppSender sender;
+  path::Path path;  // the call may end, and its path with it
+};
+
 /// One try on its way, or lost but perhaps still to be answered. Its timer has two stages: at first it tells that the
-/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost. Once segments of an
-/// answer come it tells that no more did.
+/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost. While it
+/// goes in segments, and once segments of an answer come, it tells that no more did.
 struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   explicit Sent(Rpc& engine) : rpc(engine) {}
   void expired() override { rpc.sent_expired(*this); }
@@ -41,6 +48,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   bool in_window{};
   bool lost{};
   async::Time sent_at, deadline;
+  std::unique_ptr<Sending> sending;    // of a request in segments
   std::unique_ptr<Transfer> transfer;  // once the first segment of an answer came
 };
 
@@ -73,7 +81,7 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
 
   Rpc& rpc;
   const path::Path& path;
-  Packet mad;
+  std::vector<std::uint8_t> mad;
   Reason reason;
   bool smp;
   std::uint64_t node_key{};

@@ -14,6 +14,8 @@ constexpr RpcName table[] = {
     {"SubnSet", mgmt_class::smp, method::set},
     {"SubnAdmGet", mgmt_class::sa, method::get},
     {"SubnAdmGetTable", mgmt_class::sa, method::get_table},
+    {"SubnAdmGetTraceTable", mgmt_class::sa, method::get_trace_table},
+    {"SubnAdmGetMulti", mgmt_class::sa, method::get_multi},
     {"SubnAdmSet", mgmt_class::sa, method::set},
     {"SubnAdmDelete", mgmt_class::sa, method::delete_},
     {"PerformanceGet", mgmt_class::performance, method::get},

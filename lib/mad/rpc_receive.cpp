@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "iba-gen/sa.hpp"
 #include "mad/describe.hpp"
 #include "mad/rmpp.hpp"
 #include "mad/rpc_call.hpp"
@@ -17,6 +18,15 @@ namespace {
 bool ends_early(Bytes reply) {
   return reply.size() >= header_size && reply.size() < packet_size && has_rmpp(reply[1]) && reply.size() >= data_area(reply[1]).offset &&
          !RmppView::is_active(reply);
+}
+
+/// Whether the attribute of `answer` is that which was asked for, or what stands for it: SubnAdmGetMulti of a MultiPathRecord
+/// is answered with PathRecords (IBA o15-0.2.7).
+bool may_have_attribute(const HeaderView& asked, const HeaderView& answer) {
+  if (answer.attribute_id() == asked.attribute_id()) return true;
+  if (is_redirect(answer)) return answer.attribute_id() == attribute_id::class_port_info;
+  return asked.mgmt_class() == mgmt_class::sa && asked.method() == method::get_multi &&
+         asked.attribute_id() == sa::MultiPathRecord::attribute_id && answer.attribute_id() == sa::PathRecord::attribute_id;
 }
 
 /// What is wrong with `reply` as an answer to `request`; empty when nothing is. The class has been compared already.
@@ -36,8 +46,7 @@ std::string contradiction(Bytes request, Bytes reply) {
     return differs("class version", answer.class_version(), asked.class_version());
   }
   if (answer.method() != response_method(asked.method())) return differs("method", answer.method(), response_method(asked.method()));
-  const bool redirects = is_redirect(answer) && answer.attribute_id() == attribute_id::class_port_info;
-  if (answer.attribute_id() != asked.attribute_id() && !redirects) return differs("attribute", answer.attribute_id(), asked.attribute_id());
+  if (!may_have_attribute(asked, answer)) return differs("attribute", answer.attribute_id(), asked.attribute_id());
   if (asked.mgmt_class() == mgmt_class::smp_directed && (answer.raw_status() & 0x8000U) == 0) {
     return "Invalid reply: the direction bit is not set";
   }
@@ -77,19 +86,16 @@ void Rpc::received(Bytes mad, const Source& source) {
     if (tracer_ != nullptr) tracer_->segment(mad, source.path(end_port(), mad[1]), false);
     return;
   }
-  // An ACK bears the method of a request; one that comes late is none.
-  if (!response && sink_ != nullptr && mad.size() >= header_size && !RmppView::is_control(mad)) {
-    if (tracer_ != nullptr) tracer_->requested(mad, source.path(end_port(), mad[1]));
-    sink_->requested(mad, source);
-    return;
-  }
+  if (!response && sink_ != nullptr && mad.size() >= header_size && take_request(mad, source)) return;
   Sent* sent = response ? find_sent(mad) : nullptr;
   if (sent == nullptr) {
     stray(mad, source);
     return;
   }
   const bool smp = sent->smp;
-  if (is_segment(*sent, mad)) {
+  if (sent->sending && RmppView::is_control(mad)) {
+    take_control(*sent, mad);
+  } else if (is_segment(*sent, mad)) {
     take_segment(*sent, mad, source);
   } else {
     Call* call = sent->call;
@@ -101,6 +107,21 @@ void Rpc::received(Bytes mad, const Source& source) {
     }
   }
   pump(smp);
+}
+
+/// Takes a request, or a segment of one. False for an ACK that comes late: it bears the method of a request, but is none.
+bool Rpc::take_request(Bytes mad, const Source& source) {
+  if (!RmppView::is_active(mad) || (channel_->does_rmpp(mad[1]) && !RmppView::is_control(mad))) {
+    requested(mad, source);
+    return true;
+  }
+  if (tracer_ != nullptr) tracer_->segment(mad, source.path(end_port(), mad[1]), false);
+  return inbox_.take(mad, source);
+}
+
+void Rpc::requested(Bytes mad, const Source& source) {
+  if (tracer_ != nullptr) tracer_->requested(mad, source.path(end_port(), mad[1]));
+  if (sink_ != nullptr) sink_->requested(mad, source);
 }
 
 /// What answers `call`, or says that it does.
@@ -143,7 +164,7 @@ void Rpc::measure(const Sent& sent) {
 
 void Rpc::send_failed(Bytes header, int error) {
   Sent* sent = header.size() >= header_size ? find_sent(header) : nullptr;
-  if (sent == nullptr || sent->lost || sent->transfer) return;  // an ACK that was lost is repeated
+  if (sent == nullptr || sent->lost || sent->transfer || sent->sending) return;  // segments and ACKs are repeated
   const bool smp = sent->smp;
   Call* call = sent->call;
   try_lost(*sent, error);

@@ -102,7 +102,11 @@ void Rpc::send(Call& call) {
   Sent& sent = new_sent(call, tid);
   if (call.tries > 0 && tracer_ != nullptr) tracer_->retried(call.mad, call.path);
   try {
-    channel_->send(call.mad, call.path, call.timeout);
+    if (goes_in_segments(call)) {
+      begin_sending(sent);
+    } else {
+      channel_->send(call.mad, call.path, call.timeout);
+    }
   } catch (const SysError& error) {
     erase(sent);
     if (is_fatal(error.code())) {
@@ -126,8 +130,10 @@ void Rpc::send(Call& call) {
   ++call.tries;
   --call.tries_left;
   sent.sent_at = loop_.now();
-  sent.deadline = sent.sent_at + call.timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
-  loop_.arm(sent, std::min(sent.sent_at + stale_after(), sent.deadline));
+  // Where a kernel sends segments it repeats them in its own time.
+  const Duration timeout = RmppView::is_active(call.mad) && !sent.sending ? rmpp_longest_time : call.timeout;
+  sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
+  loop_.arm(sent, sent.sending ? sent.deadline : std::min(sent.sent_at + stale_after(), sent.deadline));
 }
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
@@ -144,7 +150,7 @@ void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
 /// made here.
 void Rpc::send_refused(Call& call, int code) {
   if (code == EINVAL && call.smp) {
-    Packet answer = call.mad;
+    std::vector<std::uint8_t> answer = call.mad;
     answer[3] = response_method(answer[3]);
     store_be(&answer[4], static_cast<std::uint16_t>(status::invalid_attribute_or_modifier | (call.path.directed() ? 0x8000U : 0U)));
     call.failure = status_error(call.mad, answer, call.path);
@@ -162,6 +168,8 @@ void Rpc::sent_expired(Sent& sent) {
   const bool smp = sent.smp;
   if (sent.transfer) {
     transfer_expired(sent);
+  } else if (sent.sending && sent.sending->sender.state() == RmppState::active) {
+    sending_expired(sent);
   } else if (sent.in_window && loop_.now() < sent.deadline) {
     leave_window(sent);
     loop_.arm(sent, sent.deadline);
@@ -194,6 +202,7 @@ void Rpc::erase(Sent& sent) {
   leave_node(sent);
   if (sent.call != nullptr && sent.call->current == &sent) sent.call->current = nullptr;
   sent.call = nullptr;
+  sent.sending.reset();
   sent.transfer.reset();
   static_cast<ListHook<Sent>&>(sent).unlink();
   sent.disarm();

@@ -65,6 +65,7 @@ void Rpc::begin_transfer(Sent& sent, const Source& source) {
   call.drop_tries(&sent);
   call.disarm();
   call.leave_queue();
+  sent.sending.reset();  // an answer to all of it
   sent.transfer = std::make_unique<Transfer>(call, limits_for(*channel_), source);
   sent.transfer->last_progress = loop_.now();
   sent.transfer->deadline = loop_.now() + rmpp_longest_time;
@@ -143,10 +144,15 @@ void Rpc::transfer_expired(Sent& sent) {
   }
 }
 
-/// Its call is gone: tells the sender to stop.
+/// Its call is gone: tells the other side to stop.
 void Rpc::abandon(Sent& sent) {
-  sent.transfer->receiver.abort(rmpp::Status::unspecified);
-  send_acks(sent);
+  if (sent.transfer) {
+    sent.transfer->receiver.abort(rmpp::Status::unspecified);
+    send_acks(sent);
+  } else {
+    sent.sending->sender.abort(rmpp::Status::unspecified);
+    send_segments(sent);
+  }
   erase(sent);
   loop_.post(pump_);
 }

@@ -15,18 +15,10 @@ namespace ib::mad {
 namespace {
 
 constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
-constexpr std::size_t rmpp_flags_offset = 26;        // IBA 13.6.2.1
 constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
-
-path::Path path_of(const Source& source, const sys::EndPort& end_port, std::uint8_t mgmt_class) {
-  path::Path path = source.path(end_port, mgmt_class);
-  // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
-  if (path.ib().qkey == 0U) path.ib().qkey = path::qp1_qkey;
-  return path;
-}
 
 /// Forgets what a request says of RMPP; its answer is another transfer, or none.
 void clear_rmpp(MutableBytes mad) {
@@ -42,6 +34,7 @@ std::vector<std::uint8_t> reply_header(const Incoming& incoming, const ReplyHead
   clear_rmpp(mad);
   mad[3] = response_method(mad[3]);
   store_be(&mad[4], header.status);
+  if (header.attribute_id) store_be(&mad[16], *header.attribute_id);
   if (header.attribute_modifier) store_be(&mad[20], *header.attribute_modifier);
   if (mad[1] == mgmt_class::sa) store_be(&mad[attribute_offset_offset], header.attribute_offset);
   return mad;
@@ -50,7 +43,9 @@ std::vector<std::uint8_t> reply_header(const Incoming& incoming, const ReplyHead
 }  // namespace
 
 Incoming::Incoming(Bytes mad, const Source& source, const sys::EndPort& end_port)
-    : bytes_(mad.begin(), mad.end()), path_(path_of(source, end_port, mad[1])) {}
+    : bytes_(mad.begin(), mad.end()), path_(source.path(end_port, mad[1])) {
+  bytes_.resize(std::max(bytes_.size(), packet_size));
+}
 
 path::Path Incoming::reply_path() const {
   path::Path path = path_;
@@ -100,7 +95,9 @@ const Server::Handler& Server::find_handler(const Incoming& incoming, const Serv
 }
 
 void Server::requested(Bytes mad, const Source& source) {
-  const Service* service = mad.size() == packet_size ? find_service(mad) : nullptr;
+  // What came by RMPP has the length that its sender said.
+  const bool whole = mad.size() == packet_size || (RmppView::is_active(mad) && mad.size() >= data_area(mad[1]).offset);
+  const Service* service = whole ? find_service(mad) : nullptr;
   if (service == nullptr) {
     ++counts_.ignored;
     return;
@@ -128,14 +125,15 @@ void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHead
 void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
   std::vector<std::uint8_t> mad = reply_header(incoming, header);
   if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
-  mad[rmpp_flags_offset] = rmpp::flags::active;
+  set_whole(mad);
   mad.insert(mad.end(), payload.begin(), payload.end());
   if (transmit(incoming, mad)) ++counts_.answered;
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {
   if (!has_answer(incoming.header().method())) return;
-  std::vector<std::uint8_t> mad(incoming.bytes().begin(), incoming.bytes().end());
+  const Bytes request = incoming.bytes().first(packet_size);
+  std::vector<std::uint8_t> mad(request.begin(), request.end());
   clear_rmpp(mad);
   mad[3] = response_method(mad[3]);
   store_be(&mad[4], status);

@@ -31,7 +31,7 @@ class Incoming {
 
   Bytes bytes() const { return bytes_; }
   HeaderView header() const { return HeaderView(bytes_); }
-  /// The attribute, as long as its class has room for.
+  /// The attribute, as long as its class has room for, or where it came in segments longer.
   Bytes payload() const { return bytes().subspan(data_area(bytes_[1]).offset); }
   template <class T>
   T as() const {
@@ -62,6 +62,7 @@ constexpr Service service_of() {
 /// How an answer differs from its request's header.
 struct ReplyHeader {
   std::uint16_t status{};
+  std::optional<std::uint16_t> attribute_id{};      ///< that of the request where absent
   std::optional<std::uint32_t> attribute_modifier;  ///< that of the request where absent
   std::uint16_t attribute_offset{};                 ///< SA: from record to record, in units of 8 bytes (IBA 15.2.1.1)
 };
@@ -108,13 +109,14 @@ class Server final : private RequestSink {
   /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect that: of subnet administration
   /// it does for SubnAdmGetTable and the like. Throws std::invalid_argument for classes without RMPP.
   void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
-  /// Answers a SubnAdmGetTable with records of one kind.
+  /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one kind.
   template <class T>
   void send_table(const Incoming& incoming, const std::vector<T>& records) {
     constexpr std::size_t step = (T::wire_size + 7) / 8 * 8;
     std::vector<std::uint8_t> bytes(step * records.size());
     for (std::size_t i = 0; i < records.size(); ++i) records[i].pack(MutableBytes(bytes).subspan(step * i, T::wire_size));
     ReplyHeader header;
+    header.attribute_id = T::attribute_id;
     header.attribute_offset = records.empty() ? 0 : step / 8;
     send_rmpp_reply(incoming, bytes, header);
   }

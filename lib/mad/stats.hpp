@@ -15,6 +15,7 @@ struct Stats {
   std::uint64_t retries_lost{};                               ///< sent again because nothing came back in time
   std::uint64_t retries_busy{};                               ///< sent again because the node was busy
   std::uint64_t timeouts{};                                   ///< tries that nothing came back from in time
+  std::uint64_t request_segments{};                           ///< sent of requests in segments, after the first, and what turned them
   std::uint64_t segments{};                                   ///< of answers in segments that came
   std::uint64_t acks{};                                       ///< sent for them, and what aborted them
   std::uint64_t replies{};                                    ///< that ended a call
@@ -23,7 +24,7 @@ struct Stats {
   std::uint64_t invalid{};                                    ///< answers that contradict their request
 
   std::uint64_t sent() const {
-    std::uint64_t total = retries_lost + retries_busy + acks;
+    std::uint64_t total = retries_lost + retries_busy + request_segments + acks;
     for (const auto& [reason, count] : first_tries) total += count;
     return total;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "mad/multi_path.hpp"
 #include "mad/rmpp.hpp"
 
 namespace ib::mad {
@@ -33,6 +34,28 @@ Transactor::Transactor(const sys::EndPort& end_port) : end_port_(end_port), sa_p
 Task<Reply> Transactor::call(const Request& request) {
   Result<Reply> result = co_await try_call(request);
   co_return std::move(result).take();
+}
+
+Task<Result<SaTable<sa::PathRecord>>> Transactor::try_subn_adm_get_multi(const sa::MultiPathRecord::Query& query,
+                                                                         const std::vector<Gid>& sources,
+                                                                         const std::vector<Gid>& destinations) {
+  sa::MultiPathRecord::Query counted = query;
+  counted.sgid_count(0).dgid_count(0);
+  const auto record = detail::packed(counted.record);
+  std::vector<std::uint8_t> bytes(record.begin(), record.end());
+  for (const Gid& gid : sources) add_gid(bytes, PathEnd::source, gid);
+  for (const Gid& gid : destinations) add_gid(bytes, PathEnd::destination, gid);
+  const Request request =
+      detail::sa_request<sa::MultiPathRecord>(sa_path_, method::get_multi, used_part(bytes), counted.component_mask);
+  const Result<Reply> reply = co_await try_call(request);
+  co_return detail::unpacked_table<sa::PathRecord>(reply);
+}
+
+Task<Result<SaTable<sa::TraceRecord>>> Transactor::try_subn_adm_get_trace_table(const sa::PathRecord::Query& query) {
+  const auto bytes = detail::packed(query.record);
+  const Request request = detail::sa_request<sa::TraceRecord>(sa_path_, method::get_trace_table, bytes, query.component_mask);
+  const Result<Reply> reply = co_await try_call(request);
+  co_return detail::unpacked_table<sa::TraceRecord>(reply);
 }
 
 SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "iba-gen/sa.hpp"
 #include "mad/error.hpp"
 #include "mad/request.hpp"
 #include "mad/stats.hpp"
@@ -20,12 +21,19 @@ namespace ib::mad {
 
 using async::Task;
 
-/// The records of a SubnAdmGetTableResp.
+/// The records of a SubnAdmGetTableResp or its like.
 template <class T>
 struct SaTable {
   std::vector<T> records;
   bool cut = false;  ///< the answer lost its end on the way: there may be more records; see sa_records()
 };
+
+namespace detail {
+template <class T>
+Task<T> taken(Task<Result<T>> tried);
+template <class T>
+Task<std::vector<T>> taken_whole(Task<Result<SaTable<T>>> tried);
+}  // namespace detail
 
 class Transactor {
  public:
@@ -52,47 +60,91 @@ class Transactor {
   template <class T>
   Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked);
   template <class T>
-  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked);
+  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked) {
+    return detail::taken(try_subn_get<T>(path, modifier, reason));
+  }
   /// SubnSet; the result is what the node answers, which tells what it really set.
   template <class T>
   Task<Result<T>> try_subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
   template <class T>
-  Task<T> subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  Task<T> subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
+    return detail::taken(try_subn_set(value, path, modifier));
+  }
 
   /// Get and Set of the class that T belongs to: performance, board, device, vendor, congestion.
   template <class T>
-  Task<Result<T>> try_gmp_get(const path::Path& path, std::uint32_t modifier = 0, T value = {});
+  Task<Result<T>> try_gmp_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}) {
+    return try_gmp<T>(method::get, path, modifier, std::move(value));
+  }
   template <class T>
-  Task<Result<T>> try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  Task<Result<T>> try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
+    return try_gmp<T>(method::set, path, modifier, value);
+  }
   /// PerformanceGet(T); `value` carries the selectors (port_select, counter_select, …) that T may have.
   template <class T>
-  Task<T> performance_get(const path::Path& path, T value = {}, std::uint32_t modifier = 0);
+  Task<T> performance_get(const path::Path& path, T value = {}, std::uint32_t modifier = 0) {
+    return detail::taken(try_gmp_get<T>(path, modifier, std::move(value)));
+  }
   template <class T>
-  Task<T> performance_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  Task<T> performance_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
+    return detail::taken(try_gmp_set(value, path, modifier));
+  }
   /// VendGet(T) of a vendor class.
   template <class T>
-  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0);
+  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0) {
+    return detail::taken(try_gmp_get<T>(path, modifier));
+  }
   template <class T>
-  Task<T> vend_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
+  Task<T> vend_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
+    return detail::taken(try_gmp_set(value, path, modifier));
+  }
 
   /// SubnAdmGet: the one record that matches `query` (a T::Query). Throws SaError with code 3 where there is none, 4
   /// where there are several.
   template <class Query>
-  Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query);
+  Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query) {
+    return try_subn_adm(method::get, query);
+  }
   template <class Query>
-  Task<decltype(Query::record)> subn_adm_get(const Query& query);
+  Task<decltype(Query::record)> subn_adm_get(const Query& query) {
+    return detail::taken(try_subn_adm_get(query));
+  }
   /// SubnAdmSet of the components of `query` that are set; the result is the record as it is then.
   template <class Query>
-  Task<decltype(Query::record)> subn_adm_set(const Query& query);
+  Task<decltype(Query::record)> subn_adm_set(const Query& query) {
+    return detail::taken(try_subn_adm(method::set, query));
+  }
   /// SubnAdmGetTable: all records that match, or as many as came whole: see SaTable. Throws Error where the answer
   /// contradicts itself.
   template <class Query>
   Task<Result<SaTable<decltype(Query::record)>>> try_subn_adm_get_table(const Query& query);
   /// The same; throws Error where the answer was cut.
   template <class Query>
-  Task<std::vector<decltype(Query::record)>> subn_adm_get_table(const Query& query);
+  Task<std::vector<decltype(Query::record)>> subn_adm_get_table(const Query& query) {
+    return detail::taken_whole(try_subn_adm_get_table(query));
+  }
+
+  /// SubnAdmGetMulti: paths from `sources` to `destinations`, each of 1…255, as `query` wants them (IBA 15.2.5.20). SAs may
+  /// serve fewer GIDs: opensm 11 in all. The GIDs and their counts in `query` are not used.
+  Task<Result<SaTable<sa::PathRecord>>> try_subn_adm_get_multi(const sa::MultiPathRecord::Query& query, const std::vector<Gid>& sources,
+                                                               const std::vector<Gid>& destinations);
+  Task<std::vector<sa::PathRecord>> subn_adm_get_multi(const sa::MultiPathRecord::Query& query, const std::vector<Gid>& sources,
+                                                       const std::vector<Gid>& destinations) {
+    return detail::taken_whole(try_subn_adm_get_multi(query, sources, destinations));
+  }
+  /// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should say all of the path; SAs want at
+  /// least its source and destination.
+  Task<Result<SaTable<sa::TraceRecord>>> try_subn_adm_get_trace_table(const sa::PathRecord::Query& query);
+  Task<std::vector<sa::TraceRecord>> subn_adm_get_trace_table(const sa::PathRecord::Query& query) {
+    return detail::taken_whole(try_subn_adm_get_trace_table(query));
+  }
 
  private:
+  template <class T>
+  Task<Result<T>> try_gmp(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value);
+  template <class Query>
+  Task<Result<decltype(Query::record)>> try_subn_adm(std::uint8_t method, const Query& query);
+
   const sys::EndPort& end_port_;
   path::Path sa_path_;
 };

@@ -23,9 +23,15 @@ Result<T> unpacked(const Result<Reply>& reply) {
   return T::unpack(reply->payload());
 }
 
-template <class T>
-constexpr std::uint8_t version_of() {
-  return T::mgmt_class_version;
+template <class Record>
+Result<SaTable<Record>> unpacked_table(const Result<Reply>& reply) {
+  if (!reply) return reply.shared_error();
+  const SaTable<Bytes> rows = sa_records(*reply, Record::wire_size);
+  SaTable<Record> table;
+  table.cut = rows.cut;
+  table.records.reserve(rows.records.size());
+  for (const Bytes row : rows.records) table.records.push_back(Record::unpack(row));
+  return table;
 }
 
 template <class T>
@@ -34,160 +40,97 @@ constexpr std::uint32_t vendor_oui_of() {
   return 0;
 }
 
+template <class T>
+Request smp_request(const path::Path& path, std::uint8_t method, std::uint32_t modifier, Bytes payload, Reason reason) {
+  return {.path = path,
+          .mgmt_class = smp_class(path),
+          .method = method,
+          .attribute_id = T::attribute_id,
+          .attribute_modifier = modifier,
+          .payload = payload,
+          .reason = reason};
+}
+
+template <class T>
+Request gmp_request(const path::Path& path, std::uint8_t method, std::uint32_t modifier, Bytes payload) {
+  return {.path = path,
+          .mgmt_class = T::mgmt_class,
+          .class_version = T::mgmt_class_version,
+          .method = method,
+          .attribute_id = T::attribute_id,
+          .attribute_modifier = modifier,
+          .payload = payload,
+          .oui = vendor_oui_of<T>()};
+}
+
+template <class T>
+Request sa_request(const path::Path& path, std::uint8_t method, Bytes payload, std::uint64_t component_mask) {
+  return {.path = path,
+          .mgmt_class = mgmt_class::sa,
+          .class_version = 2,
+          .method = method,
+          .attribute_id = T::attribute_id,
+          .payload = payload,
+          .component_mask = component_mask};
+}
+
+/// What a try_ call gives; throws the error.
+template <class T>
+Task<T> taken(Task<Result<T>> tried) {
+  Result<T> result = co_await std::move(tried);
+  co_return std::move(result).take();
+}
+
+/// The same of a table; throws Error where it was cut.
+template <class T>
+Task<std::vector<T>> taken_whole(Task<Result<SaTable<T>>> tried) {
+  Result<SaTable<T>> result = co_await std::move(tried);
+  SaTable<T> table = std::move(result).take();
+  if (table.cut) throw Error(std::string(cut_text));
+  co_return std::move(table.records);
+}
+
 }  // namespace detail
 
 template <class T>
 Task<Result<T>> Transactor::try_subn_get(const path::Path& path, std::uint32_t modifier, Reason reason) {
-  const Request request{.path = path,
-                        .mgmt_class = smp_class(path),
-                        .attribute_id = T::attribute_id,
-                        .attribute_modifier = modifier,
-                        .payload = {},
-                        .reason = reason};
+  const Request request = detail::smp_request<T>(path, method::get, modifier, {}, reason);
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
-}
-
-template <class T>
-Task<T> Transactor::subn_get(const path::Path& path, std::uint32_t modifier, Reason reason) {
-  Result<T> result = co_await try_subn_get<T>(path, modifier, reason);
-  co_return std::move(result).take();
 }
 
 template <class T>
 Task<Result<T>> Transactor::try_subn_set(const T& value, const path::Path& path, std::uint32_t modifier) {
   const auto bytes = detail::packed(value);
-  const Request request{.path = path,
-                        .mgmt_class = smp_class(path),
-                        .method = method::set,
-                        .attribute_id = T::attribute_id,
-                        .attribute_modifier = modifier,
-                        .payload = bytes};
+  const Request request = detail::smp_request<T>(path, method::set, modifier, bytes, asked);
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
 }
 
 template <class T>
-Task<T> Transactor::subn_set(const T& value, const path::Path& path, std::uint32_t modifier) {
-  Result<T> result = co_await try_subn_set(value, path, modifier);
-  co_return std::move(result).take();
-}
-
-template <class T>
-Task<Result<T>> Transactor::try_gmp_get(const path::Path& path, std::uint32_t modifier, T value) {
+Task<Result<T>> Transactor::try_gmp(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value) {
   const auto bytes = detail::packed(value);
-  const Request request{.path = path,
-                        .mgmt_class = T::mgmt_class,
-                        .class_version = detail::version_of<T>(),
-                        .attribute_id = T::attribute_id,
-                        .attribute_modifier = modifier,
-                        .payload = bytes,
-                        .oui = detail::vendor_oui_of<T>()};
+  const Request request = detail::gmp_request<T>(path, method, modifier, bytes);
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<T>(reply);
-}
-
-template <class T>
-Task<Result<T>> Transactor::try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier) {
-  const auto bytes = detail::packed(value);
-  const Request request{.path = path,
-                        .mgmt_class = T::mgmt_class,
-                        .class_version = detail::version_of<T>(),
-                        .method = method::set,
-                        .attribute_id = T::attribute_id,
-                        .attribute_modifier = modifier,
-                        .payload = bytes,
-                        .oui = detail::vendor_oui_of<T>()};
-  const Result<Reply> reply = co_await try_call(request);
-  co_return detail::unpacked<T>(reply);
-}
-
-template <class T>
-Task<T> Transactor::performance_get(const path::Path& path, T value, std::uint32_t modifier) {
-  Result<T> result = co_await try_gmp_get<T>(path, modifier, value);
-  co_return std::move(result).take();
-}
-
-template <class T>
-Task<T> Transactor::performance_set(const T& value, const path::Path& path, std::uint32_t modifier) {
-  Result<T> result = co_await try_gmp_set(value, path, modifier);
-  co_return std::move(result).take();
-}
-
-template <class T>
-Task<T> Transactor::vend_get(const path::Path& path, std::uint32_t modifier) {
-  Result<T> result = co_await try_gmp_get<T>(path, modifier);
-  co_return std::move(result).take();
-}
-
-template <class T>
-Task<T> Transactor::vend_set(const T& value, const path::Path& path, std::uint32_t modifier) {
-  Result<T> result = co_await try_gmp_set(value, path, modifier);
-  co_return std::move(result).take();
 }
 
 template <class Query>
-Task<Result<decltype(Query::record)>> Transactor::try_subn_adm_get(const Query& query) {
+Task<Result<decltype(Query::record)>> Transactor::try_subn_adm(std::uint8_t method, const Query& query) {
   using Record = decltype(Query::record);
   const auto bytes = detail::packed(query.record);
-  const Request request{.path = sa_path_,
-                        .mgmt_class = mgmt_class::sa,
-                        .class_version = 2,
-                        .attribute_id = Record::attribute_id,
-                        .payload = bytes,
-                        .component_mask = query.component_mask};
+  const Request request = detail::sa_request<Record>(sa_path_, method, bytes, query.component_mask);
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked<Record>(reply);
-}
-
-template <class Query>
-Task<decltype(Query::record)> Transactor::subn_adm_set(const Query& query) {
-  using Record = decltype(Query::record);
-  const auto bytes = detail::packed(query.record);
-  const Request request{.path = sa_path_,
-                        .mgmt_class = mgmt_class::sa,
-                        .class_version = 2,
-                        .method = method::set,
-                        .attribute_id = Record::attribute_id,
-                        .payload = bytes,
-                        .component_mask = query.component_mask};
-  const Reply reply = co_await call(request);
-  co_return Record::unpack(reply.payload());
-}
-
-template <class Query>
-Task<decltype(Query::record)> Transactor::subn_adm_get(const Query& query) {
-  auto result = co_await try_subn_adm_get(query);
-  co_return std::move(result).take();
 }
 
 template <class Query>
 Task<Result<SaTable<decltype(Query::record)>>> Transactor::try_subn_adm_get_table(const Query& query) {
   using Record = decltype(Query::record);
   const auto bytes = detail::packed(query.record);
-  const Request request{.path = sa_path_,
-                        .mgmt_class = mgmt_class::sa,
-                        .class_version = 2,
-                        .method = method::get_table,
-                        .attribute_id = Record::attribute_id,
-                        .payload = bytes,
-                        .component_mask = query.component_mask};
+  const Request request = detail::sa_request<Record>(sa_path_, method::get_table, bytes, query.component_mask);
   const Result<Reply> reply = co_await try_call(request);
-  if (!reply) co_return reply.shared_error();
-  const SaTable<Bytes> rows = sa_records(*reply, Record::wire_size);
-  SaTable<Record> table;
-  table.cut = rows.cut;
-  table.records.reserve(rows.records.size());
-  for (const Bytes row : rows.records) table.records.push_back(Record::unpack(row));
-  co_return table;
-}
-
-template <class Query>
-Task<std::vector<decltype(Query::record)>> Transactor::subn_adm_get_table(const Query& query) {
-  auto result = co_await try_subn_adm_get_table(query);
-  auto table = std::move(result).take();
-  if (table.cut) throw Error(std::string(cut_text));
-  co_return std::move(table.records);
+  co_return detail::unpacked_table<Record>(reply);
 }
 
 }  // namespace ib::mad

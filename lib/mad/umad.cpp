@@ -24,7 +24,8 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
-constexpr std::uint32_t rmpp_retries = 7;  // of a segment that is not acknowledged
+/// Of a segment that is not acknowledged. Requests are sent again as a whole too.
+constexpr std::uint32_t answer_retries = 7, request_retries = 1;
 constexpr std::size_t longest_answer = header_bytes + rmpp_longest;
 
 /// Stores `value` in network order.
@@ -130,16 +131,25 @@ void set_address(ib_mad_addr_t& addr, const path::IbPath& path, bool smp) {
   if (!smp && !path.end_port->pkeys.empty()) addr.pkey_index = path::pkey_index(path);
 }
 
+/// On the simulator no kernel writes the RMPP header of answers, and SAs repeat that of the request: as the answer's own it
+/// would be wrong. So the only segment of a request is sent as programs hand it to their kernel.
+bool is_only_segment_of_request(Bytes mad) {
+  constexpr std::uint8_t whole = rmpp::flags::active | rmpp::flags::first | rmpp::flags::last;
+  return RmppView::is_active(mad) && !HeaderView(mad).is_response() && RmppView(mad).type() == rmpp::Type::data &&
+         RmppView(mad).flags() == whole;
+}
+
 void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   ib_user_mad_t header{};
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
   // Retries of ours need a new transaction ID each. Those of segments are the kernel's.
-  header.retries = RmppView::is_active(mad) ? rmpp_retries : 0;
+  if (RmppView::is_active(mad)) header.retries = timeout == Duration::zero() ? answer_retries : request_retries;
   set_address(header.addr, path, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
   std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
+  if (simulated_ && is_only_segment_of_request(mad)) set_whole(MutableBytes(send_buffer_).subspan(header_bytes));
   port_.send(send_buffer_);
 }
 

@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
+#include "mad/multi_path.hpp"
 
 namespace ib::sa {
 namespace {
@@ -42,6 +43,20 @@ std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref)
   return {text, text};
 }
 
+/// The list of a MultiPathRecord that `member` says: its SGIDs and DGIDs are those of a PathRecord.
+std::optional<mad::PathEnd> end_of_path(std::string_view member) {
+  const FieldInfo* field = find_field(PathRecord::info(), member);
+  if (field == nullptr || (field->name != "sgid" && field->name != "dgid")) return {};
+  return field->name == "sgid" ? mad::PathEnd::source : mad::PathEnd::destination;
+}
+
+Gid parse_end(mad::PathEnd end, std::string_view text) {
+  std::vector<std::uint8_t> bytes(PathRecord::wire_size);
+  set_field(bytes, PathRecord::info(), end == mad::PathEnd::source ? "SGID" : "DGID", text);
+  const auto path = PathRecord::unpack(bytes);
+  return end == mad::PathEnd::source ? path.sgid : path.dgid;
+}
+
 }  // namespace
 
 std::vector<Component> components(const StructInfo& record) {
@@ -58,22 +73,35 @@ std::vector<Component> components(const StructInfo& record) {
   return all;
 }
 
-Pattern::Pattern(const StructInfo& record) : record_(&record), bytes_(record.bytes) {}
+Pattern::Pattern(const StructInfo& record)
+    : record_(&record), form_(&record == &TraceRecord::info() ? &PathRecord::info() : &record), bytes_(form_->bytes) {}
+
+bool Pattern::is_multi_path() const { return record_ == &MultiPathRecord::info(); }
+
+const StructInfo& Pattern::answer() const { return is_multi_path() ? PathRecord::info() : *record_; }
+
+Bytes Pattern::bytes() const { return is_multi_path() ? mad::used_part(bytes_) : Bytes(bytes_); }
 
 FieldRef Pattern::component(std::string_view member) const {
-  const auto ref = find_path(*record_, member);
+  const auto ref = find_path(*form_, member);
   if (ref && ref->mask != 0) return *ref;
   std::vector<std::string> possible;
-  for (Component& c : components(*record_)) {
+  for (Component& c : components(*form_)) {
     if (!c.reserved) possible.push_back(std::move(c.member));
   }
-  if (possible.empty()) throw UsageError(fmt::format("Cannot set member queries with type {}", record_->iba_name));
-  throw UsageError(fmt::format("Cannot set member {} on {}. Try one of {}", escaped(member), record_->iba_name, fmt::join(possible, ", ")));
+  if (is_multi_path()) possible.insert(possible.end(), {"SGID", "DGID"});
+  if (possible.empty()) throw UsageError(fmt::format("Cannot set member queries with type {}", form_->iba_name));
+  throw UsageError(fmt::format("Cannot set member {} on {}. Try one of {}", escaped(member), form_->iba_name, fmt::join(possible, ", ")));
 }
 
 void Pattern::match(std::string_view member, std::string_view text) {
+  if (const auto end = is_multi_path() ? end_of_path(member) : std::nullopt) {
+    component_mask_ |= MultiPathRecord::Query().sgid_count(0).dgid_count(0).component_mask;
+    mad::add_gid(bytes_, *end, parse_end(*end, text));
+    return;
+  }
   component_mask_ |= component(member).mask;
-  set_field(bytes_, *record_, member, text);
+  set_field(bytes_, *form_, member, text);
 }
 
 void Pattern::match(std::string_view member, std::uint64_t value) {
@@ -83,23 +111,28 @@ void Pattern::match(std::string_view member, std::uint64_t value) {
 }
 
 bool Pattern::matches_on(std::string_view member) const {
-  const auto ref = find_path(*record_, member);
-  return ref && (component_mask_ & ref->mask) != 0;
+  const auto end = is_multi_path() ? end_of_path(member) : std::nullopt;
+  if (!end) {
+    const auto ref = find_path(*form_, member);
+    return ref && (component_mask_ & ref->mask) != 0;
+  }
+  const auto record = MultiPathRecord::unpack(bytes_);
+  return (*end == mad::PathEnd::source ? record.sgid_count : record.dgid_count) != 0;
 }
 
 void Pattern::complete_selectors() {
-  for (const FieldInfo& field : record_->fields) {
+  for (const FieldInfo& field : form_->fields) {
     const std::string selector = std::string(field.name) + "_selector";
-    if (find_field(*record_, selector) == nullptr || !matches_on(field.name) || matches_on(selector)) continue;
+    if (find_field(*form_, selector) == nullptr || !matches_on(field.name) || matches_on(selector)) continue;
     match(selector, static_cast<std::uint64_t>(Selector::exactly));
   }
 }
 
 std::vector<Pattern::Match> Pattern::matches() const {
   std::vector<Match> found;
-  for (const Component& c : components(*record_)) {
+  for (const Component& c : components(*form_)) {
     if ((component_mask_ & c.mask) == 0) continue;
-    auto [text, shown] = value_text(bytes_, *find_path(*record_, c.member));
+    auto [text, shown] = value_text(bytes_, *find_path(*form_, c.member));
     found.push_back({c.bit, c.member, std::move(text), std::move(shown)});
   }
   return found;

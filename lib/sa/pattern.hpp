@@ -30,8 +30,17 @@ class Pattern {
   /// Matches every record. `record` is kept by reference.
   explicit Pattern(const StructInfo& record);
 
+  /// The attribute that is asked for. Two have answers that they are not the pattern of: the request for TraceRecords says a
+  /// path, as a PathRecord (IBA 15.2.5.19), and that for a MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
+  const StructInfo& record() const { return *record_; }
+  /// The structure whose members the pattern has.
+  const StructInfo& form() const { return *form_; }
+  /// The structure of the records that come back.
+  const StructInfo& answer() const;
+
   /// Asks for records whose member (a path as find_path() takes it) has the value that `text` says. Throws UsageError for
-  /// a member that the record does not have or that cannot be asked for, naming those that can, and for a wrong value.
+  /// a member that the record does not have or that cannot be asked for, naming those that can, and for a wrong value. Of a
+  /// MultiPathRecord each SGID and DGID adds one to those that were given.
   void match(std::string_view member, std::string_view text);
   /// The same with a number, of which the member takes its low bits.
   void match(std::string_view member, std::uint64_t value);
@@ -48,14 +57,14 @@ class Pattern {
   };
   std::vector<Match> matches() const;
 
-  const StructInfo& record() const { return *record_; }
-  Bytes bytes() const { return bytes_; }
+  Bytes bytes() const;
   std::uint64_t component_mask() const { return component_mask_; }
 
  private:
   FieldRef component(std::string_view member) const;
+  bool is_multi_path() const;
 
-  const StructInfo* record_;
+  const StructInfo *record_, *form_;
   std::vector<std::uint8_t> bytes_;
   std::uint64_t component_mask_ = 0;
 };

@@ -33,9 +33,11 @@ constexpr RecordType table[] = {
     {"ServiceRecord", "SR", ServiceRecord::info, "", ""},
     {"SwitchInfo", "SWI", SwitchInfoRecord::info, "", ""},
     {"VLArbitrationTableRecord", "VLAR", VLArbitrationTableRecord::info, "[lid]/[port]/[block]", "LID/outputPortNum/blockNum"},
-    // Names of infiniband-diags, and a record that is younger than both.
+    // Names of infiniband-diags, and records that neither knows.
     {"SMInfoRecord", "SMIR", SMInfoRecord::info, "LID", "LID", false},
     {"SwitchInfoRecord", "SWIR", SwitchInfoRecord::info, "LID", "LID", false},
+    {"MultiPathRecord", "MPR", MultiPathRecord::info, "", "", false},
+    {"TraceRecord", "TR", TraceRecord::info, "", "", false},
     {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
 };
 

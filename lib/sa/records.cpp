@@ -2,6 +2,7 @@
 #include "sa/records.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sa/table_parts.hpp"
 
@@ -19,6 +20,9 @@ std::size_t least_size(const StructInfo& record) {
   return size;
 }
 
+/// The methods that ask for all records of a kind, the usual one first.
+constexpr std::array list_methods{mad::method::get_table, mad::method::get_multi, mad::method::get_trace_table};
+
 Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t method) {
   const mad::SaTable<Bytes> table = mad::sa_records(reply, least_size(type));
   Records records;
@@ -28,11 +32,18 @@ Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t meth
     const Bytes used = record.first(std::min<std::size_t>(record.size(), type.bytes));
     records.bytes.emplace_back(used.begin(), used.end());
   }
-  if (method != mad::method::get_table && records.bytes.empty()) throw Error("The SA's answer holds no record");
+  if (!is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
   return records;
 }
 
 }  // namespace
+
+bool is_list_method(std::uint8_t method) { return std::ranges::find(list_methods, method) != list_methods.end(); }
+
+std::uint8_t list_method(const StructInfo& record) {
+  const auto method = std::ranges::find_if(list_methods, [&](std::uint8_t m) { return (record.methods >> m & 1U) != 0; });
+  return method != list_methods.end() ? *method : mad::method::get;
+}
 
 async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
                                              std::uint8_t method, std::uint32_t modifier) {
@@ -46,7 +57,7 @@ async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const 
                              .component_mask = pattern.component_mask()};
   const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   if (!reply) co_return reply.shared_error();
-  co_return parse(*reply, pattern.record(), method);
+  co_return parse(*reply, pattern.answer(), method);
 }
 
 async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
@@ -63,7 +74,7 @@ async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pa
   mad::Result<Records> records = co_await try_records(transactor, transactor.sa_path(), pattern);
   if (!records && is_no_records(records.error())) {
     Records none;
-    none.type = &pattern.record();
+    none.type = &pattern.answer();
     co_return none;
   }
   co_return std::move(records).take();

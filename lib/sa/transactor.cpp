@@ -18,15 +18,13 @@ namespace {
 /// The answer to SMP `request` that holds `attribute`.
 mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad, const mad::Source& source) {
   constexpr std::size_t method_at = 3, status_at = 4, tid_at = 8, tid_size = 8;
-  mad::Packet packet = mad::to_packet(request);
+  mad::Reply reply{mad::to_mad(request), source};
+  std::vector<std::uint8_t>& packet = reply.bytes;
   packet[method_at] = mad::response_method(request.method);
   if (request.mgmt_class == mad::mgmt_class::smp_directed) packet[status_at] = 0x80;  // the D bit, IBA 14.2.1.2
   std::copy_n(sa_mad.begin() + tid_at, tid_size, packet.begin() + tid_at);
   const mad::DataArea area = mad::data_area(request.mgmt_class);
   std::copy_n(attribute.begin(), std::min(attribute.size(), area.size), packet.begin() + static_cast<std::ptrdiff_t>(area.offset));
-  mad::Reply reply;
-  reply.bytes.assign(packet.begin(), packet.end());
-  reply.source = source;
   return reply;
 }
 
@@ -44,7 +42,7 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
   const std::uint32_t modifier = request.attribute_modifier;
   static constexpr NodeKind any;
   if (!record_query(attribute, modifier, Lid{1}, &any)) {
-    throw Error(fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_packet(request)),
+    throw Error(fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_mad(request)),
                             modifier));
   }
   const mad::Result<Lid> lid = co_await find_lid(request.path);

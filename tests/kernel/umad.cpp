@@ -160,7 +160,7 @@ TEST_CASE("umad: a report of no answer is status 110 and the request's header") 
   channel->attach(notes, bench.loop);
   REQUIRE(channel->reports_timeouts());
   const path::Path path = bench.path();
-  mad::Packet packet = to_packet(vendor_get(path, {}, 0x1234));
+  auto packet = to_mad(vendor_get(path, {}, 0x1234));
   store_be(&packet[8], std::uint64_t{0xabcd1234});
   channel->send(packet, path, 200ms);
   bench.loop.run(wait_until([&] { return notes.error != 0; }, 5s));
@@ -185,7 +185,7 @@ TEST_CASE("umad: 600 requests are on their way at once") {
   // Sent and answered in steps, for QP1's receive buffers are 512; but all 600 wait for their answers at one time.
   constexpr unsigned step = 50;
   for (unsigned i = 0; i < count; ++i) {
-    mad::Packet packet = to_packet(vendor_get(path, {}));
+    auto packet = to_mad(vendor_get(path, {}));
     store_be(&packet[8], std::uint64_t{i + 1});
     channel->send(packet, path, 40s);
     if ((i + 1) % step == 0) bench.loop.run(wait_until([&] { return server.requests == i + 1; }, 5s));

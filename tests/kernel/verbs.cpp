@@ -130,7 +130,7 @@ TEST_CASE("verbs, GMP: all 64 bits of a transaction ID come back") {
   CHECK(channel->tid_mask() == ~std::uint64_t{0});
   CHECK_FALSE(channel->does_rmpp(mad::mgmt_class::sa));
   const path::Path path = bench.path();
-  mad::Packet packet = to_packet(vendor_get(path, {}));
+  auto packet = to_mad(vendor_get(path, {}));
   store_be(&packet[8], std::uint64_t{0xfedcba9876543210});
   channel->send(packet, path, 1s);
   bench.loop.run(wait_until([&] { return kept.count > 0; }, 5s));
@@ -187,7 +187,7 @@ TEST_CASE("verbs, GMP: more sends at once than the queue has room for all leave"
   channel->attach(kept, bench.loop);
   const path::Path path = bench.path();
   for (std::uint64_t tid = 1; tid <= 400; ++tid) {  // fewer than QP1's receive buffers
-    mad::Packet packet = to_packet(vendor_get(path, {}));
+    auto packet = to_mad(vendor_get(path, {}));
     store_be(&packet[8], tid);
     channel->send(packet, path, 1s);
   }

@@ -21,7 +21,8 @@
 namespace {
 
 constexpr std::size_t packet_header = 32;  // what stands before a MAD on ibsim's socket
-constexpr std::size_t mad_size = ibtest_passed_on + ibtest_tail_size;
+using ib::mad::simulator_bytes;
+constexpr std::size_t mad_size = ib::mad::packet_size;
 constexpr std::size_t packet_size = packet_header + mad_size;
 
 class Packets {
@@ -48,8 +49,8 @@ class Packets {
   bool tail(const std::uint8_t* mad, std::uint8_t* tail) {
     const std::lock_guard lock{mutex_};
     for (const Mad& kept : kept_) {
-      if (std::memcmp(kept.data(), mad, ibtest_passed_on) != 0) continue;
-      std::copy_n(kept.begin() + ibtest_passed_on, ibtest_tail_size, tail);
+      if (std::memcmp(kept.data(), mad, simulator_bytes) != 0) continue;
+      std::copy_n(kept.begin() + simulator_bytes, ibtest_tail_size, tail);
       return true;
     }
     return false;

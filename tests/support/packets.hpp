@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
-inline constexpr std::size_t ibtest_passed_on = 224;  ///< bytes of a MAD that libumad2sim.so passes on
-inline constexpr std::size_t ibtest_tail_size = 32;   ///< bytes that it loses
+#include "mad/packet.hpp"
+
+inline constexpr std::size_t ibtest_tail_size = ib::mad::packet_size - ib::mad::simulator_bytes;  ///< bytes of a MAD that libumad2sim.so loses
 
 extern "C" {
 /// An agent for `mgmt_class` was registered on a umad descriptor: packets of the class may come.
 void ibtest_agent(int fd, std::uint8_t mgmt_class);
 /// The descriptor is about to be closed.
 void ibtest_closed(int fd);
-/// The last ibtest_tail_size bytes of the MAD that begins with the ibtest_passed_on bytes at `mad`; false if it is unknown.
+/// The last ibtest_tail_size bytes of the MAD that begins with the ib::mad::simulator_bytes bytes at `mad`; false if it is unknown.
 bool ibtest_tail(const std::uint8_t* mad, std::uint8_t* tail);
 }

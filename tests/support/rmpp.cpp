@@ -44,6 +44,7 @@ using ib::mad::RmppReceiver;
 using ib::mad::RmppSender;
 using ib::mad::RmppState;
 using ib::mad::RmppView;
+using ib::mad::simulator_bytes;
 
 using Umad = ib_user_mad_hdr;  // what stands before a MAD
 using Message = std::vector<std::uint8_t>;
@@ -80,10 +81,10 @@ void note_closed(int fd) {
 void mend(std::vector<std::uint8_t>& message) {
   static auto* const function = packets<decltype(ibtest_tail)>("ibtest_tail");
   std::array<std::uint8_t, ibtest_tail_size> tail{};
-  if (function == nullptr || message.size() <= sizeof(ib_user_mad_hdr) + ibtest_passed_on) return;
+  if (function == nullptr || message.size() <= sizeof(ib_user_mad_hdr) + simulator_bytes) return;
   const auto mad = message.begin() + sizeof(ib_user_mad_hdr);
   if (function(&*mad, tail.data())) {
-    std::copy_n(tail.begin(), std::min<std::ptrdiff_t>(ibtest_tail_size, message.end() - mad - ibtest_passed_on), mad + ibtest_passed_on);
+    std::copy_n(tail.begin(), std::min<std::ptrdiff_t>(ibtest_tail_size, message.end() - mad - simulator_bytes), mad + simulator_bytes);
   }
 }
 
@@ -117,8 +118,8 @@ class Kernel {
   ssize_t write(int fd, const std::uint8_t* bytes, std::size_t count) {
     const std::lock_guard lock{mutex_};
     const Bytes mad = Bytes(bytes, count).subspan(sizeof(Umad));
-    if (!RmppView::is_active(mad) || RmppView(mad).type() != ib::rmpp::Type::none || !agents_.contains({fd, mad[1]}))
-      return real_write(fd, bytes, count);
+    // As in the kernel the rest of the RMPP header, which answers repeat of their requests, says nothing.
+    if (!RmppView::is_active(mad) || !agents_.contains({fd, mad[1]})) return real_write(fd, bytes, count);
     Umad umad{};
     std::memcpy(&umad, bytes, sizeof umad);
     const Key key = key_of(fd, umad, mad);

@@ -49,7 +49,7 @@ struct QueryReport final : Report {
     std::size_t number = 0;
     for (const auto& record : answer.bytes) {
       const std::vector<std::string_view> hidden = hidden_in(record);
-      const std::vector<std::uint8_t> shown = hidden.empty() ? record : without_secrets(record, *info);
+      const std::vector<std::uint8_t> shown = hidden.empty() ? record : without_secrets(record, *answer.type);
       if (table) out.print("Reply structure #{}\n", number++);
       add_listing(out, shown);
       out.print("{}{}", table && !hidden.empty() ? indent : "", secrets_note(hidden));
@@ -61,21 +61,21 @@ struct QueryReport final : Report {
   static constexpr std::string_view indent = "\t\t";
 
   std::vector<std::string_view> hidden_in(Bytes record) const {
-    return show_keys ? std::vector<std::string_view>() : secrets_in(record, *info);
+    return show_keys ? std::vector<std::string_view>() : secrets_in(record, *answer.type);
   }
   void add(out::Sink& sink, std::string_view key, Bytes record) const {
     sink.begin_object(key);
-    out::visit_structure(sink, record, *info, hidden_in(record));
+    out::visit_structure(sink, record, *answer.type, hidden_in(record));
     sink.end_object();
   }
   void add_listing(TextOut& out, Bytes shown) const {
     DottedOptions style;
     if (table) style.indent = indent;
     if (!words) {
-      out.write(dotted(shown, *info, style));
+      out.write(dotted(shown, *answer.type, style));
       return;
     }
-    std::string text = fmt::format("{}\n{}", info->iba_name, dump_words(shown, *info));
+    std::string text = fmt::format("{}\n{}", answer.type->iba_name, dump_words(shown, *answer.type));
     for (std::size_t at = 0; table && at < text.size(); at = text.find('\n', at) + 1) {
       text.insert(at, indent);
       at += indent.size();
@@ -191,7 +191,7 @@ class Query final : public Command {
     if (session.target(2) != nullptr) path = co_await session.gmp_path(session.target(2));
     path.ib().sm_key = sm_key_;
     report.path = to_text(path);
-    report.table = rpc.method == mad::method::get_table;
+    report.table = sa::is_list_method(rpc.method);
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
     report.answer = std::move(records).take();
@@ -227,6 +227,7 @@ class Query final : public Command {
     request.method = rpc.method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
+    report.answer.type = &info;
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 

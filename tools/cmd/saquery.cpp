@@ -104,7 +104,7 @@ void match_option(sa::Pattern& pattern, const std::string& member, const std::st
   constexpr std::uint64_t value_bits = 6;
   const std::string selector = member + "Selector";
   const auto number = parse_number(text);
-  if (number && *number >> value_bits != 0 && *number <= 0xff && find_path(pattern.record(), selector)) {
+  if (number && *number >> value_bits != 0 && *number <= 0xff && find_path(pattern.form(), selector)) {
     pattern.match(selector, *number >> value_bits);
     pattern.match(member, *number & ((1U << value_bits) - 1));
   } else {
@@ -148,10 +148,10 @@ class Saquery final : public Command {
     const CommonOptions& options = session.options();
     report.names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
     report.show_keys = options.show_keys;
-    report.single = get_ || (report.pattern.record().methods >> mad::method::get_table & 1U) == 0;
-    report.records.type = &report.pattern.record();
+    const std::uint8_t method = get_ ? mad::method::get : sa::list_method(report.pattern.record());
+    report.single = method == mad::method::get;
+    report.records.type = &report.pattern.answer();
     mad::Transactor& transactor = session.transactor();
-    const std::uint8_t method = report.single ? mad::method::get : mad::method::get_table;
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method);
     if (records) {
       report.records = *std::move(records);
@@ -215,7 +215,7 @@ class Saquery final : public Command {
 
   /// Where a LID is meant the name of a node will do.
   async::Task<bool> match_argument(Session& session, sa::Pattern& pattern, std::string_view member, std::string text) {
-    if (find_path(pattern.record(), member)->field->kind == FieldKind::lid) {
+    if (find_path(pattern.form(), member)->field->kind == FieldKind::lid) {
       const std::optional<Lid> lid = co_await lid_of(session, text);
       if (lid) pattern.match(member, std::uint64_t{lid->value});
       co_return lid.has_value();
@@ -230,10 +230,11 @@ class Saquery final : public Command {
 
   void set_defaults(sa::Pattern& pattern, const sys::EndPort& port) const {
     pattern.complete_selectors();
-    if (&pattern.record() != &sa::PathRecord::info() || get_) return;
+    const StructInfo& path = sa::PathRecord::info();
+    if (get_ || (&pattern.form() != &path && &pattern.answer() != &path)) return;
     constexpr std::uint64_t all_paths = 0x7f;
-    if (!pattern.matches_on("numbPath")) pattern.match("numbPath", ends_.empty() ? 1 : all_paths);
-    // A table of paths must have a source (IBA 15.2.5.16), one way or the other.
+    if (&pattern.record() == &path && !pattern.matches_on("numbPath")) pattern.match("numbPath", ends_.empty() ? 1 : all_paths);
+    // Paths must have a source (IBA 15.2.5.16), one way or the other.
     if (!pattern.matches_on("SGID") && !pattern.matches_on("SLID")) pattern.match("SGID", to_text(port.default_gid()));
   }
 

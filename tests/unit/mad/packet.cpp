@@ -35,8 +35,8 @@ TEST_CASE("a directed-route SMP has its route, keys and LIDs in place") {
   directed.dr_slid = Lid{5};
   const path::Path path = directed;
   const std::array<std::uint8_t, 2> payload{0xaa, 0xbb};
-  const Packet mad =
-      to_packet({.path = path, .mgmt_class = mgmt_class::smp_directed, .attribute_id = 0x15, .attribute_modifier = 9, .payload = payload});
+  const auto mad =
+      to_mad({.path = path, .mgmt_class = mgmt_class::smp_directed, .attribute_id = 0x15, .attribute_modifier = 9, .payload = payload});
   const smp::FormatDirected format = smp::FormatDirected::unpack(mad);
   REQUIRE(format.mgmt_class == 0x81);
   REQUIRE(format.hop_count == 2);
@@ -56,7 +56,7 @@ TEST_CASE("an SA query has its key and mask in place") {
   path::IbPath to_sa;
   to_sa.sm_key = 0x0102030405060708;
   const path::Path path = to_sa;
-  const Packet mad = to_packet({.path = path,
+  const auto mad = to_mad({.path = path,
                                 .mgmt_class = mgmt_class::sa,
                                 .class_version = 2,
                                 .attribute_id = 0x35,
@@ -70,7 +70,7 @@ TEST_CASE("an SA query has its key and mask in place") {
 
 TEST_CASE("a vendor MAD of range 2 carries its OUI") {
   const path::Path path = path::IbPath{};
-  const Packet mad = to_packet({.path = path, .mgmt_class = 0x33, .attribute_id = 0x10, .payload = {}, .oui = 0x001405});
+  const auto mad = to_mad({.path = path, .mgmt_class = 0x33, .attribute_id = 0x10, .payload = {}, .oui = 0x001405});
   REQUIRE(oui_of(mad) == 0x001405);
   REQUIRE(describe(mad) == "MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatPing(16)");
 }
@@ -78,12 +78,12 @@ TEST_CASE("a vendor MAD of range 2 carries its OUI") {
 TEST_CASE("a payload that does not fit is refused") {
   const path::Path path = path::IbPath{};
   const std::array<std::uint8_t, 65> payload{};
-  REQUIRE_THROWS_AS(to_packet({.path = path, .mgmt_class = mgmt_class::smp, .payload = payload}), std::invalid_argument);
+  REQUIRE_THROWS_AS(to_mad({.path = path, .mgmt_class = mgmt_class::smp, .payload = payload}), std::invalid_argument);
 }
 
 TEST_CASE("what is not known is named ??") {
   const path::Path path = path::IbPath{};
-  Packet mad = to_packet({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff20, .payload = {}});
+  auto mad = to_mad({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff20, .payload = {}});
   REQUIRE(describe(mad) ==
           "MAD_METHOD_GET(1) SMPFormat(1.1) ?"
           "?(65312)");

@@ -230,8 +230,13 @@ TEST_CASE("a double-sided transfer is turned around by an ACK of segment 0") {
   REQUIRE(RmppView(turn).type() == rmpp::Type::ack);
   REQUIRE(RmppView(turn).segment() == 0);
   REQUIRE(RmppView(turn).new_window_last() == 1);
+  // The turn was lost: the receiver says again that all has come.
+  receiver.ask_again();
+  sender.take(only_packet(receiver));
+  REQUIRE(RmppView(only_packet(sender)).segment() == 0);
   receiver.take(turn);
   REQUIRE(receiver.state() == RmppState::done);
+  REQUIRE(sender.state() == RmppState::done);
 }
 
 TEST_CASE("only MADs of classes with RMPP can be sent by it") {

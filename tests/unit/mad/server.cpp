@@ -67,14 +67,13 @@ Mad ping(std::uint64_t cookie = 0x1122334455667788U) {
   const path::Path nowhere = path::IbPath();
   std::array<std::uint8_t, 8> payload{};
   store_be(payload.data(), cookie);
-  const Packet mad = to_packet({.path = nowhere,
+  auto mad = to_mad({.path = nowhere,
                                 .mgmt_class = sysstat_class,
                                 .attribute_id = ofa::SysStatPing::attribute_id,
                                 .payload = payload,
                                 .oui = openib_oui});
-  Mad bytes(mad.begin(), mad.end());
-  store_be(&bytes[8], std::uint64_t{0xabcdef0012345678U});
-  return bytes;
+  store_be(&mad[8], std::uint64_t{0xabcdef0012345678U});
+  return mad;
 }
 
 std::uint16_t status_of(const std::optional<Mad>& mad) {

@@ -1,62 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Both ends of a long answer: a Server that sends a table and an Rpc that asks for it, over a network between two channels.
-#include <algorithm>
-#include <random>
-
 #include "iba-gen/sa.hpp"
-#include "mad/server.hpp"
 #include "support/catch.hpp"
-#include "support/fake_channel.hpp"
+#include "support/two_hosts.hpp"
 
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
-using ibtest::FakeChannel;
-using ibtest::FakeHost;
 
 namespace {
 
-/// A client at LID 1 and a server at LID 2.
-struct Bench {
+/// A client at LID 1 and a server of NodeRecords at LID 2.
+struct Bench : ibtest::TwoHosts {
   Bench() {
-    client = open(asking, serving_channel, client_channel, 1);
-    serving = open(served, client_channel, serving_channel, 2);
-    client->sa_path().ib().timeout = 1s;
-    server = std::make_unique<Server>(*serving);
-    Service sa;
-    sa.mgmt_class = mgmt_class::sa;
-    sa.class_version = 2;
-    server->serve(sa);
     server->on(mgmt_class::sa, method::get_table, sa::NodeRecord::attribute_id, [this](const Incoming& incoming) {
       std::vector<sa::NodeRecord> records(count);
       for (std::size_t i = 0; i < count; ++i) records[i].lid = Lid{static_cast<std::uint16_t>(i)};
       server->send_table(incoming, records);
     });
   }
-  /// An engine whose MADs arrive at `*to`.
-  std::unique_ptr<Rpc> open(const FakeHost& host, FakeChannel*& to, FakeChannel*& here, std::uint16_t lid) {
-    auto channel = std::make_unique<FakeChannel>(host.port, [this, &to](FakeChannel&, Bytes mad, const path::Path&, async::Duration) {
-      if (lost != nullptr && lost(mad)) return;
-      if (std::uniform_real_distribution<>(0, 1)(random) >= loss) to->deliver({mad.begin(), mad.end()}, 10us);
-    });
-    here = channel.get();
-    channel->reports = false;
-    channel->mask = ~std::uint64_t{0};
-    channel->source.slid = Lid{static_cast<std::uint16_t>(3 - lid)};
-    channel->source.sqpn = 1;
-    return std::make_unique<Rpc>(loop, std::move(channel));
-  }
-
-  FakeHost asking{1}, served{2};
-  async::FakeClock clock;
-  async::Loop loop{clock};
-  std::mt19937 random{1};
-  double loss = 0;
-  bool (*lost)(Bytes mad) = nullptr;
   std::size_t count = 1000;
-  FakeChannel *client_channel{}, *serving_channel{};
-  std::unique_ptr<Rpc> client, serving;
-  std::unique_ptr<Server> server;
 };
 
 Task<Result<SaTable<sa::NodeRecord>>> ask(Rpc& rpc) {

@@ -25,7 +25,7 @@ struct Fixture {
     to.dqpn = to.sqpn = Qpn{0};
     to.qkey = 0;
     path = to;
-    mad = to_packet({.path = path,
+    mad = to_mad({.path = path,
                      .mgmt_class = mgmt_class::smp,
                      .attribute_id = smp::PortInfo::attribute_id,
                      .attribute_modifier = 99,
@@ -35,7 +35,7 @@ struct Fixture {
   sys::Device device;
   sys::EndPort port;
   path::Path path = path::IbPath{};
-  Packet mad{};
+  std::vector<std::uint8_t> mad;
   std::string text;
   LineTracer tracer(int detail) {
     return LineTracer(detail,

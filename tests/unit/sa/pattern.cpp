@@ -74,11 +74,11 @@ TEST_CASE("every component can be asked for by the name that lists it") {
     const StructInfo& info = type.info();
     INFO(type.name);
     std::uint64_t all = 0;
-    for (const sa::Component& component : sa::components(info)) {
+    for (const sa::Component& component : sa::components(sa::Pattern(info).form())) {
       INFO(component.member);
       sa::Pattern pattern(info);
       CHECK_FALSE(pattern.matches_on(component.member));
-      const FieldKind kind = find_path(info, component.member)->field->kind;
+      const FieldKind kind = find_path(pattern.form(), component.member)->field->kind;
       if (kind == FieldKind::structure) continue;
       pattern.match(component.member, kind == FieldKind::gid     ? "::1"
                                       : kind == FieldKind::guid  ? "0x1"
@@ -95,6 +95,39 @@ TEST_CASE("every component can be asked for by the name that lists it") {
     }
     CHECK(all != 0);
   }
+}
+
+TEST_CASE("the GIDs of a MultiPathRecord are added one by one and counted") {
+  sa::Pattern pattern(sa::MultiPathRecord::info());
+  CHECK(&pattern.form() == &sa::MultiPathRecord::info());
+  CHECK(&pattern.answer() == &sa::PathRecord::info());
+  CHECK_FALSE(pattern.matches_on("SGID"));
+  for (int i = 0; i < 20; ++i) pattern.match("DGID", "fe80::2");
+  CHECK_FALSE(pattern.matches_on("SGID"));
+  CHECK(pattern.matches_on("DGID"));
+  pattern.match("sgid", "fe80::1");
+  pattern.match("numbPath", "3");
+  CHECK(pattern.matches_on("SGID"));
+  REQUIRE(pattern.bytes().size() == 24 + 21 * 16);
+  const auto record = sa::MultiPathRecord::unpack(pattern.bytes());
+  CHECK(record.sgid_count == 1);
+  CHECK(record.dgid_count == 20);
+  CHECK(record.numb_path == 3);
+  CHECK(to_text(record.sd_gid[0]) == "fe80::1");
+  CHECK(to_text(record.sd_gid[1]) == "fe80::2");
+  // IB_MPR_COMPMASK_NUMBPATH, SGIDCOUNT, DGIDCOUNT
+  CHECK(pattern.component_mask() == (1U << 6 | 1U << 19 | 1U << 20));
+  CHECK_THROWS_AS(pattern.match("SGID", "x"), UsageError);
+  CHECK_THROWS_WITH(pattern.match("DLID", "1"), contains("SDGID, SGID, DGID"));
+}
+
+TEST_CASE("TraceRecords are asked for by a path") {
+  sa::Pattern pattern(sa::TraceRecord::info());
+  pattern.match("SLID", "1");
+  pattern.match("DLID", "2");
+  check_same(pattern, sa::PathRecord::Query().slid(Lid{1}).dlid(Lid{2}));
+  CHECK(&pattern.record() == &sa::TraceRecord::info());
+  CHECK(&pattern.answer() == &sa::TraceRecord::info());
 }
 
 TEST_CASE("matches read as python-rdma shows them") {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Requests that go in segments (IBA 13.6), for channels that do not cut them. A try is its request's one RMPP transfer: segments
+// are repeated as often as requests are, and when all are acknowledged the time of the answer begins. An answer proves that all
+// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD.
+#include "mad/rpc_call.hpp"
+
+namespace ib::mad {
+
+bool Rpc::goes_in_segments(const Call& call) const { return RmppView::is_active(call.mad) && !channel_->does_rmpp(call.mad[1]); }
+
+/// Sends the first segment; the receiver's ACKs ask for the others. Throws as Channel::send() does.
+void Rpc::begin_sending(Sent& sent) {
+  const Call& call = *sent.call;
+  RmppSender::Options options;
+  options.retries = call.path.ib().retries;
+  options.double_sided = may_answer_in_segments(HeaderView(call.mad));
+  sent.sending = std::make_unique<Sending>(Sending{RmppSender(call.mad, options), call.path});
+  Packet packet{};
+  sent.sending->sender.next(packet);
+  transmit(packet, call.path);
+}
+
+/// Takes an ACK, STOP or ABORT.
+void Rpc::take_control(Sent& sent, Bytes mad) {
+  RmppSender& sender = sent.sending->sender;
+  if (tracer_ != nullptr) tracer_->segment(mad, sent.sending->path, false);
+  const RmppState before = sender.state();
+  sender.take(mad);
+  send_segments(sent);
+  if (before != RmppState::active) return;
+  if (sender.state() == RmppState::done) {
+    sent.sent_at = loop_.now();
+    sent.deadline = sent.sent_at + sent.call->timeout;
+    loop_.arm(sent, sent.deadline);
+  } else if (sender.state() == RmppState::failed) {
+    Call& call = *sent.call;
+    const RmppFailure failure = sender.failure();
+    erase(sent);
+    transfer_failed(call, failure);
+  }
+}
+
+/// Sends what may go now. The timer runs from the last segment on: ACKs alone do not put it off.
+void Rpc::send_segments(Sent& sent) {
+  RmppSender& sender = sent.sending->sender;
+  for (Packet packet{}; sender.next(packet);) {
+    try {
+      transmit(packet, sent.sending->path);
+    } catch (const Error&) {
+      break;  // it and the rest of the window go when the timer has run
+    }
+    ++stats_.request_segments;
+    if (sender.state() == RmppState::active) loop_.arm(sent, loop_.now() + sent.call->timeout);
+  }
+}
+
+/// Nothing was acknowledged in time.
+void Rpc::sending_expired(Sent& sent) {
+  sent.sending->sender.timed_out();
+  send_segments(sent);
+  if (sent.sending->sender.state() == RmppState::active) return;
+  sent.sending.reset();
+  sent.call->tries_left = 0;  // its segments were sent as often as it would have been
+  try_lost(sent, ETIMEDOUT);
+}
+
+}  // namespace ib::mad
