@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // RMPP against a peer that says anything: a receiver never holds or allows more than a window beyond what came, a sender
 // never sends what the window forbids, both end once and for all; and over a link that loses, doubles and shuffles as the
-// input says, a transfer that completes is the one that was sent.
+// input says, a transfer that completes is the one that was sent. What takes strangers' requests holds no more than it may.
 #include <algorithm>
 
 #include "fuzz.hpp"
+#include "mad/rmpp_inbox.hpp"
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
 
@@ -61,6 +62,40 @@ std::vector<std::uint8_t> packet_from(Input& input) {
   std::vector<std::uint8_t> mad(packet.begin(), packet.end());
   if (what == 0xff) mad.resize(input.byte() + std::size_t{10});
   return mad;
+}
+
+/// A server's side of requests in segments: from any ports it holds no more than it may, delivers nothing that was not whole, and
+/// forgets all when nothing more comes.
+void attack_inbox(Input input) {
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  sys::EndPort port;
+  std::size_t packets = 0;
+  const auto sent = [&](Bytes packet, const path::Path&) {
+    ++packets;
+    must(packet.size() == packet_size && RmppView::is_control(packet) && HeaderView(packet).is_response(), "an ACK that is none");
+  };
+  const auto delivered = [&](Bytes mad, const Source&) {
+    must(mad.size() >= header_of_sa && mad.size() <= header_of_sa + RmppInbox::longest, "a request of a length that did not come");
+  };
+  RmppInbox inbox(loop, port, sent, delivered);
+  while (!input.empty()) {
+    const std::uint8_t turn = input.byte();
+    if (turn == 0xff) loop.run(async::sleep_for(std::chrono::seconds(input.byte() % 20)));
+    std::vector<std::uint8_t> mad = packet_from(input);
+    if (mad.size() >= header_size) {
+      mad[3] = method::get_multi;
+      mad[15] = turn & 7;  // the transaction
+    }
+    Source source;
+    source.slid = Lid{static_cast<std::uint16_t>(turn >> 3 & 7)};
+    packets = 0;
+    inbox.take(mad, source);
+    must(packets <= 2, "an inbox that talks without end");
+    must(inbox.transfers() <= RmppInbox::most_transfers, "too many transfers");
+  }
+  loop.run(async::sleep_for(std::chrono::seconds(100)));
+  must(inbox.transfers() == 0, "a transfer that is never forgotten");
 }
 
 void attack_receiver(Input input) {
@@ -148,15 +183,18 @@ void carry(Input input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const Input input(data + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       attack_receiver(input);
       break;
     case 1:
       attack_sender(input);
       break;
-    default:
+    case 2:
       carry(input);
+      break;
+    default:
+      attack_inbox(input);
       break;
   }
   return 0;
@@ -169,5 +207,7 @@ std::vector<std::string> ibtest::seeds() {
   std::string sender = bytes({1, 60, 3, 2, 2, 1, 40, 2, 2, 20, 60, 0, 2, 20, 60});
   std::string link = bytes({2, 0xf3, 9, 9, 9, 64});
   for (int i = 0; i < 200; ++i) link.push_back(static_cast<char>(i * 7 % 11));
-  return {receiver, sender, link, receiver + receiver.substr(2), sender + sender.substr(3)};
+  // Turns of two ports, each with DATA 1 first.
+  const std::string inbox = bytes({3, 8, 6, 1, 0, 16, 6, 1, 0, 8, 2, 2, 0, 8, 0x22, 3, 100, 255, 30, 2, 2, 0});
+  return {receiver, sender, link, inbox, receiver + receiver.substr(2), sender + sender.substr(3)};
 }

@@ -6,6 +6,7 @@
 
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "mad/multi_path.hpp"
 
 namespace ibtest {
 
@@ -15,7 +16,7 @@ namespace smp = ib::smp;
 
 namespace {
 
-constexpr std::size_t record_offset = 56, attribute_offset = 44, rmpp_offset = 24;
+constexpr std::size_t record_offset = 56, attribute_offset = 44, rmpp_offset = 24, attribute_id_offset = 16;
 constexpr std::uint64_t from_lid_bit = 1, to_lid_bit = 8;  // of a LinkRecord's component mask (IBA 15.2.5.13)
 constexpr std::uint16_t no_records = 0x0300, too_many_records = 0x0400;
 
@@ -57,23 +58,29 @@ FakeSa::FakeSa(FakeFabric& fabric) : fabric_(fabric) {
   fabric.network.gmp = [this](Bytes request, const ib::path::Path& path) { return answer(request, path); };
 }
 
-std::optional<FakeFabric::Answer> FakeSa::answer(Bytes request, const ib::path::Path& path) {
+std::optional<FakeFabric::Answer> FakeSa::answer(Bytes mad, const ib::path::Path& path) {
+  // What came in segments has the length that it needs.
+  std::vector<std::uint8_t> request(mad.begin(), mad.end());
+  request.resize(std::max(request.size(), ib::mad::packet_size));
   const sa::Format query = sa::Format::unpack(request);
-  const Bytes wanted = request.subspan(record_offset);
+  const Bytes wanted = Bytes(request).subspan(record_offset);
   asked.push_back({query.method, query.attribute_id, query.component_mask, {wanted.begin(), wanted.end()}, path});
   if (silent) return std::nullopt;
   if (status != 0) return answer_to(request, status);
-  const ib::StructInfo* info = ib::find_attribute(ib::mad::mgmt_class::sa, 2, query.attribute_id);
+  const bool is_multi = query.method == ib::mad::method::get_multi;
+  const ib::StructInfo* info =
+      ib::find_attribute(ib::mad::mgmt_class::sa, 2, is_multi ? sa::PathRecord::attribute_id : query.attribute_id);
   std::vector<Record> found = records(query.attribute_id, wanted);
   if (lie) lie(query.attribute_id, found);
-  const bool is_path = query.attribute_id == sa::PathRecord::attribute_id;  // which is made to fit what is asked for
+  const bool is_path = info == &sa::PathRecord::info();  // which is made to fit what is asked for
   if (!is_path) std::erase_if(found, [&](const Record& record) { return !matches(*info, record, wanted, query.component_mask); });
   if (query.attribute_id == sa::LinkRecord::attribute_id && is_rounded(wanted, query.component_mask)) found.clear();
-  const bool table = query.method == ib::mad::method::get_table;
+  const bool table = is_multi || query.method == ib::mad::method::get_table;
   if (!table && found.size() != 1) return answer_to(request, found.empty() ? no_records : too_many_records);
 
   FakeFabric::Answer out = answer_to(request);
   const std::size_t step = (info->bytes + 7U) / 8 * 8;
+  if (is_multi) ib::store_be(&out[attribute_id_offset], sa::PathRecord::attribute_id);  // IBA o15-0.2.7
   out.resize(record_offset);
   for (const Record& record : found) {
     out.insert(out.end(), record.begin(), record.end());
@@ -115,6 +122,8 @@ std::vector<FakeSa::Record> FakeSa::records(std::uint16_t attribute, Bytes wante
       return links();
     case sa::PathRecord::attribute_id:
       return paths(wanted);
+    case sa::MultiPathRecord::attribute_id:
+      return multi_paths(wanted);
     default:
       return {};
   }
@@ -181,6 +190,27 @@ std::vector<FakeSa::Record> FakeSa::links() {
       record.to_lid = other.ports[other.is_switch() ? 0 : peer_port].info.lid;
       record.to_port = static_cast<std::uint8_t>(peer_port);
       all.push_back(packed(record));
+    }
+  }
+  return all;
+}
+
+/// A path from each source that there is to each destination.
+std::vector<FakeSa::Record> FakeSa::multi_paths(Bytes wanted) {
+  const ib::mad::MultiPathGids ends = ib::mad::gids_of(wanted);
+  std::vector<Record> all;
+  for (const ib::Gid& source : ends.sources) {
+    for (const ib::Gid& destination : ends.destinations) {
+      sa::PathRecord query;
+      query.dgid = source;
+      const std::vector<Record> from = paths(packed(query));
+      query.dgid = destination;
+      const std::vector<Record> to = paths(packed(query));
+      if (from.empty() || to.empty()) continue;
+      auto path = sa::PathRecord::unpack(to[0]);
+      path.sgid = source;
+      path.slid = sa::PathRecord::unpack(from[0]).dlid;
+      all.push_back(packed(path));
     }
   }
   return all;

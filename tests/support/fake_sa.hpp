@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A subnet administrator for a FakeFabric: it answers SubnAdmGet and SubnAdmGetTable from what the fabric is at that moment.
+// A subnet administrator for a FakeFabric: it answers SubnAdmGet, GetTable and GetMulti from what the fabric is at that moment.
 // Any component mask works, since records are compared field by field as their descriptors say.
 //
 //   FakeSa sa(fabric); … REQUIRE(sa.asked.size() == 4); sa.cut = true;
@@ -44,7 +44,7 @@ class FakeSa {
   std::function<void(ib::sa::PathRecord&)> path_lie;
 
  private:
-  std::optional<FakeFabric::Answer> answer(ib::Bytes request, const ib::path::Path& path);
+  std::optional<FakeFabric::Answer> answer(ib::Bytes mad, const ib::path::Path& path);
   bool is_rounded(ib::Bytes wanted, std::uint64_t mask);
   std::vector<Record> records(std::uint16_t attribute, ib::Bytes wanted);
   std::vector<Record> nodes();
@@ -52,6 +52,7 @@ class FakeSa {
   std::vector<Record> links();
   std::vector<Record> switches();
   std::vector<Record> paths(ib::Bytes wanted);
+  std::vector<Record> multi_paths(ib::Bytes wanted);
 
   FakeFabric& fabric_;
 };

@@ -24,7 +24,7 @@ std::vector<std::uint8_t> padded(const Record& record) {
 /// A table of `records`, all of one size, that fits one MAD.
 inline FakeFabric::Answer sa_table(ib::Bytes request, const std::vector<std::vector<std::uint8_t>>& records) {
   FakeFabric::Answer mad(request.begin(), request.begin() + 256);
-  mad[3] = 0x92;  // GetTableResp
+  mad[3] |= ib::mad::method::response;
   std::fill(mad.begin() + sa_data_offset, mad.end(), std::uint8_t{0});
   auto at = mad.begin() + sa_data_offset;
   std::size_t size = 0;

@@ -8,8 +8,11 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
+#include "sa/pattern.hpp"
 #include "sa/record_types.hpp"
+#include "iba/text.hpp"
 #include "support/catch.hpp"
+#include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
 
@@ -30,11 +33,11 @@ struct Subnet {
     fabric.link(leaf, 1, host, 1);
     fabric.assign_lids();
     fabric.attach(host);
+    fabric.network.rmpp = true;
     fabric.network.gmp = [this, answer = std::move(answer)](Bytes request, const path::Path&) {
-      const bool is_ack = request[1] == 3 && request[25] != 0;
-      if (is_ack) return std::optional<FakeFabric::Answer>();
       asked.emplace_back(request.begin(), request.end());
-      return answer(request);
+      asked.back().resize(std::max(request.size(), mad::packet_size));
+      return answer(asked.back());
     };
   }
   FakeFabric fabric;
@@ -63,7 +66,8 @@ std::uint64_t mask_of(const std::vector<std::uint8_t>& mad) { return load_be<std
 
 TEST_CASE("every record: text and JSON agree on how many there are") {
   Subnet subnet([](Bytes request) -> std::optional<FakeFabric::Answer> {
-    const StructInfo* info = find_attribute(3, 2, load_be<std::uint16_t>(&request[16]));
+    const sa::Pattern pattern(*find_attribute(3, 2, load_be<std::uint16_t>(&request[16])));
+    const StructInfo* info = &pattern.answer();
     const std::vector<std::uint8_t> record((info->bytes + 7) / 8 * 8, std::uint8_t{0x41});
     if (request[3] == 1) return ibtest::sa_record(request, record);
     std::vector<std::vector<std::uint8_t>> records;
@@ -81,14 +85,22 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       REQUIRE(document.status == 0);
       const json parsed = json::parse(document.out);
       const bool single = name == "ClassPortInfo";
-      CHECK(parsed["record"] == type.info().iba_name);
+      const StructInfo& answer = sa::Pattern(type.info()).answer();
+      CHECK(parsed["record"] == answer.iba_name);
       CHECK(parsed["complete"] == true);
       CHECK(count(text.out, single ? ":\n\t" : " dump:\n\t") >= parsed["records"].size());
-      CHECK(parsed["records"].size() == (single ? 1 : std::min<std::size_t>(3, 200 / ((type.info().bytes + 7) / 8 * 8))));
+      CHECK(parsed["records"].size() == (single ? 1 : std::min<std::size_t>(3, 200 / ((answer.bytes + 7) / 8 * 8))));
       for (const json& record : parsed["records"]) CHECK(record.size() >= 2);
       const auto lines = ibtool(subnet.fabric, {"saquery", name, "--json=lines"});
       CHECK(count(lines.out, "\n") == parsed["records"].size());
-      CHECK(ibtool(subnet.fabric, {"query", single ? "SubnAdmGet" : "SubnAdmGetTable", std::string(type.info().iba_name)}).status == 0);
+      const std::string method = single                     ? "SubnAdmGet"
+                                 : name == "MultiPathRecord" ? "SubnAdmGetMulti"
+                                 : name == "TraceRecord"     ? "SubnAdmGetTraceTable"
+                                                             : "SubnAdmGetTable";
+      const auto query = ibtool(subnet.fabric, {"query", method, std::string(type.info().iba_name), "--json", "-K"});
+      CHECK(query.status == 0);
+      const json reply = json::parse(query.out);
+      CHECK((single ? json::array({reply["data"]}) : reply["records"]) == parsed["records"]);
     }
   }
 }
@@ -121,6 +133,79 @@ TEST_CASE("a table of paths has a source, and selectors") {
   CHECK(subnet.asked.back()[56 + 49] == 0x7f);
 }
 
+TEST_CASE("a MultiPathRecord lists its ends, this port's GID if no other source") {
+  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {}); });
+  const auto asked = [&] {
+    const auto& mad = subnet.asked.back();
+    CHECK(mad[3] == 0x14);
+    CHECK(mad[26] == 1);  // to go by RMPP
+    return sa::MultiPathRecord::unpack(Bytes(mad).subspan(56));
+  };
+  ibtool(subnet.fabric, {"saquery", "MultiPath", "DGID=fe80::7", "DGID=fe80::8", "-n", "3"});
+  CHECK(mask_of(subnet.asked.back()) == (1U << 6 | 1U << 19 | 1U << 20));
+  CHECK(asked().sgid_count == 1);
+  CHECK(asked().dgid_count == 2);
+  CHECK(asked().numb_path == 3);
+  CHECK(to_text(asked().sd_gid[0]) == "fe80::201");
+  CHECK(to_text(asked().sd_gid[2]) == "fe80::8");
+  ibtool(subnet.fabric, {"saquery", "MPR", "--dgid", "fe80::7", "--sgid", "fe80::5", "-M", "4"});
+  CHECK(mask_of(subnet.asked.back()) == (1U << 10 | 1U << 11 | 1U << 19 | 1U << 20));
+  CHECK(to_text(asked().sd_gid[0]) == "fe80::5");
+  CHECK(to_text(asked().sd_gid[1]) == "fe80::7");
+  ibtool(subnet.fabric, {"query", "SubnAdmGetMulti", "MultiPathRecord", "-f", "SGIDCount=1", "-f", "DGIDCount=1", "-f", "SDGID[1]=fe80::9"});
+  CHECK(to_text(asked().sd_gid[1]) == "fe80::9");
+}
+
+TEST_CASE("a MultiPathRecord of many ends reaches the SA whole, and its paths come back") {
+  auto fabric = FakeFabric::fat_tree(2, 2, 4);
+  const ibtest::FakeSa sa(fabric);
+  std::vector<std::string> words{"saquery", "--json", "MPR"};
+  const json nodes = json::parse(ibtool(fabric, {"saquery", "--json", "NR"}).out)["records"];
+  for (const json& record : nodes) {
+    const std::string guid = record["node_info"]["port_guid"];
+    const std::string gid = to_text(Gid::from(link_local_prefix, *parse_guid(guid)));
+    words.push_back("SGID=" + gid);
+    words.push_back("DGID=" + gid);
+  }
+  const auto done = ibtool(fabric, words);
+  REQUIRE(done.status == 0);
+  const json records = json::parse(done.out)["records"];
+  CHECK(nodes.size() > 6);  // more ends than one MAD has room for
+  CHECK(records.size() == nodes.size() * nodes.size());
+  CHECK(records.back()["slid"] == nodes.back()["lid"]);
+  CHECK(sa.asked.back().record.size() == 24 + nodes.size() * 32);
+}
+
+TEST_CASE("TraceRecords are asked for by a path, from this port if from no other") {
+  sa::TraceRecord hop;
+  hop.node_id = 0x1234;
+  Subnet subnet([&](Bytes request) { return ibtest::sa_table(request, {padded(hop)}); });
+  const auto done = ibtool(subnet.fabric, {"saquery", "TraceRecord", "DLID=2"});
+  CHECK_THAT(done.out, contains("TraceRecord dump:\n"));
+  const auto& mad = subnet.asked.back();
+  CHECK(mad[3] == 0x13);
+  CHECK(mad[17] == 0x39);
+  CHECK(mask_of(mad) == (1U << 3 | 1U << 4));
+  CHECK(sa::PathRecord::unpack(Bytes(mad).subspan(56)).dlid == Lid{2});
+  const json reply = json::parse(ibtool(subnet.fabric, {"query", "SubnAdmGetTraceTable", "TraceRecord", "-f", "SLID=1", "--json"}).out);
+  CHECK(reply["records"][0]["node_id"] == 0x1234);
+  CHECK(mask_of(subnet.asked.back()) == 1U << 5);
+}
+
+TEST_CASE("what the SA says of a method that it does not know is the error") {
+  Subnet subnet([](Bytes request) {
+    auto mad = ibtest::sa_record(request, {});
+    mad[3] = request[3] | 0x80;
+    mad[5] = 0x0c;
+    return mad;
+  });
+  for (const std::string name : {"MultiPathRecord", "TraceRecord"}) {
+    const auto done = ibtool(subnet.fabric, {"saquery", name, "DGID=fe80::1"});
+    CHECK(done.status == 3);
+    CHECK_THAT(done.err, contains("Unsupported method+attr"));
+  }
+}
+
 TEST_CASE("bad words end with one line and nothing is sent") {
   Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {}); });
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"saquery", "zz"},
@@ -130,6 +215,10 @@ TEST_CASE("bad words end with one line and nothing is sent") {
                                                                                      {"saquery", "CPI", "zz=1"},
                                                                                      {"saquery", "NR", "LID=zz"},
                                                                                      {"saquery", "NR", "-M", "4"},
+                                                                                     {"saquery", "MPR", "DLID=1"},
+                                                                                     {"saquery", "MPR", "SGID=x"},
+                                                                                     {"saquery", "TraceRecord", "nodeID=1"},
+                                                                                     {"query", "SubnAdmGet", "SATraceRecord"},
                                                                                      {"saquery", "-l"},
                                                                                      {"saquery", "-O", "70000"},
                                                                                      {"saquery", "--src-to-dst", "4"},
