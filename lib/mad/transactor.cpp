@@ -45,8 +45,7 @@ Task<Result<SaTable<sa::PathRecord>>> Transactor::try_subn_adm_get_multi(const s
   std::vector<std::uint8_t> bytes(record.begin(), record.end());
   for (const Gid& gid : sources) add_gid(bytes, PathEnd::source, gid);
   for (const Gid& gid : destinations) add_gid(bytes, PathEnd::destination, gid);
-  const Request request =
-      detail::sa_request<sa::MultiPathRecord>(sa_path_, method::get_multi, used_part(bytes), counted.component_mask);
+  const Request request = detail::sa_request<sa::MultiPathRecord>(sa_path_, method::get_multi, used_part(bytes), counted.component_mask);
   const Result<Reply> reply = co_await try_call(request);
   co_return detail::unpacked_table<sa::PathRecord>(reply);
 }

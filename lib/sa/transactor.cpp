@@ -42,8 +42,8 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
   const std::uint32_t modifier = request.attribute_modifier;
   static constexpr NodeKind any;
   if (!record_query(attribute, modifier, Lid{1}, &any)) {
-    throw Error(fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_mad(request)),
-                            modifier));
+    throw Error(
+        fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_mad(request)), modifier));
   }
   const mad::Result<Lid> lid = co_await find_lid(request.path);
   if (!lid) co_return lid.shared_error();

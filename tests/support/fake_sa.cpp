@@ -68,8 +68,7 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes mad, const ib::path::Path
   if (silent) return std::nullopt;
   if (status != 0) return answer_to(request, status);
   const bool is_multi = query.method == ib::mad::method::get_multi;
-  const ib::StructInfo* info =
-      ib::find_attribute(ib::mad::mgmt_class::sa, 2, is_multi ? sa::PathRecord::attribute_id : query.attribute_id);
+  const ib::StructInfo* info = ib::find_attribute(ib::mad::mgmt_class::sa, 2, is_multi ? sa::PathRecord::attribute_id : query.attribute_id);
   std::vector<Record> found = records(query.attribute_id, wanted);
   if (lie) lie(query.attribute_id, found);
   const bool is_path = info == &sa::PathRecord::info();  // which is made to fit what is asked for

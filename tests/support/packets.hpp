@@ -7,7 +7,8 @@
 
 #include "mad/packet.hpp"
 
-inline constexpr std::size_t ibtest_tail_size = ib::mad::packet_size - ib::mad::simulator_bytes;  ///< bytes of a MAD that libumad2sim.so loses
+inline constexpr std::size_t ibtest_tail_size =
+    ib::mad::packet_size - ib::mad::simulator_bytes;  ///< bytes of a MAD that libumad2sim.so loses
 
 extern "C" {
 /// An agent for `mgmt_class` was registered on a umad descriptor: packets of the class may come.

@@ -57,11 +57,11 @@ TEST_CASE("an SA query has its key and mask in place") {
   to_sa.sm_key = 0x0102030405060708;
   const path::Path path = to_sa;
   const auto mad = to_mad({.path = path,
-                                .mgmt_class = mgmt_class::sa,
-                                .class_version = 2,
-                                .attribute_id = 0x35,
-                                .payload = {},
-                                .component_mask = 0x8000000000000001});
+                           .mgmt_class = mgmt_class::sa,
+                           .class_version = 2,
+                           .attribute_id = 0x35,
+                           .payload = {},
+                           .component_mask = 0x8000000000000001});
   const sa::Format format = sa::Format::unpack(mad);
   REQUIRE(format.sm_key == to_sa.sm_key);
   REQUIRE(format.component_mask == 0x8000000000000001);

@@ -68,10 +68,10 @@ Mad ping(std::uint64_t cookie = 0x1122334455667788U) {
   std::array<std::uint8_t, 8> payload{};
   store_be(payload.data(), cookie);
   auto mad = to_mad({.path = nowhere,
-                                .mgmt_class = sysstat_class,
-                                .attribute_id = ofa::SysStatPing::attribute_id,
-                                .payload = payload,
-                                .oui = openib_oui});
+                     .mgmt_class = sysstat_class,
+                     .attribute_id = ofa::SysStatPing::attribute_id,
+                     .payload = payload,
+                     .oui = openib_oui});
   store_be(&mad[8], std::uint64_t{0xabcdef0012345678U});
   return mad;
 }

@@ -26,10 +26,10 @@ struct Fixture {
     to.qkey = 0;
     path = to;
     mad = to_mad({.path = path,
-                     .mgmt_class = mgmt_class::smp,
-                     .attribute_id = smp::PortInfo::attribute_id,
-                     .attribute_modifier = 99,
-                     .payload = {}});
+                  .mgmt_class = mgmt_class::smp,
+                  .attribute_id = smp::PortInfo::attribute_id,
+                  .attribute_modifier = 99,
+                  .payload = {}});
     store_be(&mad[8], std::uint64_t{0x87a7351e});
   }
   sys::Device device;

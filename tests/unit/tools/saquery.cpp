@@ -8,9 +8,9 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
+#include "iba/text.hpp"
 #include "sa/pattern.hpp"
 #include "sa/record_types.hpp"
-#include "iba/text.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
@@ -93,7 +93,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       for (const json& record : parsed["records"]) CHECK(record.size() >= 2);
       const auto lines = ibtool(subnet.fabric, {"saquery", name, "--json=lines"});
       CHECK(count(lines.out, "\n") == parsed["records"].size());
-      const std::string method = single                     ? "SubnAdmGet"
+      const std::string method = single                      ? "SubnAdmGet"
                                  : name == "MultiPathRecord" ? "SubnAdmGetMulti"
                                  : name == "TraceRecord"     ? "SubnAdmGetTraceTable"
                                                              : "SubnAdmGetTable";
@@ -152,7 +152,8 @@ TEST_CASE("a MultiPathRecord lists its ends, this port's GID if no other source"
   CHECK(mask_of(subnet.asked.back()) == (1U << 10 | 1U << 11 | 1U << 19 | 1U << 20));
   CHECK(to_text(asked().sd_gid[0]) == "fe80::5");
   CHECK(to_text(asked().sd_gid[1]) == "fe80::7");
-  ibtool(subnet.fabric, {"query", "SubnAdmGetMulti", "MultiPathRecord", "-f", "SGIDCount=1", "-f", "DGIDCount=1", "-f", "SDGID[1]=fe80::9"});
+  ibtool(subnet.fabric,
+         {"query", "SubnAdmGetMulti", "MultiPathRecord", "-f", "SGIDCount=1", "-f", "DGIDCount=1", "-f", "SDGID[1]=fe80::9"});
   CHECK(to_text(asked().sd_gid[1]) == "fe80::9");
 }
 
