@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """saquery and query on opensm's database, beside Debian's saquery where both get whole answers: the simulator passes on
 the first 224 bytes of a table, so questions are about one node or link at a time."""
+import ipaddress
 import json
 import re
 
@@ -85,6 +86,33 @@ class Saquery(case.FabricCase):
         record = self.json("query", "SubnAdmGet", "SANodeRecord", "-f", f"LID={HOST}")["data"]
         self.assertEqual(record, self.json("saquery", "NR", str(HOST))["records"][0])
         self.assertEqual(self.json("query", "PerformanceGet", "PMPortCounters", "2", "-f", "portSelect=1")["data"]["port_select"], 1)
+
+    def gids(self):
+        """Of all end ports, by LID."""
+        ports = self.json("saquery", "NR")["records"]
+        return {port["lid"]: str(ipaddress.IPv6Address(0xfe80 << 112 | case.guid_of(port["node_info"]["port_guid"]))) for port in ports}
+
+    def test_paths_between_many_ends(self):
+        """A MultiPathRecord is answered with the paths that PathRecords tell one by one; more GIDs than fit into one MAD reach
+        opensm, which takes notice of the first 11."""
+        gids = self.gids()
+        lids = sorted(gids)
+        ends = lambda sources, destinations: [f"SGID={gids[lid]}" for lid in sources] + [f"DGID={gids[lid]}" for lid in destinations]  # noqa: E731
+        paths = self.json("saquery", "MultiPathRecord", *ends(lids[:2], lids[2:5]))["records"]
+        self.assertEqual({(path["slid"], path["dlid"]) for path in paths}, {(s, d) for s in lids[:2] for d in lids[2:5]})
+        for path in paths:
+            alone = self.json("saquery", "PR", f"SLID={path['slid']}", f"DLID={path['dlid']}")["records"]
+            self.assertEqual([path], alone)
+        many = self.json("saquery", "MPR", *ends([HOST], lids[:20]))["records"]
+        self.assertEqual([path["dlid"] for path in many], lids[:10])
+        fields = [word for end in ends([HOST], lids[:20]) for word in ("-f", end)]
+        self.assertEqual(self.json("query", "SubnAdmGetMulti", "SAMultiPathRecord", *fields)["records"], many)
+        self.assertEqual(self.json("saquery", "MPR", f"DGID={gids[9]}")["records"][0]["slid"], HOST)
+
+    def test_what_opensm_makes_of_wrong_ends(self):
+        self.assertIn("MAD_STATUS_SA_INVALID_GID(5)", self.ibtool("saquery", "MPR", "DGID=fe80::dead", status=3).stderr)
+        self.assertIn("MAD_STATUS_SA_REQ_INVALID(2)", self.ibtool("saquery", "MPR", status=3).stderr)
+        self.assertIn("timed out", self.ibtool("saquery", "TraceRecord", "DLID=2", "-t", "100", "--retries", "0", status=3).stderr)
 
     def test_a_set_changes_the_port_that_is_named(self):
         def state():
