@@ -97,7 +97,9 @@ class Saquery(case.FabricCase):
         opensm, which takes notice of the first 11."""
         gids = self.gids()
         lids = sorted(gids)
-        ends = lambda sources, destinations: [f"SGID={gids[lid]}" for lid in sources] + [f"DGID={gids[lid]}" for lid in destinations]  # noqa: E731
+
+        def ends(sources, destinations):
+            return [f"SGID={gids[lid]}" for lid in sources] + [f"DGID={gids[lid]}" for lid in destinations]
         paths = self.json("saquery", "MultiPathRecord", *ends(lids[:2], lids[2:5]))["records"]
         self.assertEqual({(path["slid"], path["dlid"]) for path in paths}, {(s, d) for s in lids[:2] for d in lids[2:5]})
         for path in paths:

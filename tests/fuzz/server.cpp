@@ -21,12 +21,12 @@ constexpr std::uint64_t good_tid = 0x600d;
 std::string ping(std::uint64_t tid, std::uint8_t mgmt_class = mad::mgmt_class::ofa_sysstat,
                  std::uint16_t attribute = ofa::SysStatPing::attribute_id, std::uint8_t class_version = 1) {
   const path::Path nowhere = path::IbPath();
-  mad::Packet packet = mad::to_packet({.path = nowhere,
-                                       .mgmt_class = mgmt_class,
-                                       .class_version = class_version,
-                                       .attribute_id = attribute,
-                                       .payload = {},
-                                       .oui = mad::openib_oui});
+  auto packet = mad::to_mad({.path = nowhere,
+                             .mgmt_class = mgmt_class,
+                             .class_version = class_version,
+                             .attribute_id = attribute,
+                             .payload = {},
+                             .oui = mad::openib_oui});
   store_be(&packet[8], tid);
   return {packet.begin(), packet.end()};
 }
@@ -58,7 +58,7 @@ class Host {
 
   void take(std::vector<std::uint8_t> mad, const mad::Source& source) {
     const bool whole = mad.size() == mad::packet_size;
-    const bool segment = whole && mad::RmppView::is_active(mad);
+    const bool segment = mad::RmppView::is_active(mad);
     if (mad.size() >= mad::header_size) tids_.insert(load_be<std::uint64_t>(&mad[8]));
     senders_.insert(source.slid.value);
     const bool answer = whole && (mad[3] & 0x80) != 0;

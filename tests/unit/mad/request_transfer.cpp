@@ -108,7 +108,7 @@ struct Inbox {
   std::size_t count(rmpp::Type type) const {
     return static_cast<std::size_t>(std::ranges::count_if(sent, [&](const Packet& p) { return RmppView(p).type() == type; }));
   }
-  ibtest::TwoHosts::Host host{2};
+  ibtest::FakeHost host{2};
   async::FakeClock clock;
   async::Loop loop{clock};
   std::vector<Packet> sent;
