@@ -103,6 +103,7 @@ class Parts {
         if (seen.insert(bytes).second) all.bytes.push_back(std::move(bytes));
       }
     }
+    if (all.type == &LinkRecord::info()) sort_links(all.bytes);
     co_return all;
   }
 
@@ -121,6 +122,16 @@ class Parts {
     std::size_t next_key;
     Records records;
   };
+
+  /// Brings links into the order of whole tables where they were not asked for node by node.
+  void sort_links(std::vector<std::vector<std::uint8_t>>& links) const {
+    std::vector<std::size_t> places(std::size_t{UINT16_MAX} + 1, by_node_.size());
+    for (std::size_t place = 0; place < by_node_.size(); ++place) places[by_node_[place].node.lid.value] = place;
+    std::ranges::stable_sort(links, {}, [&places](const std::vector<std::uint8_t>& bytes) {
+      const auto link = wire::unpack_short<LinkRecord>(bytes);
+      return std::pair(places[link.from_lid.value], link.from_port);
+    });
+  }
 
   /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
   async::Task<> ask(Pattern pattern, std::size_t next_key, Records& into) {

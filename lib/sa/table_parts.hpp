@@ -7,7 +7,7 @@
 
 namespace ib::sa {
 
-/// Asks again, in parts, for a table that came cut. The records are as opensm lists them where LMC is 0; what an SA computes for
+/// Asks again, in parts, for a table that came cut. The records are as opensm lists them (paths where LMC is 0); what an SA computes for
 /// each query (the preference of a path) is that of the part. The table is still cut where a part failed, where nothing is left
 /// to divide it by, or where it would take too many queries; then it holds what arrived. The references must live until the task
 /// ends.

@@ -16,12 +16,13 @@ class RoutesAround {
  public:
   RoutesAround(const Subnet& subnet, const std::unordered_set<PortIndex>& avoided);
 
-  /// The route to `node`, without an end port; nothing where there is none, or where it is too long (IBA 14.2.2).
-  std::optional<path::IbDrPath> to(NodeIndex node) const;
+  /// The route that ends at `end_port` itself, not at another port of its adapter, and has no local end port yet; nothing where there
+  /// is none, or where it is too long (IBA 14.2.2).
+  std::optional<path::IbDrPath> to(PortIndex end_port) const;
 
  private:
   const Subnet& subnet_;
-  std::vector<PortIndex> via_;  ///< by node: the port of the node before it
+  std::vector<PortIndex> via_;  ///< by end port: the port of the node before it
 };
 
 }  // namespace ib::subnet

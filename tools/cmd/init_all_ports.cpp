@@ -66,14 +66,16 @@ class InitAllPorts final : public Command {
     return nodes;
   }
 
-  /// The ports of a node, that by which it is reached last.
+  /// The ports of a node, that by which it is reached last. Of an adapter only that one: it need not let its other ports be set
+  /// by this way, and their links are set down from the other end.
   static async::Task<> init_node(Session& session, const subnet::Subnet& subnet, subnet::NodeIndex at, const path::Path& start,
                                  InitReport& report) {
     const subnet::Node& node = subnet.node(at);
     path::IbDrPath route = *start.directed();
     route.hops = static_cast<std::uint8_t>(subnet::route_to(subnet, at, route.route));
     const path::Path path = route;
-    for (unsigned number = 1; number < node.slots; ++number) {
+    const bool sets_others = node.kind() == subnet::NodeKind::sw;
+    for (unsigned number = 1; sets_others && number < node.slots; ++number) {
       if (number != node.entry_port) co_await init_port(session, subnet, node.first_port + number, path, report);
     }
     if (node.entry_port != 0) co_await init_port(session, subnet, node.first_port + node.entry_port, path, report);

@@ -156,8 +156,7 @@ class SetPortState final : public Command {
 
   /// Gives `chosen` its path.
   static void route(Session& session, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
-    const subnet::NodeIndex node = subnet.port(chosen.port).node;
-    if (auto found = routes.to(node)) {
+    if (auto found = routes.to(chosen.end_port)) {
       found->end_port = &session.end_port();
       chosen.path = *found;
       session.apply_options(chosen.path);
@@ -165,7 +164,7 @@ class SetPortState final : public Command {
     }
     std::string text = fmt::format("No DR path exists to {} port {}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
     const subnet::PortIndex peer = subnet.port(chosen.port).peer;
-    if (peer != none && routes.to(subnet.port(peer).node)) {
+    if (peer != none && routes.to(subnet.end_port_of(peer))) {
       text +=
           fmt::format(" - try using the peer {} port {}", to_text(subnet.port(subnet.end_port_of(peer)).guid), subnet.port(peer).number);
     }

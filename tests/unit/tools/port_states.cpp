@@ -72,6 +72,18 @@ TEST_CASE_METHOD(Twice, "set_port_state sets what its options say") {
   CHECK(fabric.sets.empty());
 }
 
+TEST_CASE_METHOD(Twice, "set_port_state does not reach a port of an adapter by way of the other one") {
+  const auto both = fabric.add_ca(0x500, 2, "both");
+  fabric.link(near, 4, both, 1);
+  fabric.link(far, 1, both, 2);
+  fabric.assign_lids();
+  const auto refused = set({"--disable", "0000:0000:0000:0502"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, contains("No DR path exists to 0000:0000:0000:0502 port 2 - try using the peer 0000:0000:0000:0200 port 1"));
+  CHECK(fabric.sets.empty());
+  CHECK(set({"0000:0000:0000:0501@2"}).out == "Would have changed 0000:0000:0000:0501@2 on DR Path (0, 1, 4)\n");
+}
+
 TEST_CASE_METHOD(Twice, "set_port_state refuses what can not be meant") {
   const auto complaint = [&](std::vector<std::string> words) {
     const auto outcome = set(std::move(words));
@@ -101,6 +113,17 @@ TEST_CASE_METHOD(Twice, "init_all_ports begins with the ports that are farthest 
   }
   CHECK(port(3) == 2);  // of the far switch, the port that leads back comes last
   CHECK(ibtool(fabric, {"init_all_ports"}).out.empty());
+}
+
+TEST_CASE_METHOD(Twice, "init_all_ports sets of an adapter the port that it is reached by") {
+  const auto both = fabric.add_ca(0x500, 2, "both");
+  fabric.link(near, 4, both, 1);
+  fabric.link(far, 1, both, 2);
+  fabric.assign_lids();
+  const auto outcome = ibtool(fabric, {"init_all_ports", "--json"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(json::parse(outcome.out)["ports_set"] == 11);  // 4 of each switch, 1 of each host
 }
 
 TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {
