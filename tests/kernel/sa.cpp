@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Subnet administration on a real kernel: queries and tables of 2,000 records, asked and answered over umad, where the kernel
 // does RMPP, and over verbs, where we do it ourselves; each against each. Runs in the guest, each case by itself.
+#include <algorithm>
+
 #include "kernel/bench.hpp"
 #include "kernel/sa_server.hpp"
 #include "mad/verbs.hpp"
@@ -80,6 +82,22 @@ struct Sa {
     records += all.size();
   }
 
+  /// A request of one segment and of 41, each answered with a table.
+  void multi_paths() {
+    for (const unsigned ends : {1U, 255U}) {
+      sa::MultiPathRecord::Query query;
+      query.numb_path(127);
+      std::vector<Gid> gids;
+      for (unsigned i = 0; i < ends; ++i) gids.push_back(Gid::from(link_local_prefix, Guid{i + 1}));
+      const auto paths = bench.loop.run(bench.rpc.subn_adm_get_multi(query, gids, gids));
+      REQUIRE(paths.size() == std::min(ends * ends, 127U));
+      for (unsigned i = 0; i < paths.size(); ++i) {
+        if (paths[i].sgid != gids[0] || paths[i].dgid != gids[i]) FAIL("path " << i << " is not what was asked for");
+      }
+    }
+    CHECK(bench.rpc.stats()->retries_lost == 0);
+  }
+
   Bench bench;
   SaServer sa;
 };
@@ -95,6 +113,14 @@ TEST_CASE("umad, RMPP: tables by the kernel on both sides") {
 }
 
 TEST_CASE("umad, RMPP: several tables at a time") { Sa(umad, umad).tables_at_once(); }
+
+TEST_CASE("umad, RMPP: a request in segments by the kernel on both sides") { Sa(umad, umad).multi_paths(); }
+
+TEST_CASE("verbs, RMPP: a request in segments of our own protocol to the kernel") { Sa(verbs, umad).multi_paths(); }
+
+TEST_CASE("verbs, server: a request in segments from the kernel to our own protocol") { Sa(umad, verbs).multi_paths(); }
+
+TEST_CASE("verbs, server: a request in segments by our own protocol on both sides") { Sa(verbs, verbs).multi_paths(); }
 
 TEST_CASE("verbs, SA query: one record, and none") { Sa(verbs, umad).single_records(); }
 

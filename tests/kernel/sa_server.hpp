@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet administrator for tests: it knows NodeRecords of as many nodes as it is told, finds them by LID and node type, and
-// answers SubnAdmGet and SubnAdmGetTable over whatever channel it is given.
+// answers SubnAdmGet and SubnAdmGetTable over whatever channel it is given. To SubnAdmGetMulti it answers with a path from each
+// source to each destination.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include "iba-gen/sa.hpp"
 #include "mad/server.hpp"
+#include "support/multi_paths.hpp"
 
 namespace ibtest {
 
@@ -40,6 +42,8 @@ class SaServer {
     });
     server_.on(mad::mgmt_class::sa, mad::method::get_table, sa::NodeRecord::attribute_id,
                [this](const mad::Incoming& incoming) { server_.send_table(incoming, find(incoming)); });
+    server_.on(mad::mgmt_class::sa, mad::method::get_multi, sa::MultiPathRecord::attribute_id,
+               [this](const mad::Incoming& incoming) { server_.send_table(incoming, multi_paths(incoming)); });
     server_.serve(mad::service_of<sa::NodeRecord>());
   }
 

@@ -39,6 +39,8 @@ ASKED = {
     "smpquery": (f"smpquery -C rxe0 --sa-path {TARGET} nodeinfo 1234", r"PortGuid:\.*0002:c903:0000:04d2\n"),
     "saquery": (f"saquery -C rxe0 --sa-path {TARGET} NR 1234", r"NodeDescription\.*node 1234\n"),
     "saquery_all": (f"saquery -C rxe0 --sa-path {TARGET} NR", r"(?s)^(?=.*node 2000\n)(NodeRecord dump:\n(\t\t[^\n]*\n)+){2000}$"),
+    "saquery_multi": (f"saquery -C rxe0 --sa-path {TARGET} MPR -n 127" + "".join(f" DGID=fe80::{i}" for i in range(1, 31)),
+                      r"(?s)^(PathRecord dump:\n(\t\t[^\n]*\n)+){30}$"),
     "query_pm": (f"query -C rxe0 PerformanceGet PMPortCounters {TARGET}", "[xX]mit[dD]ata.*123456789"),
     "query_sa": (f"query -C rxe0 --sa-path {TARGET} SubnAdmGet SANodeRecord -f LID=1234", "node 1234"),
     "ibping": (f"ibping -C rxe0 -c 2 {TARGET}", "2 packets transmitted, 2 received, 0% packet loss"),

@@ -6,6 +6,7 @@
 #include "mad/multi_path.hpp"
 #include "mad/rmpp_inbox.hpp"
 #include "support/catch.hpp"
+#include "support/multi_paths.hpp"
 #include "support/two_hosts.hpp"
 
 using namespace ib;
@@ -28,18 +29,7 @@ struct Bench : ibtest::TwoHosts {
     client->sa_path().ib().retries = 3;
     server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id, [this](const Incoming& incoming) {
       ++served_requests;
-      const MultiPathGids ends = gids_of(incoming.payload());
-      const std::size_t most = incoming.as<sa::MultiPathRecord>().numb_path;
-      std::vector<sa::PathRecord> paths;
-      for (const Gid& source : ends.sources) {
-        for (const Gid& destination : ends.destinations) {
-          if (paths.size() == most) break;
-          paths.emplace_back();
-          paths.back().sgid = source;
-          paths.back().dgid = destination;
-        }
-      }
-      server->send_table(incoming, paths);
+      server->send_table(incoming, ibtest::multi_paths(incoming));
     });
     server->on(mgmt_class::sa, method::get_trace_table, sa::TraceRecord::attribute_id, [this](const Incoming& incoming) {
       const auto path = incoming.as<sa::PathRecord>();
