@@ -98,11 +98,10 @@ class Targets(case.ServingCase):
         refusals = {"-D": "Not a directed route", "-L": "Not a LID", "-G": "Not a GUID"}
         # A number fits each of the three.
         targets = {"-L": "IBPath(DLID=1)", "-G": self.forms(1, leaf, "0,1")["-G"][1], "-D": "0,1"}
-        for command in COMMANDS:
+        for number, command in enumerate(COMMANDS):  # by turns the one and the other that does not fit
             for option, refusal in refusals.items():
-                for fits, target in targets.items():
-                    if fits != option:
-                        self.refused(command, target, option, refusal)
+                others = [target for fits, target in targets.items() if fits != option]
+                self.refused(command, others[number % 2], option, refusal)
 
     def test_what_is_no_target(self):
         for command in COMMANDS:
@@ -111,15 +110,15 @@ class Targets(case.ServingCase):
 
     def test_words_that_are_no_text(self):
         """Whoever passes on what a node calls itself must not have it written to the terminal as it is."""
-        for word in ("\x1b]0;title\x07", "\x7f", "\u009b31m"):
-            for words in ([word], ["help", word], ["ibaddr", "-" + word], ["ibaddr", "--" + word], ["ibaddr", "--json=" + word],
-                          ["ibaddr", "-t", word], ["ibaddr", "-C", word], ["ibaddr", "-P", word], ["ibaddr", "-P", "ibsim0/" + word],
-                          ["ibhosts", "--discovery", word], ["smpquery", word, "1"], ["query", word, "x"], ["ibportstate", "1", "1", word],
-                          ["ibaddr", "--sa-path", word], ["ibprintca", word]):
-                with self.subTest(words):
-                    done = self.ibtool(*words, status=2)
-                    self.assertRegex(done.stderr, r"\AE: [^\x00-\x09\x0b-\x1f\x7f-\x9f]*\n\Z")
-                    self.assertEqual(done.stderr.count("\n"), 1)
+        word = "\x1b]0;title\x07\x7f\u009b31m"
+        for words in ([word], ["help", word], ["ibaddr", "-" + word], ["ibaddr", "--" + word], ["ibaddr", "--json=" + word],
+                      ["ibaddr", "-t", word], ["ibaddr", "-C", word], ["ibaddr", "-P", word], ["ibaddr", "-P", "ibsim0/" + word],
+                      ["ibhosts", "--discovery", word], ["smpquery", word, "1"], ["query", word, "x"], ["ibportstate", "1", "1", word],
+                      ["ibaddr", "--sa-path", word], ["ibprintca", word]):
+            with self.subTest(words):
+                done = self.ibtool(*words, status=2)
+                self.assertRegex(done.stderr, r"\AE: [^\x00-\x09\x0b-\x1f\x7f-\x9f]*\n\Z")
+                self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_node_guids(self):
         """What names a node and no port."""
