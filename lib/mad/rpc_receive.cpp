@@ -121,7 +121,7 @@ bool Rpc::take_request(Bytes mad, const Source& source) {
 
 void Rpc::requested(Bytes mad, const Source& source) {
   if (tracer_ != nullptr) tracer_->requested(mad, source.path(end_port(), mad[1]));
-  if (sink_ != nullptr) sink_->requested(mad, source);
+  sink_->requested(mad, source);
 }
 
 /// What answers `call`, or says that it does.
