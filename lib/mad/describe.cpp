@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The words come from the registry of structures; only the method and status names that errors use stand here.
+// The words come from the registry of structures; only the names that errors and traces use stand here.
 #include "mad/describe.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@ namespace ib::mad {
 
 namespace {
 
+/// As python-rdma names them in its traces, in which most responses have no name; mad_description() has all names.
 std::string_view method_name(std::uint8_t number) {
   switch (number) {
     case method::get:
@@ -83,26 +84,6 @@ std::string_view format_name(Bytes mad) {
   if (mad.size() < header_size) return "??";
   const StructInfo* format = format_of(mad);
   return format != nullptr ? format->iba_name : "??";
-}
-
-std::string status_text(std::uint16_t status) {
-  std::string text;
-  if ((status & 1U) != 0) text += "BUSY ";
-  if ((status & 2U) != 0) text += "REDIRECT ";
-  switch (status >> 2 & 7U) {
-    case 0:
-      return text + "Ok";
-    case 1:
-      return text + "Bad version";
-    case 2:
-      return text + "Unsupported method";
-    case 3:
-      return text + "Unsupported method+attr";
-    case 7:
-      return text + "Invalid attr or modifier";
-    default:
-      return text + "??";
-  }
 }
 
 std::string dump_packet(Bytes mad) {

@@ -14,8 +14,6 @@ namespace ib::mad {
 std::string describe(Bytes mad);
 /// The name of its format (`SMPFormat`), or `??`.
 std::string_view format_name(Bytes mad);
-/// `Invalid attr or modifier`, after `BUSY ` and `REDIRECT ` where those bits are set (IBA 13.4.7).
-std::string status_text(std::uint16_t status);
 /// The class-specific status of subnet administration: `MAD_STATUS_SA_NO_RECORDS(3)` (IBA 15.2.4).
 std::string sa_status_text(unsigned code);
 /// The decoded packet, word by word, one line each, the last one ended too.

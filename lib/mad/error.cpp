@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "iba/describe.hpp"
 #include "mad/describe.hpp"
 
 namespace ib::mad {
@@ -64,7 +65,7 @@ MadTimeout::MadTimeout(Bytes request, const path::Path& path)
 
 MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
     : MadError(fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), HeaderView(reply).status(),
-                           status_text(HeaderView(reply).status())),
+                           mad_status_text(HeaderView(reply).status())),
                request, reply, path) {}
 
 MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path)

@@ -2,7 +2,6 @@
 // Every field that libibmad knows, on random bytes: our layout reads what libibmad reads, our words are its
 // words. Where libibmad is wrong, the exceptions say where it reads instead.
 #include <infiniband/mad.h>
-#include <infiniband/umad_str.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +12,6 @@
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
-#include "iba/umad_text.hpp"
 #include "iba/wire.hpp"
 #include "support/catch.hpp"
 
@@ -145,30 +143,6 @@ TEST_CASE("tables of service levels and virtual lanes equal libibmad's") {
     REQUIRE(libibmad_sl_to_vl(bytes) == text.data());
     mad_dump_vlarbitration(text.data(), static_cast<int>(text.size()), bytes.data(), 2 * (i % 33));
     REQUIRE(libibmad_vl_arbitration(bytes, static_cast<unsigned>(i % 33)) == text.data());
-  }
-}
-
-TEST_CASE("classes, methods, attributes and statuses have libibumad's words") {
-  for (unsigned c = 0; c < 256; ++c) {
-    const auto mgmt_class = static_cast<std::uint8_t>(c);
-    INFO("class " << c);
-    CHECK(umad_class_text(mgmt_class) == umad_class_str(mgmt_class));
-    for (unsigned m = 0; m < 256; ++m) {
-      INFO("method " << m);
-      CHECK(umad_method_text(mgmt_class, static_cast<std::uint8_t>(m)) == umad_method_str(mgmt_class, static_cast<std::uint8_t>(m)));
-    }
-  }
-  for (const unsigned c : {0x01U, 0x81U, 0x03U, 0x04U, 0x07U, 0x21U}) {
-    for (unsigned a = 0; a < 0x10000; ++a) {
-      const auto ours = umad_attribute_text(static_cast<std::uint8_t>(c), static_cast<std::uint16_t>(a));
-      if (ours == umad_attribute_str(static_cast<std::uint8_t>(c), __builtin_bswap16(static_cast<std::uint16_t>(a)))) continue;
-      FAIL_CHECK("class " << c << " attribute " << a << ": " << ours);
-    }
-  }
-  for (unsigned s = 0; s < 0x10000; s += 1) {
-    const auto status = static_cast<std::uint16_t>(s);
-    if (umad_status_text(status) != umad_common_mad_status_str(__builtin_bswap16(status))) FAIL_CHECK("status " << s);
-    if (umad_sa_status_text(status) != umad_sa_mad_status_str(__builtin_bswap16(status))) FAIL_CHECK("SA status " << s);
   }
 }
 
