@@ -18,7 +18,6 @@ class Event {
     set_ = true;
     while (ReadyNode* waiter = waiting_.pop()) loop_->post(*waiter);
   }
-  bool is_set() const { return set_; }
 
   struct Awaiter {
     Event& event;
