@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Whole tables from opensm: RMPP between its preload and our own engine, and with Debian's programs on the same preload.
 What of a table arrives without that preload is told as cut, and saquery asks for it in parts."""
+import json
 import os
 import re
 import unittest
@@ -9,6 +10,7 @@ import case
 import simfabric
 
 TABLES = os.environ.get("IBTEST_TABLES", "")
+SA = os.environ.get("IBTEST_SA", os.path.join(case.HERE, "..", "..", "build", "tests", "fabric", "serve-sa"))
 
 
 class Tables(case.FabricCase):
@@ -58,6 +60,22 @@ class Whole(Tables):
         for option, record, count in (("-N", "Node", ends), ("-x", "Link", links), ("-p", "Path", ends * ends)):
             done = self.debian("saquery", option)
             self.assertEqual(count, done.stdout.count(f"{record}Record dump"), option + done.stderr)
+
+
+class OurSa(case.ServingCase):
+    """An SA of ours at another port: requests and answers in segments, and our own protocol on both sides."""
+
+    def test_requests_and_answers_in_segments(self):
+        lid = self.serve(["serve-sa"], SA, self.answered("query", "-t", "100", "-f", "LID=3", "SubnAdmGet", "SANodeRecord"))
+        ends = [word for i in range(1, 61) for word in ("-f", f"DGID=fe80::{i:x}")]
+        for env in ({}, {"preload": [case.DELAY], "IBTEST_DROP": 0.05}):
+            done = self.ibtool("query", "SubnAdmGetMulti", "SAMultiPathRecord", lid, "--json", "-t", "300", "--retries", "9",
+                               "-f", "numbPath=100", "-f", "SGID=fe80::abc", *ends, **env)
+            records = json.loads(done.stdout)["records"]
+            self.assertEqual([record["dgid"] for record in records], [f"fe80::{i:x}" for i in range(1, 61)])
+            self.assertEqual({record["sgid"] for record in records}, {"fe80::abc"})
+        error = self.ibtool("query", "SubnAdmGetTraceTable", "SATraceRecord", lid, status=3).stderr
+        self.assertIn("Unsupported method", error)
 
 
 class Cut(Tables):

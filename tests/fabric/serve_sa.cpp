@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A subnet administrator of ours on the simulated fabric, beside opensm, for test_tables.py. Serves until killed.
+#include "kernel/sa_server.hpp"
+#include "mad/umad.hpp"
+#include "sys/device.hpp"
+
+int main() {
+  const auto devices = ib::sys::DeviceList::read();
+  ib::async::Loop loop;
+  ibtest::SaServer sa(loop, ib::mad::open_umad(devices.default_end_port()), 500);
+  loop.run(sa.server().run());
+}
