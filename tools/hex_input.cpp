@@ -62,16 +62,6 @@ std::vector<std::uint8_t> hex_bytes(std::string_view text) {
   return bytes;
 }
 
-std::string hex_text(Bytes bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 0xf];
-  }
-  return text;
-}
-
 bool is_literal(std::string_view text) { return text.starts_with('"') || text.starts_with('\''); }
 
 std::vector<std::uint8_t> literal_bytes(std::string_view text) {

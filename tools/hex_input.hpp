@@ -15,9 +15,6 @@ namespace ib::tools {
 std::string without_blanks(std::string_view text);
 /// The bytes of hexadecimal digits, blanks aside. Throws UsageError.
 std::vector<std::uint8_t> hex_bytes(std::string_view text);
-/// Lower-case digits, two for each byte.
-std::string hex_text(Bytes bytes);
-
 /// Whether `text` begins with a quote.
 bool is_literal(std::string_view text);
 /// The bytes of a literal: \xNN, \NNN (octal) and the one-letter escapes of C; other bytes stand for themselves. Throws

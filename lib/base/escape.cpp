@@ -16,26 +16,33 @@ void append_hex(std::string& out, std::string_view prefix, char32_t value, int d
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 0xf];
 }
 
-void append_escape(std::string& out, char32_t code) {
+/// The letter that stands for a character behind a backslash, NUL where there is none.
+char escape_letter(char32_t code) {
   switch (code) {
     case '\\':
-      out += "\\\\";
-      return;
+      return '\\';
     case '\t':
-      out += "\\t";
-      return;
+      return 't';
     case '\n':
-      out += "\\n";
-      return;
+      return 'n';
     case '\r':
-      out += "\\r";
-      return;
+      return 'r';
     default:
-      break;
+      return '\0';
   }
-  if (code < 0x100) return append_hex(out, "\\x", code, 2);
-  if (code < 0x10000) return append_hex(out, "\\u", code, 4);
-  append_hex(out, "\\U", code, 8);
+}
+
+void append_escape(std::string& out, char32_t code) {
+  if (const char letter = escape_letter(code); letter != '\0') {
+    out += '\\';
+    out += letter;
+  } else if (code < 0x100) {
+    append_hex(out, "\\x", code, 2);
+  } else if (code < 0x10000) {
+    append_hex(out, "\\u", code, 4);
+  } else {
+    append_hex(out, "\\U", code, 8);
+  }
 }
 
 /// Escapes `text`, and `quote` in it too where that is not NUL.
@@ -64,25 +71,10 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
 
 /// JSON's escapes for one character (RFC 8259 7).
 void append_json_escape(std::string& out, char32_t code) {
-  switch (code) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      append_hex(out, "\\u", code, 4);
-  }
+  const char letter = code == '"' ? '"' : escape_letter(code);
+  if (letter == '\0') return append_hex(out, "\\u", code, 4);
+  out += '\\';
+  out += letter;
 }
 
 }  // namespace
@@ -114,6 +106,12 @@ std::string printable(std::string_view text, char substitute) {
   std::string out(text);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, substitute);
+  return out;
+}
+
+std::string hex_text(Bytes bytes) {
+  std::string out;
+  for (const std::uint8_t byte : bytes) append_hex(out, "", byte, 2);
   return out;
 }
 

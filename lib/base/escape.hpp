@@ -23,6 +23,9 @@ std::string quoted(std::string_view text);
 /// For the diags dialect: every byte that is not printable ASCII replaced by `substitute`.
 std::string printable(std::string_view text, char substitute = ' ');
 
+/// Two lower-case hexadecimal digits a byte.
+std::string hex_text(Bytes bytes);
+
 /// Appends `text` as a JSON string with its quotes. What is not UTF-8 becomes U+FFFD; what could disturb a terminal is
 /// written as \uXXXX. The result is valid JSON whatever `text` holds.
 void append_json_string(std::string& out, std::string_view text);

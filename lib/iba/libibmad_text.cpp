@@ -118,15 +118,6 @@ std::string mask_lines(Names names, std::uint64_t value) {
 /// libibmad's own quirk (it overwrites instead of appending) is not copied: unknown bits are added.
 std::string ext2_choice(std::uint64_t value) { return value == 0 ? "0" : several(ext_speeds2, value); }
 
-std::string hex_array(Bytes bytes) {
-  std::string out;
-  for (const std::uint8_t byte : bytes) {
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
-}
-
 std::string upper_hex(std::uint64_t value) {
   std::string out = to_hex(value).substr(2);
   std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
@@ -214,7 +205,7 @@ std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t ind
   }
   if (field.libibmad_text == LibibmadText::array || field.kind == FieldKind::gid) {
     const std::size_t at = std::min<std::size_t>(field.bit_offset / 8, bytes.size());
-    return hex_array(bytes.subspan(at, std::min<std::size_t>(std::size_t{field.bits} * field.count / 8, bytes.size() - at)));
+    return hex_text(bytes.subspan(at, std::min<std::size_t>(std::size_t{field.bits} * field.count / 8, bytes.size() - at)));
   }
   FieldInfo seen = field;
   if (field.libibmad_bits != 0) seen.bits = field.libibmad_bits;

@@ -46,7 +46,7 @@ class Visitor {
       if (field.kind == FieldKind::text) {
         sink_.text(key, fixed_text(*raw));
       } else {
-        sink_.text(key, hex(*raw));
+        sink_.text(key, hex_text(*raw));
       }
     } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
       sink_.gid(key, Gid::from(*prefix, Guid{}));
@@ -58,16 +58,6 @@ class Visitor {
   template <class T>
   void plain(std::string_view key, const T& value) {
     if constexpr (requires { sink_.value(key, value); }) sink_.value(key, value);
-  }
-
-  static std::string hex(Bytes bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : bytes) {
-      text += digits[byte >> 4];
-      text += digits[byte & 0xf];
-    }
-    return text;
   }
 
   Sink& sink_;

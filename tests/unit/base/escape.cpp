@@ -43,6 +43,7 @@ TEST_CASE("what a terminal could act on is escaped", "[escape]") {
   CHECK(escaped("\xc0\xaf\xed\xa0\x80") == "\\xc0\\xaf\\xed\\xa0\\x80");  // overlong, surrogate
   CHECK(printable("a\tb\x1b\xc3\xa9~") == "a b   ~");
   CHECK(printable("a\x7f", '?') == "a?");
+  CHECK(ib::hex_text(std::array<std::uint8_t, 3>{0, 0x7f, 0xe9}) == "007fe9");
 }
 
 TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {

@@ -11,7 +11,7 @@ using Data = std::vector<std::uint8_t>;
 TEST_CASE("hexadecimal digits with blanks anywhere") {
   CHECK(hex_bytes("") == Data{});
   CHECK(hex_bytes("01 02\r\n0a\tF f\n") == Data{1, 2, 10, 255});
-  CHECK(hex_text(hex_bytes("00ff10")) == "00ff10");
+  CHECK(hex_bytes("00ff10") == Data{0, 0xff, 0x10});
   CHECK_THROWS_WITH(hex_bytes("0"), "The input has an odd number of hexadecimal digits");
   CHECK_THROWS_WITH(hex_bytes("0x01"), "Non-hexadecimal digit found");
   CHECK_THROWS_AS(hex_bytes("thisisnothex"), ib::UsageError);
