@@ -10,14 +10,20 @@ constexpr std::chrono::seconds response_time{2};  // as Linux takes it
 }
 
 struct RmppOutbox::Transfer final : async::Timer {
-  Transfer(RmppOutbox& o, Bytes mad, path::Path p) : outbox(o), sender({mad.begin(), mad.end()}), path(std::move(p)) {}
+  Transfer(RmppOutbox& o, Bytes mad, path::Path p)
+      : outbox(o), sender({mad.begin(), mad.end()}), path(std::move(p)), deadline(o.loop_.now() + rmpp_longest_time) {}
   void expired() override {
-    sender.timed_out();
+    if (outbox.loop_.now() < deadline) {
+      sender.timed_out();
+    } else {
+      sender.abort(rmpp::Status::total_time_too_long);
+    }
     outbox.pump(place);  // may be the end of this
   }
   RmppOutbox& outbox;
   RmppSender sender;
   path::Path path;
+  async::Time deadline;
   Transfers::iterator place;
 };
 

@@ -130,10 +130,10 @@ void Rpc::send(Call& call) {
   ++call.tries;
   --call.tries_left;
   sent.sent_at = loop_.now();
-  // Where a kernel sends segments it repeats them in its own time.
-  const Duration timeout = RmppView::is_active(call.mad) && !sent.sending ? rmpp_longest_time : call.timeout;
+  // Segments take their time, whoever sends them.
+  const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
-  loop_.arm(sent, sent.sending ? sent.deadline : std::min(sent.sent_at + stale_after(), sent.deadline));
+  loop_.arm(sent, sent.sending ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(), sent.deadline));
 }
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {

@@ -56,9 +56,17 @@ void Rpc::send_segments(Sent& sent) {
 
 /// Nothing was acknowledged in time.
 void Rpc::sending_expired(Sent& sent) {
-  sent.sending->sender.timed_out();
+  RmppSender& sender = sent.sending->sender;
+  if (loop_.now() < sent.deadline) {
+    sender.timed_out();
+  } else {
+    sender.abort(rmpp::Status::total_time_too_long);
+  }
   send_segments(sent);
-  if (sent.sending->sender.state() == RmppState::active) return;
+  if (sender.state() == RmppState::active) {
+    loop_.arm(sent, loop_.now() + sent.call->timeout);
+    return;
+  }
   sent.sending.reset();
   sent.call->tries_left = 0;  // its segments were sent as often as it would have been
   try_lost(sent, ETIMEDOUT);

@@ -209,6 +209,40 @@ TEST_CASE("who answers nothing is asked no longer than by other requests") {
   CHECK(bench.client->gmp_window().in_flight() == 0);
 }
 
+TEST_CASE("segments that can not be sent for a while go later") {
+  Bench bench;
+  bench.lost = [&](Bytes mad) {
+    const bool second = RmppView(mad).type() == rmpp::Type::data && !HeaderView(mad).is_response() && RmppView(mad).segment() == 2;
+    if (second && bench.elapsed() < 500ms) {
+      bench.client_channel->refuse_sends = EAGAIN;
+      bench.client_channel->later(1500ms, [&] { bench.client_channel->refuse_sends = 0; });
+      return true;
+    }
+    return false;
+  };
+  REQUIRE(is_right(bench.ask(1, 80), 1, 80));
+  CHECK(bench.elapsed() > 1500ms);
+  CHECK(bench.elapsed() < 4s);
+}
+
+TEST_CASE("a receiver that widens its window and acknowledges nothing is given up in the end") {
+  Bench bench;
+  std::uint32_t window = 1;
+  bench.lost = [&](Bytes mad) {
+    if (HeaderView(mad).is_response() || RmppView(mad).type() != rmpp::Type::data || RmppView(mad).segment() != 1) return true;
+    Packet ack{};
+    std::ranges::copy(mad, ack.begin());
+    ack[3] |= method::response;
+    set_rmpp(ack, rmpp::Type::ack, 0, rmpp::Status::success, 0, ++window);
+    bench.client_channel->deliver({ack.begin(), ack.end()}, 10us);
+    return true;
+  };
+  const auto result = bench.ask(1, 80);
+  REQUIRE_FALSE(result);
+  CHECK(bench.elapsed() >= rmpp_longest_time);
+  CHECK(bench.elapsed() < rmpp_longest_time + 10s);
+}
+
 TEST_CASE("a request whose answer is lost is sent again") {
   Bench bench;
   bench.lost = [&](Bytes mad) {

@@ -89,6 +89,26 @@ TEST_CASE("clients that vanish do not fill a server") {
   REQUIRE(bench.loop.run(ask(*bench.client)));
 }
 
+TEST_CASE("a client that widens its window and acknowledges nothing is given up in the end") {
+  Bench bench;
+  std::uint32_t window = 1;
+  bool over = false;
+  bench.lost = [&](Bytes mad) {
+    if (!HeaderView(mad).is_response()) return over;
+    if (RmppView(mad).type() == rmpp::Type::abort) over = true;
+    if (RmppView(mad).type() != rmpp::Type::data || RmppView(mad).segment() != 1 || over) return true;
+    Packet ack{};
+    std::ranges::copy(mad, ack.begin());
+    ack[3] ^= method::response;
+    set_rmpp(ack, rmpp::Type::ack, 0, rmpp::Status::success, 0, ++window);
+    bench.serving_channel->deliver({ack.begin(), ack.end()}, 10us);
+    return true;
+  };
+  REQUIRE_FALSE(bench.loop.run(ask(*bench.client)));
+  bench.loop.run(async::sleep_for(rmpp_longest_time));
+  REQUIRE(over);
+}
+
 TEST_CASE("where the kernel does RMPP it gets the whole answer") {
   Bench bench;
   bench.serving_channel->rmpp = bench.client_channel->rmpp = true;
