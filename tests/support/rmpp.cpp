@@ -103,6 +103,11 @@ struct Key {
 
 Key key_of(int fd, const Umad& umad, Bytes mad) { return {fd, mad[1], umad.lid, umad.qpn, ib::load_be<std::uint64_t>(&mad[8])}; }
 
+bool is_response(Bytes mad) { return ib::mad::HeaderView(mad).is_response(); }
+
+/// What of a transaction ID is the program's own; the rest names its agent.
+std::uint32_t tid_of(Bytes mad) { return ib::load_be<std::uint32_t>(&mad[12]); }
+
 class Kernel {
  public:
   void registered(int fd, const ib_user_mad_reg_req& agent) {
@@ -118,6 +123,7 @@ class Kernel {
   ssize_t write(int fd, const std::uint8_t* bytes, std::size_t count) {
     const std::lock_guard lock{mutex_};
     const Bytes mad = Bytes(bytes, count).subspan(sizeof(Umad));
+    if (!is_response(mad) && agents_.contains({fd, mad[1]})) asked_.insert(tid_of(mad));
     // As in the kernel the rest of the RMPP header, which answers repeat of their requests, says nothing.
     if (!RmppView::is_active(mad) || !agents_.contains({fd, mad[1]})) return real_write(fd, bytes, count);
     Umad umad{};
@@ -206,8 +212,17 @@ class Kernel {
     if (got < 0) return false;
     message.resize(static_cast<std::size_t>(got));
     mend(message);
-    if (message.size() <= sizeof(Umad) || !take(fd, message)) ready_[fd].push_back(std::move(message));
+    if (message.size() <= sizeof(Umad)) {
+      ready_[fd].push_back(std::move(message));
+    } else if (!is_for_another(fd, Bytes(message).subspan(sizeof(Umad))) && !take(fd, message)) {
+      ready_[fd].push_back(std::move(message));
+    }
     return true;
+  }
+
+  /// An answer to a program that has ended, on the same port as this one. The kernel passes on answers to what was asked.
+  bool is_for_another(int fd, Bytes mad) const {
+    return is_response(mad) && agents_.contains({fd, mad[1]}) && !asked_.contains(tid_of(mad));
   }
 
   /// True for a packet of the protocol that the program must not see.
@@ -280,6 +295,7 @@ class Kernel {
 
   std::mutex mutex_;
   std::set<std::pair<int, std::uint8_t>> agents_;  // descriptor and class of those with rmpp_version 1
+  std::set<std::uint32_t> asked_;                  // transaction IDs of their requests
   std::map<Key, Sending> sending_;
   std::map<Key, Receiving> receiving_;
   std::map<int, std::deque<Message>> ready_;  // by descriptor; what the program may read
