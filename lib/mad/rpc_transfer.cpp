@@ -36,7 +36,9 @@ Rpc::Transfer::Transfer(const Call& call, RmppReceiver::Limits limits, const Sou
 /// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
   if (!RmppView::is_active(mad) || RmppView(mad).type() == rmpp::Type::none || channel_->does_rmpp(mad[1])) return false;
-  return sent.transfer || (sent.call != nullptr && HeaderView(mad).status() == 0 && may_answer_in_segments(HeaderView(sent.call->mad)));
+  // A refusal by RMPP wants its ACK too: opensm's are, where the request was.
+  const bool begins = HeaderView(mad).status() == 0 || (RmppView(mad).type() == rmpp::Type::data && RmppView(mad).segment() == 1);
+  return sent.transfer || (sent.call != nullptr && begins && may_answer_in_segments(HeaderView(sent.call->mad)));
 }
 
 void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {

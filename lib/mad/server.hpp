@@ -62,9 +62,9 @@ constexpr Service service_of() {
 /// How an answer differs from its request's header.
 struct ReplyHeader {
   std::uint16_t status{};
-  std::optional<std::uint16_t> attribute_id{};      ///< that of the request where absent
-  std::optional<std::uint32_t> attribute_modifier;  ///< that of the request where absent
-  std::uint16_t attribute_offset{};                 ///< SA: from record to record, in units of 8 bytes (IBA 15.2.1.1)
+  std::optional<std::uint16_t> attribute_id{};        ///< that of the request where absent
+  std::optional<std::uint32_t> attribute_modifier{};  ///< that of the request where absent
+  std::uint16_t attribute_offset{};                   ///< SA: from record to record, in units of 8 bytes (IBA 15.2.1.1)
 };
 
 class Server final : private RequestSink {

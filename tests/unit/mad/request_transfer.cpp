@@ -271,6 +271,19 @@ TEST_CASE("a refusal of a long request is one MAD, and its status the error") {
   CHECK(bench.server->counts().refused == 1);
 }
 
+TEST_CASE("a refusal by RMPP is acknowledged") {
+  Bench bench;
+  bench.server->on(mgmt_class::sa, method::get_multi, sa::MultiPathRecord::attribute_id,
+                   [&](const Incoming& incoming) { bench.server->send_rmpp_reply(incoming, {}, {.status = 0x0200}); });
+  const auto result = bench.ask(1, 80);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().status() == 0x0200);
+  CHECK(bench.client->stats()->acks == 1);
+  const std::size_t sent = bench.serving_channel->sent;
+  bench.loop.run(async::sleep_for(30s));
+  CHECK(bench.serving_channel->sent == sent);
+}
+
 TEST_CASE("a MultiPathRecord that ends within its GIDs is refused") {
   Bench bench;
   std::vector<std::uint8_t> record(sa::MultiPathRecord::wire_size);
