@@ -33,6 +33,10 @@ constexpr bool is_smp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class
 /// True for vendor classes of range 2, whose MADs carry an OUI (IBA 16.5).
 constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
 /// The method that answers `request`: Set is answered by GetResp, all others by themselves with the R bit (IBA 13.4.5).
+/// Whether `method` of subnet administration is answered with all records that match (IBA 15.3.1).
+constexpr bool is_list_method(std::uint8_t method) {
+  return method == method::get_table || method == method::get_trace_table || method == method::get_multi;
+}
 constexpr std::uint8_t response_method(std::uint8_t request) {
   return request == method::set ? method::get_resp : static_cast<std::uint8_t>(request | method::response);
 }

@@ -10,9 +10,7 @@ namespace ib::mad {
 
 /// Whether RMPP may answer `request`. Subnet administration has few such methods (IBA 15.3.1), vendors choose theirs.
 inline bool may_answer_in_segments(const HeaderView& request) {
-  return has_oui(request.mgmt_class()) ||
-         (request.mgmt_class() == mgmt_class::sa &&
-          (request.method() == method::get_table || request.method() == method::get_trace_table || request.method() == method::get_multi));
+  return has_oui(request.mgmt_class()) || (request.mgmt_class() == mgmt_class::sa && is_list_method(request.method()));
 }
 
 /// An answer that comes in segments. It is kept for a while after its end, for its sender may have missed the last ACK.

@@ -2,7 +2,6 @@
 #include "sa/records.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "sa/table_parts.hpp"
 
@@ -20,9 +19,6 @@ std::size_t least_size(const StructInfo& record) {
   return size;
 }
 
-/// The methods that ask for all records of a kind, the usual one first.
-constexpr std::array list_methods{mad::method::get_table, mad::method::get_multi, mad::method::get_trace_table};
-
 Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t method) {
   const mad::SaTable<Bytes> table = mad::sa_records(reply, least_size(type));
   Records records;
@@ -32,17 +28,17 @@ Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t meth
     const Bytes used = record.first(std::min<std::size_t>(record.size(), type.bytes));
     records.bytes.emplace_back(used.begin(), used.end());
   }
-  if (!is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
+  if (!mad::is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
   return records;
 }
 
 }  // namespace
 
-bool is_list_method(std::uint8_t method) { return std::ranges::find(list_methods, method) != list_methods.end(); }
-
 std::uint8_t list_method(const StructInfo& record) {
-  const auto method = std::ranges::find_if(list_methods, [&](std::uint8_t m) { return (record.methods >> m & 1U) != 0; });
-  return method != list_methods.end() ? *method : mad::method::get;
+  for (const std::uint8_t method : {mad::method::get_table, mad::method::get_multi, mad::method::get_trace_table}) {
+    if ((record.methods >> method & 1U) != 0) return method;
+  }
+  return mad::method::get;
 }
 
 async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,

@@ -24,8 +24,6 @@ struct Records {
 /// The method that asks for all records of a kind: SubnAdmGetTable, or where there is no such of it GetMulti or GetTraceTable;
 /// Get of what there is one of.
 std::uint8_t list_method(const StructInfo& record);
-/// Whether `method` is one of the three.
-bool is_list_method(std::uint8_t method);
 
 /// Asks the SA at the end of `path` for the records that `pattern` matches, by a list method or, for `method` Get, for the
 /// only one. A table that comes cut is asked for again in parts: see ask_in_parts(). The error is an SaError with code 3 where a

@@ -85,10 +85,12 @@ class Parts {
       : transactor_(transactor), path_(path), modifier_(modifier) {}
 
   async::Task<Records> whole(const Pattern& pattern) {
-    co_await find_end_ports();
+    const std::span<const Key> keys = keys_of(pattern.record());
+    const bool by_end_ports = needs_end_ports(keys, pattern);
+    if (by_end_ports) co_await find_end_ports();
     std::vector<Part> parts;
-    keys_ = keys_of(pattern.record());
-    const Division first = by_node_.empty() ? Division() : divide(pattern, 0);
+    keys_ = keys;  // not before: the queries for end ports are not to be divided
+    const Division first = by_end_ports && by_node_.empty() ? Division() : divide(pattern, 0);
     for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, {}});
     const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
     co_await async::for_each(parts, open_queries, ask_part);
@@ -130,6 +132,13 @@ class Parts {
     std::ranges::stable_sort(links, {}, [&places](const std::vector<std::uint8_t>& bytes) {
       const auto link = wire::unpack_short<LinkRecord>(bytes);
       return std::pair(places[link.from_lid.value], link.from_port);
+    });
+  }
+
+  /// Whether `pattern` leaves a key open whose values come from the end ports: to find these takes a query for each LID.
+  static bool needs_end_ports(std::span<const Key> keys, const Pattern& pattern) {
+    return std::ranges::any_of(keys, [&pattern](const Key& key) {
+      return key.values != Values::numbers && key.values != Values::blocks && !pattern.matches_on(key.member);
     });
   }
 

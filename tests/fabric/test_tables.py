@@ -94,6 +94,7 @@ class InParts(unittest.TestCase):
     """Without the preload saquery prints what it prints with it, in the same order; with an LMC the order of paths
     differs, and their preference, which opensm counts for each query."""
     QUERIES = ("NR", "NR nodeInfo.nodeType=2", "PIR /1", "PIR {switch}", "LR", "SWI", "GIR", "LFTR", "PKTR", "SL2VL {switch}", "VLAR",
+               "VLAR {switch}/1",
                "-p", "-p --src-to-dst {switch}:{host}", "--no-defaults PR", "--no-defaults PR SLID={host}", "-D")
     GOLDEN = os.path.join(case.HERE, "..", "golden")
 

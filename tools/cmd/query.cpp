@@ -191,7 +191,7 @@ class Query final : public Command {
     if (session.target(2) != nullptr) path = co_await session.gmp_path(session.target(2));
     path.ib().sm_key = sm_key_;
     report.path = to_text(path);
-    report.table = sa::is_list_method(rpc.method);
+    report.table = mad::is_list_method(rpc.method);
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
     report.answer = std::move(records).take();
