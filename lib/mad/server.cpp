@@ -105,13 +105,26 @@ void Server::requested(Bytes mad, const Source& source) {
   const Incoming incoming(mad, source, rpc_.end_port());
   try {
     find_handler(incoming, *service)(incoming);
+  } catch (...) {
+    refuse(incoming, report_caught());
+  }
+}
+
+/// Reports the exception that a handler threw. Gives the status of its answer: whatever goes wrong with one request, the next is served.
+std::uint16_t Server::report_caught() const {
+  try {
+    throw;
   } catch (const MadError& error) {
     report(error);
-    refuse(incoming, error.reply_status());
+    return error.reply_status();
   } catch (const Error& error) {
     report(error);
-    refuse(incoming, status::unsupported_method_attribute);
+  } catch (const std::exception& error) {
+    report(Error(fmt::format("A request can not be answered: {}", error.what())));
+  } catch (...) {
+    report(Error("A request can not be answered, for a reason unknown"));
   }
+  return status::unsupported_method_attribute;
 }
 
 void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {

@@ -82,7 +82,7 @@ class Server final : private RequestSink {
   void serve(const Service& service);
 
   /// Calls `handler` for requests with this class, method and attribute. It answers with send_reply(), at once or later,
-  /// or throws MadError.
+  /// or throws: a MadError says how the request is refused, any other exception refuses it too.
   void on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute_id, Handler handler);
   /// The same for an attribute T that belongs to one class: `fn(const T&, const Incoming&)` returns what is sent back.
   template <class T, class Fn>
@@ -149,6 +149,7 @@ class Server final : private RequestSink {
   const Service* find_service(Bytes mad) const;
   const Handler& find_handler(const Incoming& incoming, const Service& service) const;
   bool transmit(const Incoming& incoming, Bytes mad);
+  std::uint16_t report_caught() const;
   void report(const Error& error) const;
 
   Rpc& rpc_;

@@ -251,3 +251,23 @@ TEST_CASE("A server runs until it is stopped or its device goes") {
   other.loop.arm(later, other.loop.now() + 5s);
   CHECK_THROWS_AS(other.loop.run(other.server->run()), SysError);
 }
+
+TEST_CASE("Whatever a handler throws refuses one request and stops nothing") {
+  Bench bench;
+  std::vector<std::string> reported;
+  bench.server->set_reporter([&reported](const Error& error) { reported.push_back(error.message()); });
+  const auto throws = [&bench](auto thrown) {
+    bench.server->on(sysstat_class, method::get, ofa::SysStatPing::attribute_id, [thrown](const Incoming&) { throw thrown; });
+    CHECK(status_of(bench.answer(ping())) == status::unsupported_method_attribute);
+  };
+  throws(std::invalid_argument("the payload is too long"));
+  throws(Error("no luck"));
+  throws(7);
+  REQUIRE(reported.size() == 3);
+  CHECK(reported[0] == "A request can not be answered: the payload is too long");
+  CHECK(reported[1] == "no luck");
+  CHECK(reported[2] == "A request can not be answered, for a reason unknown");
+  CHECK(bench.server->counts().refused == 3);
+  bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& incoming, const Incoming&) { return incoming; });
+  CHECK(status_of(bench.answer(ping())) == 0);
+}

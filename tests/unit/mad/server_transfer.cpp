@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Both ends of a long answer: a Server that sends a table and an Rpc that asks for it, over a network between two channels.
+#include "iba-gen/ofa.hpp"
 #include "iba-gen/sa.hpp"
+#include "mad/sysstat.hpp"
 #include "support/catch.hpp"
 #include "support/two_hosts.hpp"
 
@@ -116,4 +118,43 @@ TEST_CASE("where the kernel does RMPP it gets the whole answer") {
   REQUIRE(result);
   REQUIRE(result->records.size() == 1000);
   REQUIRE(bench.serving_channel->sent == 1);
+}
+
+namespace {
+
+/// Pings LID 2 with `length` bytes.
+Task<Result<Reply>> ping(Rpc& rpc, std::size_t length) {
+  path::IbPath path;
+  path.end_port = &rpc.end_port();
+  path.dlid = Lid{2};
+  path.slid = rpc.end_port().lid;
+  path.dqpn = path.sqpn = Qpn{1};
+  const path::Path there = path;
+  std::vector<std::uint8_t> payload(length);
+  for (std::size_t i = 0; i < length; ++i) payload[i] = static_cast<std::uint8_t>(i * 7);
+  const Request request{.path = there,
+                        .mgmt_class = ofa::SysStatPing::mgmt_class,
+                        .attribute_id = ofa::SysStatPing::attribute_id,
+                        .payload = payload,
+                        .oui = openib_oui};
+  Result<Reply> reply = co_await rpc.try_call(request);
+  co_return reply;
+}
+
+}  // namespace
+
+TEST_CASE("a ping longer than a packet comes back whole, and the next one is answered too") {
+  for (const bool kernel_does_rmpp : {false, true}) {
+    Bench bench;
+    serve_sysstat(*bench.server, {"host", "cpu"});
+    bench.serving_channel->rmpp = bench.client_channel->rmpp = kernel_does_rmpp;
+    for (const std::size_t length : {8U, 216U, 217U, 400U, 432U, 5000U}) {
+      CAPTURE(kernel_does_rmpp, length);
+      const auto reply = bench.loop.run(ping(*bench.client, length));
+      REQUIRE(reply);
+      const Bytes payload = reply->payload();
+      REQUIRE(payload.size() >= length);
+      for (std::size_t i = 0; i < length; ++i) REQUIRE(payload[i] == static_cast<std::uint8_t>(i * 7));
+    }
+  }
 }
