@@ -26,7 +26,9 @@ Request on_path(const Request& request, const path::Path& path) {
           .payload = request.payload,
           .component_mask = request.component_mask,
           .oui = request.oui,
-          .reason = request.reason};
+          .reason = request.reason,
+          .responder = request.responder,
+          .optional = request.optional};
 }
 
 /// Whether two paths lead to the same agent.

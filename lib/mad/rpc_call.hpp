@@ -2,6 +2,7 @@
 // The records of the RPC engine; see rpc.hpp. For its own files only.
 #pragma once
 
+#include "mad/responder.hpp"
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
 #include "mad/rpc.hpp"
@@ -40,6 +41,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   Rpc& rpc;
   Call* call{};  // null when that was cancelled or has ended
   std::uint64_t tid{};
+  std::uint64_t number{};     // of all tries, from 1
   Nodes::value_type* node{};  // null for GMPs and once it has left it
   std::uint8_t mgmt_class{};
   bool smp{};
@@ -51,7 +53,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
 };
 
 /// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
-class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live> {
+class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live>, public Responder::Asker {
  public:
   Call(Rpc& engine, const Request& request);
   Call(const Call&) = delete;
@@ -69,9 +71,13 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   /// Puts the call in line, at the front for a retry: its turn has come once already.
   void enqueue(bool front);
   void leave_queue();
+  /// Whether a try is on its way, or another one will be.
+  bool expects_more() const { return current != nullptr || armed() || ListHook<Queued>::linked(); }
   /// Waits before the next try.
   void back_off(Duration delay);
   void expired() override;
+  void resume() override;
+  void give_up() override;
   /// Ends the call; the reason stands in reply, failure or exception.
   void finish();
   /// Gives up its tries, but for `kept`: those on their way stay as nobody's.
@@ -81,6 +87,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   const path::Path& path;
   std::vector<std::uint8_t> mad;
   Reason reason;
+  Responder* responder;
+  bool optional;
   bool smp;
   std::uint64_t node_key{};
   Duration timeout;
@@ -88,7 +96,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   unsigned tries = 0;
   bool busy = false;  // why it waits for its next try
   bool done = false;
-  Sent* current{};  // the last try, while it may be answered in time
+  std::uint64_t first_try{}, last_try{};  // by number, as Sent has it
+  Sent* current{};                        // the last try, while it may be answered in time
   List<Sent, Sent> sents;
   Reply reply;
   std::shared_ptr<MadError> failure;

@@ -75,7 +75,7 @@ TEST_CASE("an error says what, with -v where to, with -vv what was in the packet
 
 TEST_CASE("a timeout has no reply to show") {
   const Fixture f;
-  const MadTimeout error(f.mad, f.path);
+  const MadTimeout error(f.mad, f.path, 4);
   REQUIRE(error.lines(2).size() == 3);
   REQUIRE(error.status() == 0);
   REQUIRE(error.message() == "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) timed out to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'");
@@ -121,7 +121,7 @@ TEST_CASE("a Result is a value or an error") {
   Result<int> good = 5;
   REQUIRE(good);
   REQUIRE(std::move(good).take() == 5);
-  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path));
+  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path, 4));
   REQUIRE_FALSE(bad);
   REQUIRE_THROWS_AS(std::move(bad).take(), MadTimeout);
   try {
