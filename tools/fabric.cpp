@@ -66,6 +66,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   switch (failure.kind) {
     case Kind::no_answer:
+      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it fell silent
       return fmt::format("No answer from {} about {}.", who, what);
     case Kind::refused:
       return fmt::format("{} refuses to tell its {}.", who, what);
