@@ -33,10 +33,16 @@ RmppOutbox::~RmppOutbox() = default;
 void RmppOutbox::send(Bytes mad, const path::Path& path) {
   const RmppKey key(mad, path.ib());
   transfers_.erase(key);
-  if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
+  if (transfers_.size() >= most_transfers || mad.size() > most_bytes - bytes()) throw Error("Too many RMPP transfers are on their way");
   const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
   place->second->place = place;
   pump(place);
+}
+
+std::size_t RmppOutbox::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& [key, transfer] : transfers_) sum += transfer->sender.mad().size();
+  return sum;
 }
 
 bool RmppOutbox::take(Bytes mad, const Source& source) {
