@@ -76,7 +76,6 @@ class KernelRmpp final : public ib::mad::Channel, private ib::async::PollSource 
     source.sqpn = ib::load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&header.addr.qpn));
     source.has_grh = true;
     std::copy_n(header.addr.gid, source.sgid.bytes.size(), source.sgid.bytes.begin());
-    source.sgid_index = header.addr.gid_index;
     events_->received(mad, source);
   }
 
