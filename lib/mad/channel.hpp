@@ -62,9 +62,9 @@ class Channel {
   /// Starts to report to `events` from within `loop`. Once; both must outlive the channel or its detach().
   virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
   virtual void detach() = 0;
-  /// Sends `mad` on `path`; an unanswered request is reported after `timeout` if reports_timeouts(). A timeout of zero
-  /// is for what nobody answers, above all for answers. Throws SysError: EINVAL for what the kernel refuses, others as
-  /// sending failed.
+  /// Sends `mad` on `path`; an unanswered request is reported after `timeout` if reports_timeouts(), and an answer that comes
+  /// later may be dropped, but for segments. A timeout of zero is for what nobody answers, above all for answers. Throws
+  /// SysError: EINVAL for what the kernel refuses, others as sending failed.
   virtual void send(Bytes mad, const path::Path& path, Duration timeout) = 0;
 
   /// Has requests of `service` delivered to received(). Once for each class and OUI. By default nothing has to be said
@@ -75,9 +75,10 @@ class Channel {
   virtual std::uint64_t tid_mask() const = 0;
   /// Whether every sent request that is not answered is reported by send_failed() after its timeout.
   virtual bool reports_timeouts() const = 0;
-  /// Whether the channel (for umad: the kernel) does RMPP for MADs of `mgmt_class`, a class with has_rmpp(): send() takes MADs
-  /// of any length whose RMPP header says Active and segments them, received() reports whole ones. Where it does not, each
-  /// segment and ACK is a MAD of its own, which whoever uses the channel makes and understands.
+  /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(): send() takes MADs of any length
+  /// whose RMPP header says Active and segments them, received() reports whole ones. No channel of this library does; those of
+  /// tests do, with the kernel's RMPP or with none. Where it does not, each segment and ACK is a MAD of its own, which whoever
+  /// uses the channel makes and understands.
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// No more than this many requests may be on their way, whatever a user asks for.
   virtual unsigned max_in_flight() const { return ~0U; }

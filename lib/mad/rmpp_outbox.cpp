@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "mad/rmpp_outbox.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.hpp"
 
 namespace ib::mad {
@@ -34,9 +39,15 @@ void RmppOutbox::send(Bytes mad, const path::Path& path) {
   const RmppKey key(mad, path.ib());
   transfers_.erase(key);
   if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
+  if (mad.size() > most_bytes - bytes()) throw Error(fmt::format("RMPP transfers of more than {} bytes would be on their way", most_bytes));
   const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
   place->second->place = place;
   pump(place);
+}
+
+std::size_t RmppOutbox::bytes() const {
+  return std::accumulate(transfers_.begin(), transfers_.end(), std::size_t{0},
+                         [](std::size_t sum, const auto& entry) { return sum + entry.second->sender.mad().size(); });
 }
 
 bool RmppOutbox::take(Bytes mad, const Source& source) {

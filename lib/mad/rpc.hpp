@@ -128,7 +128,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   bool take_request(Bytes mad, const Source& source);
   void requested(Bytes mad, const Source& source);
   void stray(Bytes mad, const Source& source);
-  void transmit(Bytes segment, const path::Path& path);
+  void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
   // Requests in segments, where the channel does no RMPP (rpc_sending.cpp)
   bool goes_in_segments(const Call& call) const;

@@ -90,8 +90,8 @@ void Rpc::send_acks(Sent& sent) {
   }
 }
 
-void Rpc::transmit(Bytes segment, const path::Path& path) {
-  channel_->send(segment, path, Duration::zero());
+void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) {
+  channel_->send(segment, path, answer_time);
   if (tracer_ != nullptr) tracer_->segment(segment, path, true);
 }
 

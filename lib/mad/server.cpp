@@ -140,7 +140,11 @@ void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const Repl
   if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
   set_whole(mad);
   mad.insert(mad.end(), payload.begin(), payload.end());
-  if (transmit(incoming, mad)) ++counts_.answered;
+  if (transmit(incoming, mad)) {
+    ++counts_.answered;
+  } else {
+    refuse(incoming, status::busy);
+  }
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {
