@@ -110,7 +110,7 @@ TEST_CASE("verbs, GMP: a request by GID is answered, with GRH both ways") {
   CHECK(std::ranges::equal(reply->payload().first(4), std::array{1, 2, 3, 0xff}));
   CHECK(reply->source.has_grh);
   CHECK(reply->source.sgid == bench.there.default_gid());
-  CHECK(reply->source.sgid_index == 0);
+  CHECK(reply->source.dgid == bench.here.default_gid());
   CHECK(reply->source.hop_limit > 0);
   CHECK(reply->source.sqpn == 1);
   const path::Path back = reply->source.path(bench.here, ibtest::vendor_class);
