@@ -226,7 +226,7 @@ TEST_CASE("A send that fails is reported, and the server goes on") {
   bench.server->set_reporter([&](const Error&) { ++reports; });
   Source source;
   source.has_grh = true;
-  source.pkey_index = 999;  // beyond the table
+  source.pkey_index = 999;              // beyond the table
   CHECK(bench.answer(ping(), source));  // the fake channel minds nothing of that
   auto* old = bench.channel;
   old->refuse_sends = EINVAL;
