@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <optional>
 
 #include "async/loop.hpp"
 #include "mad/packet.hpp"
@@ -19,13 +20,14 @@ using async::Duration;
 struct Source {
   Lid slid;
   std::uint8_t sl{};
-  std::uint8_t dlid_bits{};  ///< low bits of our LID that it was sent to
-  std::uint16_t pkey_index{};
+  std::uint8_t dlid_bits{};    ///< low bits of our LID that it was sent to
+  std::uint16_t pkey_index{};  ///< in the table of the port that carries the class; see sys::EndPort::carrier()
   std::uint32_t sqpn{};
   std::uint32_t qkey{};
   bool has_grh{};
   Gid sgid;
-  std::uint8_t sgid_index{}, hop_limit{}, traffic_class{};
+  std::optional<Gid> dgid;  ///< of ours; absent where the channel could not tell
+  std::uint8_t hop_limit{}, traffic_class{};
   std::uint32_t flow_label{};
   /// The path that the MAD took: from its sender to `end_port`.
   path::Path path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const;
@@ -67,9 +69,9 @@ class Channel {
   /// SysError: EINVAL for what the kernel refuses, others as sending failed.
   virtual void send(Bytes mad, const path::Path& path, Duration timeout) = 0;
 
-  /// Has requests of `service` delivered to received(). Once for each class and OUI. By default nothing has to be said
-  /// for that. Throws SysError, EINVAL where another program of this host serves them.
-  virtual void serve(const Service& /*service*/) {}
+  /// Has requests of `service` delivered to received(). Once for each class and OUI. Throws SysError, EINVAL where another program
+  /// of this host serves them; Error where they can not come by this channel.
+  virtual void serve(const Service& service) = 0;
 
   /// The bits of the transaction ID that come back as they were sent: the kernel owns the upper half on umad.
   virtual std::uint64_t tid_mask() const = 0;

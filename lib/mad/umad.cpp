@@ -16,12 +16,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
 #include "mad/rmpp.hpp"
-#include "path/indexes.hpp"
+#include "mad/umad_address.hpp"
 #include "sys/umad_port.hpp"
 
 namespace ib::mad {
@@ -29,12 +28,6 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
-
-/// Stores `value` in network order.
-template <class T>
-void store(T& member, std::type_identity_t<T> value) {
-  store_be(reinterpret_cast<std::uint8_t*>(&member), value);
-}
 
 /// One open umad device.
 class Device final : public async::PollSource {
@@ -112,25 +105,6 @@ void Device::serve_simulated() {
   issm_ = sys::open_issm(end_port_);
 }
 
-/// Where the kernel is to send a MAD; it keeps these fields in network order but for the indexes.
-void set_address(ib_mad_addr_t& addr, const path::IbPath& path, bool smp) {
-  store(addr.qpn, path.dqpn ? path.dqpn->value : (smp ? 0U : 1U));
-  store(addr.qkey, path.qkey.value_or(smp ? 0 : path::qp1_qkey));
-  store(addr.lid, path.dlid.value);
-  addr.sl = path.sl;
-  if (path.slid != permissive_lid) addr.path_bits = path::slid_bits(path);
-  if (path.has_grh) {
-    addr.grh_present = 1;
-    if (path.dgid) std::ranges::copy(path.dgid->bytes, addr.gid);
-    addr.gid_index = static_cast<std::uint8_t>(path::sgid_index(path));
-    addr.hop_limit = path.hop_limit;
-    addr.traffic_class = path.traffic_class;
-    store(addr.flow_label, path.flow_label);
-  }
-  // SMPs always have the default P_Key (IBA figure 156).
-  if (!smp && !path.end_port->pkeys.empty()) addr.pkey_index = path::pkey_index(path);
-}
-
 /// On the simulator no kernel writes the RMPP header of answers, and SAs repeat that of the request: as the answer's own it
 /// would be wrong. So the only segment of a request is sent as programs hand it to their kernel.
 bool is_only_segment_of_request(Bytes mad) {
@@ -144,7 +118,7 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
   header.retries = 0;  // each of ours needs a new transaction ID
-  set_address(header.addr, path, is_smp(mad[1]));
+  header.addr = umad_address(path, end_port_, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
   std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
@@ -186,23 +160,7 @@ void Device::deliver(std::size_t length) {
     events_->send_failed(bytes, static_cast<int>(header.status));
     return;
   }
-  const ib_mad_addr_t& addr = header.addr;
-  Source source;
-  source.slid = Lid{load_be<std::uint16_t>(reinterpret_cast<const std::uint8_t*>(&addr.lid))};
-  source.sl = addr.sl;
-  source.dlid_bits = addr.path_bits;
-  source.pkey_index = addr.pkey_index;
-  source.sqpn = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.qpn));
-  source.qkey = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.qkey));
-  source.has_grh = addr.grh_present != 0;
-  if (source.has_grh) {
-    std::copy_n(addr.gid, source.sgid.bytes.size(), source.sgid.bytes.begin());
-    source.sgid_index = addr.gid_index;
-    source.hop_limit = addr.hop_limit;
-    source.traffic_class = addr.traffic_class;
-    source.flow_label = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.flow_label));
-  }
-  events_->received(bytes, source);
+  events_->received(bytes, umad_source(header.addr, end_port_));
 }
 
 class UmadChannel final : public Channel {

@@ -6,6 +6,7 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "mad/describe.hpp"
+#include "verbs/datagrams.hpp"
 
 using namespace ib;
 
@@ -14,6 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(mad::describe(mad));
   static_cast<void>(mad::format_name(mad));
   static_cast<void>(mad::dump_packet(mad));
+  static_cast<void>(verbs::parse_grh(mad, sys::LinkLayer::ethernet));
+  static_cast<void>(verbs::parse_grh(mad, sys::LinkLayer::infiniband));
   if (size < 3) return 0;
   const auto all = all_structs();
   const auto& info = *all[(data[0] + 256U * data[1]) % all.size()];
@@ -47,5 +50,8 @@ std::vector<std::string> ibtest::seeds() {
     all.push_back(std::string{static_cast<char>(i), static_cast<char>(i >> 8)} +
                   std::string(std::max(all_structs()[i]->bytes, 16U), '\xc3'));
   }
+  // An IPv4 header behind what an IPv6 header left there.
+  all.push_back(std::string("\x60\0\0\0\x01\x18\x11\x40", 8) + std::string(12, '\xfe') +
+                std::string("\x45\x10\x01\x30\0\0\x40\0\x3f\x11\xb6\xa9\xc0\0\x02\x01\xc0\0\x02\x02", 20));
   return all;
 }

@@ -7,6 +7,7 @@
 #include "kernel/kernel_rmpp.hpp"
 #include "kernel/sa_server.hpp"
 #include "kernel/slow_channel.hpp"
+#include "mad/open.hpp"
 #include "mad/rmpp_outbox.hpp"
 #include "mad/verbs.hpp"
 #include "support/catch.hpp"
@@ -22,7 +23,8 @@ using ibtest::VendorServer;
 namespace {
 
 constexpr unsigned nodes = 2000;
-constexpr Bench::Open umad = mad::open_umad, verbs = mad::open_verbs, kernel = ibtest::open_kernel_rmpp;
+std::unique_ptr<mad::Channel> open_both(const sys::EndPort& port) { return mad::open_channel(port, mad::GmpCarrier::verbs); }
+constexpr Bench::Open umad = mad::open_umad, verbs = mad::open_verbs, kernel = ibtest::open_kernel_rmpp, both_ways = open_both;
 
 /// A client on one port, and the server on the other.
 struct Sa {
@@ -274,4 +276,24 @@ TEST_CASE("verbs, server: tables by our own protocol on both sides") {
   Sa both(verbs, verbs);
   both.single_records();
   both.tables();
+}
+
+TEST_CASE("verbs, server: requests to QP1 come by umad, and answers in segments leave by it") {
+  for (const Bench::Open client : {umad, verbs}) {
+    Sa host(client, both_ways);
+    host.single_records();
+    host.tables();
+    host.multi_paths();
+  }
+}
+
+TEST_CASE("verbs, server: a host that serves asks by verbs, other classes than those that it serves") {
+  Bench bench;
+  SaServer sa(bench.loop, open_both(bench.there), nodes);
+  VendorServer vendor(bench.loop, bench.here);
+  path::Path back = bench.path();
+  back.ib().end_port = &bench.there;
+  std::swap(back.ib().sgid, back.ib().dgid);
+  CHECK(bench.loop.run(ibtest::ask(sa.rpc(), back, {})));
+  CHECK(load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&vendor.requester.qpn)) > 1);
 }
