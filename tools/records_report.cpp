@@ -24,7 +24,7 @@ void RecordsReport::visit(out::Sink& sink) const {
   sink.end_object();
   sink.value("complete", !records.cut);
   sink.begin_array("records");
-  for (const auto& record : records.bytes) {
+  for (const Bytes record : records.bytes) {
     sink.begin_object();
     out::visit_structure(sink, record, info, hidden_keys(record, info, show_keys));
     sink.end_object();
@@ -34,7 +34,7 @@ void RecordsReport::visit(out::Sink& sink) const {
 
 void RecordsReport::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
   const StructInfo& info = *records.type;
-  for (const auto& record : records.bytes) {
+  for (const Bytes record : records.bytes) {
     line([&](out::Sink& sink) {
       sink.value("record", info.iba_name);
       sink.begin_object("data");
@@ -46,10 +46,11 @@ void RecordsReport::visit_lines(const std::function<void(const std::function<voi
 
 void RecordsReport::text(TextOut& out) const {
   const StructInfo& info = *records.type;
-  for (const auto& record : records.bytes) {
+  for (const Bytes record : records.bytes) {
     const std::vector<std::string_view> hidden = hidden_keys(record, info, show_keys);
     out.print("{}{}:\n", record_title(info, names), single ? "" : " dump");
-    out.write(record_text(hidden.empty() ? record : without_secrets(record, info), info, names));
+    const std::vector<std::uint8_t> cleared = hidden.empty() ? std::vector<std::uint8_t>() : without_secrets(record, info);
+    out.write(record_text(hidden.empty() ? record : Bytes(cleared), info, names));
     if (!hidden.empty()) out.print("\t\t{}", secrets_note(hidden));
   }
   if (none) out.write("No Records.\n");

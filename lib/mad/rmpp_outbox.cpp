@@ -59,7 +59,7 @@ bool RmppOutbox::take(Bytes mad, const Source& source) {
   return true;
 }
 
-/// Sends what may go now. The timer runs from the last segment on: ACKs alone do not put it off.
+/// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
 void RmppOutbox::pump(Transfers::iterator place) {
   Transfer& transfer = *place->second;
   bool sent = !transfer.armed();
@@ -73,7 +73,7 @@ void RmppOutbox::pump(Transfers::iterator place) {
   if (transfer.sender.state() != RmppState::active) {
     transfers_.erase(place);
   } else if (sent) {
-    loop_.arm(transfer, loop_.now() + response_time);
+    loop_.arm(transfer, std::min(loop_.now() + response_time, transfer.deadline));
   }
 }
 

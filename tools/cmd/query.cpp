@@ -36,20 +36,21 @@ struct QueryReport final : Report {
     sink.value("path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      add(sink, "data", answer.bytes.at(0));
+      add(sink, "data", answer.bytes[0]);
       return;
     }
     sink.value("complete", !answer.cut);
     sink.begin_array("records");
-    for (const auto& record : answer.bytes) add(sink, {}, record);
+    for (const Bytes record : answer.bytes) add(sink, {}, record);
     sink.end_array();
   }
 
   void text(TextOut& out) const override {
     std::size_t number = 0;
-    for (const auto& record : answer.bytes) {
+    for (const Bytes record : answer.bytes) {
       const std::vector<std::string_view> hidden = hidden_in(record);
-      const std::vector<std::uint8_t> shown = hidden.empty() ? record : without_secrets(record, *answer.type);
+      const std::vector<std::uint8_t> cleared = hidden.empty() ? std::vector<std::uint8_t>() : without_secrets(record, *answer.type);
+      const Bytes shown = hidden.empty() ? record : Bytes(cleared);
       if (table) out.print("Reply structure #{}\n", number++);
       add_listing(out, shown);
       out.print("{}{}", table && !hidden.empty() ? indent : "", secrets_note(hidden));
@@ -228,6 +229,7 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.answer.type = &info;
+    report.answer.bytes = mad::RecordBuffer(info.bytes);
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 

@@ -248,7 +248,8 @@ async::Task<> Saquery::query_class_port_info() {
   const sa::Pattern pattern(mad::ClassPortInfo::info());
   try {
     const sa::Records records = co_await ask_sa(transactor(), pattern, mad::method::get);
-    class_port_info_ = records.bytes.at(0);
+    const Bytes info = records.bytes[0];
+    class_port_info_.assign(info.begin(), info.end());
   } catch (const Stop& stop) {
     throw Stop{stop.status, stop.err + "Failed to query SA:ClassPortInfo\n"};
   }
@@ -272,7 +273,7 @@ async::Task<> Saquery::query_records(const RecordQuery& query, const std::vector
   co_await match_words(pattern, query, words);
   match_options(pattern);
   const sa::Records records = co_await ask_sa(transactor(), pattern);
-  for (const auto& record : records.bytes) out.write(record_text(*query.form, record, style));
+  for (const Bytes record : records.bytes) out.write(record_text(*query.form, record, style));
 }
 
 }  // namespace

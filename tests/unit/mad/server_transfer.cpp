@@ -141,6 +141,28 @@ TEST_CASE("a client that widens its window and acknowledges nothing is given up 
   REQUIRE(over);
 }
 
+TEST_CASE("answers that go at once have no more bytes together than there may be") {
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  RmppOutbox outbox(loop, [](Bytes, const path::Path&) {});
+  std::vector<std::uint8_t> table(RmppOutbox::most_bytes / 2 - 100);
+  table[1] = mgmt_class::sa;
+  const auto send = [&](std::uint16_t lid) {
+    path::IbPath path;
+    path.dlid = Lid{lid};
+    outbox.send(table, path);
+  };
+  send(1);
+  send(2);
+  CHECK_THROWS_AS(send(3), Error);
+  send(2);  // takes the place of its last try
+  CHECK(outbox.transfers() == 2);
+  CHECK(outbox.bytes() == 2 * table.size());
+  loop.run(async::sleep_for(rmpp_longest_time));
+  CHECK(outbox.bytes() == 0);
+  send(3);
+}
+
 TEST_CASE("where the kernel does RMPP it gets the whole answer") {
   Bench bench;
   bench.serving_channel->rmpp = bench.client_channel->rmpp = true;
