@@ -25,7 +25,6 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
 
 }  // namespace
 

@@ -14,17 +14,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(mad::describe(mad));
   static_cast<void>(mad::format_name(mad));
   static_cast<void>(mad::dump_packet(mad));
+  static_cast<void>(mad::without_keys(mad));
   if (size < 3) return 0;
   const auto all = all_structs();
   const auto& info = *all[(data[0] + 256U * data[1]) % all.size()];
   const Bytes payload = mad.subspan(2);
   if (payload.size() < info.bytes) return 0;
-  static_cast<void>(dump_words(payload, info, data[0]));
+  const Keys keys = (data[0] & 32) != 0 ? Keys::shown : Keys::hidden;
+  static_cast<void>(dump_words(payload, info, keys, data[0]));
   DottedOptions options;
   options.names = static_cast<NameStyle>(data[0] % 4);
   options.colon = (data[0] & 4) != 0;
   options.reserved = (data[0] & 8) != 0;
   options.element_lines = (data[0] & 16) != 0;
+  options.keys = keys;
   static_cast<void>(dotted(payload, info, options));
   return 0;
 }

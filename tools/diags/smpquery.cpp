@@ -72,7 +72,7 @@ class Smpquery : public Legacy {
                 arguments[0],
                 static_cast<int>(context.number(combined ? 3 : 2)),
                 extended_,
-                context.settings.show_keys,
+                context.settings.keys,
                 names};
     co_await operation->run(query);
   }
