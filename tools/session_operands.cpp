@@ -77,7 +77,8 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     try {
       read_operand(operands_[at], at < kinds.size() ? kinds.begin()[at] : *rest);
     } catch (const UsageError& e) {
-      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(path::without_secrets(operands_[at])), e.message()));
+      throw UsageError(
+          fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(path::without_secrets(operands_[at])), e.message()));
     }
   }
   if (operands_.size() < least) throw UsageError("Too few arguments");

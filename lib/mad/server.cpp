@@ -14,7 +14,7 @@ namespace ib::mad {
 
 namespace {
 
-constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
+constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }

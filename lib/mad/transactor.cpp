@@ -25,7 +25,6 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-
 }  // namespace
 
 Transactor::Transactor(const sys::EndPort& end_port) : end_port_(end_port), sa_path_(make_sa_path(end_port)) {}

@@ -66,8 +66,6 @@ class Visitor {
 
 }  // namespace
 
-void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) {
-  Visitor(sink, keys).members(bytes, info);
-}
+void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) { Visitor(sink, keys).members(bytes, info); }
 
 }  // namespace ib::out

@@ -50,5 +50,16 @@ std::vector<std::string> ibtest::seeds() {
     all.push_back(std::string{static_cast<char>(i), static_cast<char>(i >> 8)} +
                   std::string(std::max(all_structs()[i]->bytes, 16U), '\xc3'));
   }
+  // A later segment of a table of records with keys, whose size is absurd.
+  for (const char words : {'\0', '\x01', '\x16'}) {
+    std::string segment(256, '\x77');
+    const std::string header{'\x01', '\x03', '\x02', '\x92'};
+    segment.replace(0, header.size(), header);
+    segment.replace(16, 2, std::string{'\0', '\x31'});                  // ServiceRecord
+    segment.replace(24, 4, std::string{'\x01', '\x01', '\x01', '\0'});  // DATA, active
+    segment.replace(28, 4, std::string{'\0', '\0', '\0', '\x03'});
+    segment.replace(44, 2, std::string{'\0', words});
+    all.push_back(segment);
+  }
   return all;
 }

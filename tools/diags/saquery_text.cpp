@@ -33,7 +33,9 @@ std::string line_text(std::string_view label, std::size_t column, std::string_vi
   return fmt::format("\t\t{:.<{}}{}\n", label, column, value);
 }
 
-std::string key_text(const RecordStyle& style, const std::string& key) { return style.keys == Keys::shown ? key : std::string(hidden_text); }
+std::string key_text(const RecordStyle& style, const std::string& key) {
+  return style.keys == Keys::shown ? key : std::string(hidden_text);
+}
 
 std::string node_type(Bytes record, const RecordStyle& /*style*/) {
   constexpr std::array<std::string_view, 4> texts{"UNKNOWN", "Channel Adapter", "Switch", "Router"};
