@@ -14,8 +14,7 @@ namespace ib::mad {
 
 namespace {
 
-constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
+constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }

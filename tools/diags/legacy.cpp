@@ -94,7 +94,7 @@ tools::CommonOptions common_options(const Settings& settings) {
   common.m_key = settings.m_key;
   common.sm_key = settings.sa_key;
   common.pkey_index = settings.pkey_index;
-  common.show_keys = settings.show_keys;
+  common.keys = settings.keys;
   common.mlnx_extended_port_info = settings.mlnx_extended_port_info;
   // A first -d has lines of its own in this dialect; from the second on ours show the packets.
   if (settings.debug > 1) common.debug = settings.debug;
