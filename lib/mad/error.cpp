@@ -44,13 +44,13 @@ MadError& MadError::set_reply_status(std::uint16_t status) {
   return *this;
 }
 
-std::vector<std::string> MadError::lines(int verbosity) const {
-  std::vector<std::string> lines = Error::lines(verbosity);
-  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_));
+std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
+  std::vector<std::string> lines = Error::lines(verbosity, keys);
+  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_, keys));
   if (verbosity >= 2) {
     // One entry for each packet, so that a printer prefixes its first line only.
-    const auto add = [&lines](std::string_view what, Bytes mad) {
-      std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad));
+    const auto add = [&lines, keys](std::string_view what, Bytes mad) {
+      std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad, keys));
       while (text.ends_with('\n')) text.pop_back();
       lines.push_back(std::move(text));
     };

@@ -26,7 +26,8 @@ class MadError : public Error {
   /// What a server answers its request with where this ends the work on it (IBA 13.4.7).
   std::uint16_t reply_status() const { return reply_status_; }
   MadError& set_reply_status(std::uint16_t status);
-  std::vector<std::string> lines(int verbosity) const override;
+  using Error::lines;
+  std::vector<std::string> lines(int verbosity, Keys keys) const override;
   /// Throws a copy of this error as what it is.
   [[noreturn]] virtual void raise() const { throw *this; }
   /// The same, with `text` on top of its notes.

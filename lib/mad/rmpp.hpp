@@ -16,8 +16,12 @@ namespace ib::mad {
 inline constexpr std::size_t rmpp_header_size = 36;                          ///< MAD header and RMPP header
 inline constexpr std::size_t rmpp_payload = packet_size - rmpp_header_size;  ///< what PayloadLength counts, class header included
 inline constexpr unsigned rmpp_window_ceiling = 64;                          ///< segments
-inline constexpr std::size_t rmpp_longest = std::size_t{512} * 1024 * 1024;  ///< bytes that a transfer may have: 8 million PathRecords
-inline constexpr std::chrono::seconds rmpp_longest_time{300};                ///< that one may take
+/// Bytes that a transfer may have, and all together that come in at one engine. 8 million PathRecords, or the four tables of the
+/// largest subnet (49,151 LIDs) several times; more than that is a sender without an end.
+inline constexpr std::size_t rmpp_longest = std::size_t{512} * 1024 * 1024;
+/// The time that a call may take once its request or answer goes in segments, all tries together; more where its timeouts add up
+/// to more. At 10 MB/s it is enough for rmpp_longest. Linux gives each transfer that it receives 40 s.
+inline constexpr std::chrono::seconds rmpp_longest_time{60};
 
 /// True for the classes whose MADs have an RMPP header (IBA 13.6.2).
 constexpr bool has_rmpp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || has_oui(mgmt_class); }

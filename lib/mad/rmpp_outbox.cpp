@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "mad/rmpp_outbox.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.hpp"
 
 namespace ib::mad {
@@ -34,9 +39,15 @@ void RmppOutbox::send(Bytes mad, const path::Path& path) {
   const RmppKey key(mad, path.ib());
   transfers_.erase(key);
   if (transfers_.size() >= most_transfers) throw Error("Too many RMPP transfers are on their way");
+  if (mad.size() > most_bytes - bytes()) throw Error(fmt::format("RMPP transfers of more than {} bytes would be on their way", most_bytes));
   const auto place = transfers_.emplace(key, std::make_unique<Transfer>(*this, mad, path)).first;
   place->second->place = place;
   pump(place);
+}
+
+std::size_t RmppOutbox::bytes() const {
+  return std::accumulate(transfers_.begin(), transfers_.end(), std::size_t{0},
+                         [](std::size_t sum, const auto& entry) { return sum + entry.second->sender.mad().size(); });
 }
 
 bool RmppOutbox::take(Bytes mad, const Source& source) {
@@ -48,7 +59,7 @@ bool RmppOutbox::take(Bytes mad, const Source& source) {
   return true;
 }
 
-/// Sends what may go now. The timer runs from the last segment on: ACKs alone do not put it off.
+/// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
 void RmppOutbox::pump(Transfers::iterator place) {
   Transfer& transfer = *place->second;
   bool sent = !transfer.armed();
@@ -62,7 +73,7 @@ void RmppOutbox::pump(Transfers::iterator place) {
   if (transfer.sender.state() != RmppState::active) {
     transfers_.erase(place);
   } else if (sent) {
-    loop_.arm(transfer, loop_.now() + response_time);
+    loop_.arm(transfer, std::min(loop_.now() + response_time, transfer.deadline));
   }
 }
 

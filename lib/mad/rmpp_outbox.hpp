@@ -18,6 +18,8 @@ class RmppOutbox {
   using Transmit = std::function<void(Bytes packet, const path::Path& path)>;
   /// Transfers at once: receivers that vanish cost memory until they are given up.
   static constexpr std::size_t most_transfers = 256;
+  /// Bytes of all transfers together: so many strangers may ask, each for a table.
+  static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
 
   RmppOutbox(async::Loop& loop, Transmit transmit);
   ~RmppOutbox();
@@ -25,11 +27,13 @@ class RmppOutbox {
   RmppOutbox& operator=(const RmppOutbox&) = delete;
 
   /// Begins to send `mad`, of any length, its RMPP header zero but for the Active flag. A transfer with its transaction ID to
-  /// the same port ends: that was a try whose answer nobody waits for any more. Throws Error when there are too many.
+  /// the same port ends: that was a try whose answer nobody waits for any more. Throws Error where the transfers, or their bytes, are too
+  /// many.
   void send(Bytes mad, const path::Path& path);
   /// Takes a packet that came: true if it was one transfer's ACK, STOP or ABORT.
   bool take(Bytes mad, const Source& source);
   std::size_t transfers() const { return transfers_.size(); }
+  std::size_t bytes() const;
 
  private:
   struct Transfer;

@@ -14,7 +14,9 @@ constexpr auto stopped = rmpp::Status::resources_exhausted;  // the one status t
 }
 
 RmppReceiver::RmppReceiver(std::uint8_t mgmt_class, Limits limits)
-    : header_size_(data_area(mgmt_class).offset), limits_{std::clamp(limits.window, 1U, rmpp_window_ceiling), limits.longest} {}
+    : header_size_(data_area(mgmt_class).offset),
+      limits_{std::clamp(limits.window, 1U, rmpp_window_ceiling), limits.longest, limits.memory},
+      share_(limits.memory) {}
 
 void RmppReceiver::take(Bytes mad) {
   if (mad.size() < header_size_ || mad.size() > packet_size || state_ == RmppState::failed) return;
@@ -33,6 +35,8 @@ void RmppReceiver::take(Bytes mad) {
       if (state_ == RmppState::done) return;
       state_ = RmppState::failed;
       failure_ = {segment.status(), true, {}};
+      mad_ = {};
+      share_.release();
       return;
     case rmpp::Type::ack:
       return;
@@ -77,6 +81,7 @@ void RmppReceiver::take_data(Bytes mad) {
     abort(stopped, fmt::format("the answer is longer than {} bytes", limits_.longest));
     return;
   }
+  if (!make_room(header_size_ + std::size_t{segment - 1} * (packet_size - header_size_) + length)) return;
   if (segment == 1) declared_ = view.length();
   store(mad, length, segment);
   advance();
@@ -97,17 +102,26 @@ bool RmppReceiver::check_last(const RmppView& segment) {
   return state_ == RmppState::active;
 }
 
+/// Makes the MAD at least `size` bytes long. False where the transfer ends there: the memory is used up.
+bool RmppReceiver::make_room(std::size_t size) {
+  if (size <= mad_.size()) return true;
+  if (!share_.grow(size)) {
+    abort(stopped, fmt::format("the answers that are on their way have more than {} bytes together", limits_.memory->limit()));
+    return false;
+  }
+  // Doubled as a vector does it, but not beyond what a transfer may have.
+  if (size > mad_.capacity()) mad_.reserve(std::max(size, std::min(2 * mad_.capacity(), header_size_ + limits_.longest)));
+  mad_.resize(size);
+  return true;
+}
+
 void RmppReceiver::store(Bytes mad, std::size_t length, std::uint32_t segment) {
   const std::uint64_t bit = std::uint64_t{1} << (segment - next_);
   if ((beyond_ & bit) != 0) return;
   beyond_ |= bit;
   highest_ = std::max(highest_, segment);
-  if (segment == 1) {
-    if (mad_.size() < header_size_) mad_.resize(header_size_);
-    std::copy_n(mad.begin(), header_size_, mad_.begin());
-  }
+  if (segment == 1) std::copy_n(mad.begin(), header_size_, mad_.begin());
   const std::size_t at = header_size_ + std::size_t{segment - 1} * (packet_size - header_size_);
-  if (mad_.size() < at + length) mad_.resize(at + length);
   std::copy_n(mad.begin() + static_cast<std::ptrdiff_t>(header_size_), length, mad_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
@@ -148,6 +162,7 @@ void RmppReceiver::abort(rmpp::Status status, std::string reason) {
   must_ack_ = false;
   must_abort_ = header_[0] != 0;
   mad_ = {};
+  share_.release();
 }
 
 bool RmppReceiver::next(Packet& packet) {

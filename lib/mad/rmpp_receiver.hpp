@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mad/rmpp.hpp"
+#include "mad/rmpp_memory.hpp"
 
 namespace ib::mad {
 
@@ -22,6 +22,7 @@ class RmppReceiver {
   struct Limits {
     unsigned window = rmpp_window_ceiling;  ///< segments that the sender may send without an ACK: 1…rmpp_window_ceiling
     std::size_t longest = rmpp_longest;     ///< bytes; a longer transfer is stopped with status "Resources exhausted"
+    RmppMemory* memory = nullptr;           ///< shared with other transfers; one that finds none is stopped in the same way
   };
 
   /// For a transfer of MADs of `mgmt_class`, for which has_rmpp() holds.
@@ -44,12 +45,16 @@ class RmppReceiver {
   /// Segments that came in an unbroken row from the first: the measure of progress.
   std::uint32_t segments() const { return next_ - 1; }
   /// The whole MAD once state() is done: the header of the first segment, and the data of all. Once.
-  std::vector<std::uint8_t> take_mad() { return std::move(mad_); }
+  std::vector<std::uint8_t> take_mad() {
+    share_.release();
+    return std::move(mad_);
+  }
 
  private:
   void take_data(Bytes mad);
   bool check_header(const RmppView& segment);
   bool check_last(const RmppView& segment);
+  bool make_room(std::size_t size);
   void store(Bytes mad, std::size_t length, std::uint32_t segment);
   void advance();
   void finish();
@@ -60,6 +65,7 @@ class RmppReceiver {
   RmppState state_ = RmppState::active;
   RmppFailure failure_;
   std::vector<std::uint8_t> mad_;
+  RmppMemory::Share share_;                // as long as mad_
   std::array<std::uint8_t, 64> header_{};  // of a segment: what ACKs repeat
   std::uint32_t next_ = 1;                 // the first segment that is missing
   std::uint64_t beyond_ = 0;               // bit i: segment next_ + i has come

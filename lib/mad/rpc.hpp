@@ -15,6 +15,7 @@
 #include "mad/list.hpp"
 #include "mad/redirect.hpp"
 #include "mad/rmpp_inbox.hpp"
+#include "mad/rmpp_memory.hpp"
 #include "mad/rmpp_outbox.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
@@ -25,11 +26,12 @@ namespace ib::mad {
 
 /// Ceilings of what may be on its way at once.
 struct Limits {
-  unsigned smps = 32;          ///< from this port (VL15 has no flow control)
-  unsigned smps_per_node = 4;  ///< to one SMA
-  unsigned gmps = 128;         ///< from this port
+  unsigned smps = 32;                        ///< from this port (VL15 has no flow control)
+  unsigned smps_per_node = 4;                ///< to one SMA
+  unsigned gmps = 128;                       ///< from this port
+  std::size_t segment_bytes = rmpp_longest;  ///< of all answers that come in segments
   /// What a user asked for with -o N.
-  static Limits outstanding(unsigned n) { return {n, n < 4 ? n : 4, n}; }
+  static Limits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
 };
 
 /// Who takes the requests that arrive at an Rpc's channel; see mad/server.hpp.
@@ -128,7 +130,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   bool take_request(Bytes mad, const Source& source);
   void requested(Bytes mad, const Source& source);
   void stray(Bytes mad, const Source& source);
-  void transmit(Bytes segment, const path::Path& path);
+  void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
   // Requests in segments, where the channel does no RMPP (rpc_sending.cpp)
   bool goes_in_segments(const Call& call) const;
@@ -141,6 +143,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   bool is_segment(const Sent& sent, Bytes mad) const;
   void take_segment(Sent& sent, Bytes mad, const Source& source);
   void begin_transfer(Sent& sent, const Source& source);
+  void arm_transfer(Sent& sent);
   void send_acks(Sent& sent);
   void transfer_ended(Sent& sent);
   void transfer_failed(Call& call, const RmppFailure& failure);
@@ -153,6 +156,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   Lane smps_, gmps_;
   Nodes nodes_;
   Pump pump_{*this};
+  RmppMemory memory_{limits_.segment_bytes};
   TidTable<Sent> open_;
   std::vector<std::unique_ptr<Sent>> sents_;  // all, in use or not
   std::vector<Sent*> free_sents_;

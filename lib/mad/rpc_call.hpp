@@ -2,6 +2,8 @@
 // The records of the RPC engine; see rpc.hpp. For its own files only.
 #pragma once
 
+#include <optional>
+
 #include "mad/responder.hpp"
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
@@ -20,9 +22,10 @@ struct Rpc::Transfer {
   RmppReceiver receiver;
   path::Path path;  // of the ACKs: the call may end, and its path with it
   Source source;
-  Duration first_patience;  // without progress, before the last ACK is repeated
-  Duration patience;        // the current one
-  async::Time last_progress, deadline;
+  Duration first_patience;   // without progress, before the last ACK is repeated
+  Duration patience;         // the current one
+  Duration longest_silence;  // without progress, before the transfer is given up
+  async::Time last_progress;
 };
 
 /// A request that goes in segments, until its answer begins to come.
@@ -80,6 +83,9 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   void give_up() override;
   /// Ends the call; the reason stands in reply, failure or exception.
   void finish();
+  /// Its request or its answer goes in segments: from the first time on the time of the whole call is limited.
+  void begin_segments();
+  bool has_time_for_segments() const;
   /// Gives up its tries, but for `kept`: those on their way stay as nobody's.
   void drop_tries(const Sent* kept = nullptr);
 
@@ -94,6 +100,9 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   Duration timeout;
   unsigned tries_left;
   unsigned tries = 0;
+  // Of a call in segments, all its tries together: what it may take, and what it took; see begin_segments().
+  Duration longest_time{}, longest_silence{}, silence{};
+  std::optional<async::Time> segments_end;
   bool busy = false;  // why it waits for its next try
   bool done = false;
   std::uint64_t first_try{}, last_try{};  // by number, as Sent has it

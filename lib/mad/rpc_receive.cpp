@@ -175,8 +175,9 @@ void Rpc::send_failed(Bytes header, int error) {
   const bool smp = sent->smp;
   Call* call = sent->call;
   try_lost(*sent, error);
-  // The kernel has forgotten the request: no late answer can come.
-  if (call != nullptr && !call->done && channel_->reports_timeouts()) erase(*sent);
+  // The kernel has forgotten the request and drops a late answer, but for one in segments: it matches those with nothing.
+  const bool waits = call != nullptr && !call->done;
+  if (waits && channel_->reports_timeouts() && !may_answer_in_segments(HeaderView(call->mad))) erase(*sent);
   pump(smp);
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Requests that go in segments (IBA 13.6), for channels that do not cut them. A try is its request's one RMPP transfer: segments
 // are repeated as often as requests are, and when all are acknowledged the time of the answer begins. An answer proves that all
-// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD.
+// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD. Each packet is
+// sent as one that is answered, for the answer may be a plain MAD, a refusal above all, and the kernel drops those that it awaits no more.
+// The time of all tries is limited, that of the answer's segments included: see Call::begin_segments().
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "mad/rpc_call.hpp"
 
 namespace ib::mad {
@@ -10,14 +16,15 @@ bool Rpc::goes_in_segments(const Call& call) const { return RmppView::is_active(
 
 /// Sends the first segment; the receiver's ACKs ask for the others. Throws as Channel::send() does.
 void Rpc::begin_sending(Sent& sent) {
-  const Call& call = *sent.call;
+  Call& call = *sent.call;
+  call.begin_segments();
   RmppSender::Options options;
   options.retries = call.path.ib().retries;
   options.double_sided = may_answer_in_segments(HeaderView(call.mad));
   sent.sending = std::make_unique<Sending>(Sending{RmppSender(call.mad, options), call.path});
   Packet packet{};
   sent.sending->sender.next(packet);
-  transmit(packet, call.path);
+  transmit(packet, call.path, call.timeout);
 }
 
 /// Takes an ACK, STOP or ABORT.
@@ -40,36 +47,49 @@ void Rpc::take_control(Sent& sent, Bytes mad) {
   }
 }
 
-/// Sends what may go now. The timer runs from the last segment on: ACKs alone do not put it off.
+/// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
 void Rpc::send_segments(Sent& sent) {
   RmppSender& sender = sent.sending->sender;
+  const Duration answer_time = sent.call == nullptr ? Duration::zero() : sent.call->timeout;
   for (Packet packet{}; sender.next(packet);) {
     try {
-      transmit(packet, sent.sending->path);
+      transmit(packet, sent.sending->path, answer_time);
     } catch (const Error&) {
       break;  // it and the rest of the window go when the timer has run
     }
     ++stats_.request_segments;
-    if (sender.state() == RmppState::active) loop_.arm(sent, loop_.now() + sent.call->timeout);
+    if (sender.state() == RmppState::active) loop_.arm(sent, std::min(loop_.now() + sent.call->timeout, *sent.call->segments_end));
   }
 }
 
 /// Nothing was acknowledged in time.
 void Rpc::sending_expired(Sent& sent) {
+  Call& call = *sent.call;
   RmppSender& sender = sent.sending->sender;
-  if (loop_.now() < sent.deadline) {
+  const bool in_time = loop_.now() < *call.segments_end;
+  if (in_time) {
     sender.timed_out();
   } else {
     sender.abort(rmpp::Status::total_time_too_long);
   }
   send_segments(sent);
   if (sender.state() == RmppState::active) {
-    loop_.arm(sent, loop_.now() + sent.call->timeout);
+    loop_.arm(sent, std::min(loop_.now() + call.timeout, *call.segments_end));
     return;
   }
-  sent.sending.reset();
-  sent.call->tries_left = 0;  // its segments were sent as often as it would have been
-  try_lost(sent, ETIMEDOUT);
+  call.tries_left = 0;  // its segments were sent as often as it would have been
+  if (in_time && sender.acknowledged() == 0) {
+    sent.sending.reset();
+    try_lost(sent, ETIMEDOUT);
+    return;
+  }
+  RmppFailure failure = sender.failure();
+  const Duration bound = in_time ? call.timeout * (call.path.ib().retries + 1) : call.longest_time;
+  failure.reason = fmt::format("{} of {} segments of the request were acknowledged in {:.3g} s{}", sender.acknowledged(), sender.segments(),
+                               std::chrono::duration<double>(bound).count(), in_time ? " of silence" : "");
+  erase(sent);
+  ++stats_.timeouts;
+  transfer_failed(call, failure);
 }
 
 }  // namespace ib::mad

@@ -14,14 +14,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A sender repeats its segments after a second or two of silence: no transfer is given up before it had time for some.
-constexpr Duration least_patience = 500ms, longest_silence = 15s;
+/// How long nothing may come before the last ACK is repeated: one try's time within these bounds.
+constexpr Duration least_patience = 500ms, most_patience = 2s;
+/// How long nothing may come before a transfer is given up: one try's time, but no less than this. Linux repeats segments after
+/// 2 s of silence: a segment may be lost twice. The tries of one call may spend as much silence together as an unanswered
+/// call would wait, but no less than this.
+constexpr Duration least_silence = 5s;
 /// How long a complete transfer still answers repeated segments.
 constexpr Duration linger = 10s;
 
-RmppReceiver::Limits limits_for(const Channel& channel) {
+RmppReceiver::Limits limits_for(const Channel& channel, RmppMemory& memory) {
   // Segments fill the same buffers as other MADs.
-  return {std::clamp(channel.max_in_flight() / 2, 1U, rmpp_window_ceiling), rmpp_longest};
+  return {std::clamp(channel.max_in_flight() / 2, 1U, rmpp_window_ceiling), rmpp_longest, &memory};
 }
 
 }  // namespace
@@ -30,8 +34,21 @@ Rpc::Transfer::Transfer(const Call& call, RmppReceiver::Limits limits, const Sou
     : receiver(call.mad[1], limits),
       path(call.path),
       source(from),
-      first_patience(std::max(call.timeout, least_patience)),
-      patience(first_patience) {}
+      first_patience(std::clamp(call.timeout, least_patience, most_patience)),
+      patience(first_patience),
+      longest_silence(std::min(std::max(call.timeout, least_silence), call.longest_silence - call.silence)) {}
+
+/// From the first time on the time of the whole call is limited, whatever its request and its answers go on with.
+void Rpc::Call::begin_segments() {
+  if (segments_end) return;
+  const Duration unanswered = timeout * (tries + tries_left);
+  longest_time = std::max<Duration>(rmpp_longest_time, unanswered);
+  longest_silence = std::max(least_silence, unanswered);
+  segments_end = rpc.loop_.now() + longest_time;
+}
+
+/// Whether another try may be made after one that broke off.
+bool Rpc::Call::has_time_for_segments() const { return silence < longest_silence && rpc.loop_.now() < *segments_end; }
 
 /// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
@@ -58,8 +75,13 @@ void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
   } else if (transfer.receiver.segments() != before) {
     transfer.last_progress = loop_.now();
     transfer.patience = transfer.first_patience;
-    loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
+    arm_transfer(sent);
   }
+}
+
+void Rpc::arm_transfer(Sent& sent) {
+  const Transfer& transfer = *sent.transfer;
+  loop_.arm(sent, std::min({loop_.now() + transfer.patience, transfer.last_progress + transfer.longest_silence, *sent.call->segments_end}));
 }
 
 /// From now on this try is the one: it is answered, if not completely.
@@ -71,10 +93,10 @@ void Rpc::begin_transfer(Sent& sent, const Source& source) {
   call.disarm();
   call.leave_queue();
   sent.sending.reset();  // an answer to all of it
-  sent.transfer = std::make_unique<Transfer>(call, limits_for(*channel_), source);
+  call.begin_segments();
+  sent.transfer = std::make_unique<Transfer>(call, limits_for(*channel_, memory_), source);
   sent.transfer->last_progress = loop_.now();
-  sent.transfer->deadline = loop_.now() + rmpp_longest_time;
-  loop_.arm(sent, loop_.now() + sent.transfer->patience);
+  arm_transfer(sent);
 }
 
 /// Sends what the receiver has to say. What can not be sent is as good as lost: the sender will repeat itself.
@@ -90,8 +112,8 @@ void Rpc::send_acks(Sent& sent) {
   }
 }
 
-void Rpc::transmit(Bytes segment, const path::Path& path) {
-  channel_->send(segment, path, Duration::zero());
+void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) {
+  channel_->send(segment, path, answer_time);
   if (tracer_ != nullptr) tracer_->segment(segment, path, true);
 }
 
@@ -101,6 +123,7 @@ void Rpc::transfer_ended(Sent& sent) {
   Transfer& transfer = *sent.transfer;
   if (transfer.receiver.state() == RmppState::failed) {
     const RmppFailure failure = transfer.receiver.failure();
+    call.silence += loop_.now() - transfer.last_progress;
     erase(sent);
     transfer_failed(call, failure);
     return;
@@ -113,10 +136,10 @@ void Rpc::transfer_ended(Sent& sent) {
   take_answer(call, Reply{transfer.receiver.take_mad(), transfer.source});
 }
 
-/// What was lost on the way may come at the next try; who breaks the protocol will do it again.
+/// What was lost on the way may come at the next try, while there is time; who breaks the protocol will do it again.
 void Rpc::transfer_failed(Call& call, const RmppFailure& failure) {
   const bool lost = failure.status == rmpp::Status::total_time_too_long || failure.status == rmpp::Status::too_many_retries;
-  if (lost && call.tries_left > 0) {
+  if (lost && call.tries_left > 0 && call.has_time_for_segments()) {
     ++stats_.timeouts;
     call.busy = false;
     retry_or_fail(call);
@@ -133,9 +156,18 @@ void Rpc::transfer_expired(Sent& sent) {
     erase(sent);
     return;
   }
+  const Call& call = *sent.call;
   Transfer& transfer = *sent.transfer;
-  if (loop_.now() - transfer.last_progress >= longest_silence || loop_.now() >= transfer.deadline) {
-    transfer.receiver.abort(rmpp::Status::total_time_too_long, fmt::format("no end after {} segments", transfer.receiver.segments()));
+  const Duration silence = loop_.now() - transfer.last_progress;
+  const auto give_up = [&transfer](Duration bound, std::string_view of) {
+    transfer.receiver.abort(rmpp::Status::total_time_too_long,
+                            fmt::format("no end after {} segments in {:.3g} s{}", transfer.receiver.segments(),
+                                        std::chrono::duration<double>(bound).count(), of));
+  };
+  if (loop_.now() >= *call.segments_end) {
+    give_up(call.longest_time, "");
+  } else if (silence >= transfer.longest_silence) {
+    give_up(call.silence + silence, " of silence");
   } else {
     transfer.receiver.ask_again();
   }
@@ -145,7 +177,7 @@ void Rpc::transfer_expired(Sent& sent) {
   } else {
     // Ever longer: there are senders whose own timer starts anew with every ACK.
     transfer.patience *= 2;
-    loop_.arm(sent, std::min(loop_.now() + transfer.patience, transfer.deadline));
+    arm_transfer(sent);
   }
 }
 

@@ -14,8 +14,7 @@ namespace ib::mad {
 
 namespace {
 
-constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
+constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
@@ -140,7 +139,11 @@ void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const Repl
   if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
   set_whole(mad);
   mad.insert(mad.end(), payload.begin(), payload.end());
-  if (transmit(incoming, mad)) ++counts_.answered;
+  if (transmit(incoming, mad)) {
+    ++counts_.answered;
+  } else {
+    refuse(incoming, status::busy);
+  }
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {

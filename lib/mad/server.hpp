@@ -107,7 +107,8 @@ class Server final : private RequestSink {
     send_reply(incoming, Bytes(bytes), header);
   }
   /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect that: of subnet administration
-  /// it does for SubnAdmGetTable and the like. Throws std::invalid_argument for classes without RMPP.
+  /// it does for SubnAdmGetTable and the like. While others hold too much (RmppOutbox::most_bytes), or where the payload alone
+  /// is more, the answer is a refusal: busy. Throws std::invalid_argument for classes without RMPP.
   void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
   /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one kind.
   template <class T>

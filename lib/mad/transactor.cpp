@@ -25,7 +25,27 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
+/// Where the records of an Active answer end. Sets `cut` where there were more.
+std::size_t end_of_records(Bytes mad, bool& cut) {
+  const RmppView segment(mad);
+  const DataArea area = data_area(mgmt_class::sa);
+  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
+    cut = mad.size() > simulator_bytes;
+    return std::min(mad.size(), simulator_bytes);
+  }
+  // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
+  cut = mad.size() == packet_size && (segment.flags() & rmpp::flags::last) == 0;
+  if (mad.size() != packet_size || cut) return mad.size();
+  // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
+  const std::size_t length = segment.length();
+  if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
+  return area.offset + length - 20;
+}
+
+/// The records of which at least `least` bytes came, each `step` behind the one before.
+RecordRows rows_of(Bytes data, std::size_t step, std::size_t least) {
+  return {data, step, step, data.size() < least ? 0 : (data.size() - least) / step + 1};
+}
 
 }  // namespace
 
@@ -57,38 +77,30 @@ Task<Result<SaTable<sa::TraceRecord>>> Transactor::try_subn_adm_get_trace_table(
   co_return detail::unpacked_table<sa::TraceRecord>(reply);
 }
 
-SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size) {
+SaRows sa_records(const Reply& reply, std::size_t record_size) {
   const Bytes mad = reply.bytes;
   const DataArea area = data_area(mgmt_class::sa);
   if (mad.size() < area.offset) throw Error("The answer ends within its header");
-  SaTable<Bytes> table;
+  SaRows table;
   if (!RmppView::is_active(mad)) {
     // A single MAD without RMPP holds one record.
-    if (mad.size() - area.offset < record_size) throw Error("The answer ends within its record");
-    table.records.push_back(mad.subspan(area.offset));
+    const Bytes data = mad.subspan(area.offset);
+    if (data.size() < record_size) throw Error("The answer ends within its record");
+    table.records = {data, data.size(), data.size(), 1};
     return table;
   }
-  const RmppView segment(mad);
   const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
-  if (step == 0) return table;
-  if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
-  std::size_t end = mad.size();
-  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
-    table.cut = end > simulator_bytes;
-    end = std::min(end, simulator_bytes);
-  } else if (mad.size() == packet_size) {
-    // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
-    table.cut = (segment.flags() & rmpp::flags::last) == 0;
-    if (!table.cut) {
-      // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
-      const std::size_t length = segment.length();
-      if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
-      end = area.offset + length - 20;
-    }
+  if (step == 0) {
+    // No records; several segments of them are a contradiction.
+    table.torn = mad.size() > packet_size;
+    return table;
   }
-  table.records.reserve((end - std::min(end, area.offset)) / step);
-  for (std::size_t at = area.offset; at + record_size <= end; at += step)
-    table.records.push_back(mad.subspan(at, std::min(step, end - at)));
+  if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
+  const std::size_t end = std::max(area.offset, end_of_records(mad, table.cut));
+  const Bytes data = mad.subspan(area.offset, end - area.offset);
+  table.records = rows_of(data, step, record_size);
+  const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
+  table.torn = !table.cut && std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
   return table;
 }
 

@@ -14,6 +14,7 @@
 #include "async/task.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/error.hpp"
+#include "mad/record_rows.hpp"
 #include "mad/request.hpp"
 #include "mad/stats.hpp"
 
@@ -149,13 +150,23 @@ class Transactor {
   path::Path sa_path_;
 };
 
+/// The records of an answer as byte ranges of it.
+struct SaRows {
+  RecordRows records;
+  bool cut = false;   ///< the answer lost its end on the way, and narrower queries may bring what is missing
+  bool torn = false;  ///< it arrived whole, but its end is no whole record
+};
+
 /// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
 /// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
+///
+/// The last record may lack its padding, and zeros may follow it: there are senders that count the rest of a segment. Other bytes
+/// are the beginning of a record that is not there, and the table is torn.
 ///
 /// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
 /// simulator_bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter where
 /// the table was; then it is whole. A first segment without the others counts as cut too.
-SaTable<Bytes> sa_records(const Reply& reply, std::size_t record_size);
+SaRows sa_records(const Reply& reply, std::size_t record_size);
 /// What is wrong with a table that was cut, for messages.
 inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";
 

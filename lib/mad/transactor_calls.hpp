@@ -26,9 +26,9 @@ Result<T> unpacked(const Result<Reply>& reply) {
 template <class Record>
 Result<SaTable<Record>> unpacked_table(const Result<Reply>& reply) {
   if (!reply) return reply.shared_error();
-  const SaTable<Bytes> rows = sa_records(*reply, Record::wire_size);
+  const SaRows rows = sa_records(*reply, Record::wire_size);
   SaTable<Record> table;
-  table.cut = rows.cut;
+  table.cut = rows.cut || rows.torn;
   table.records.reserve(rows.records.size());
   for (const Bytes row : rows.records) table.records.push_back(Record::unpack(row));
   return table;

@@ -11,7 +11,7 @@ async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& patter
   const Records records = co_await find_records(transactor, pattern);
   Nodes nodes;
   nodes.cut = records.cut;
-  for (const auto& record : records.bytes) nodes.records.push_back(wire::unpack_short<NodeRecord>(record));
+  for (const Bytes record : records.bytes) nodes.records.push_back(wire::unpack_short<NodeRecord>(record));
   co_return nodes;
 }
 

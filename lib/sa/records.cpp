@@ -19,15 +19,14 @@ std::size_t least_size(const StructInfo& record) {
   return size;
 }
 
-Records parse(const mad::Reply& reply, const StructInfo& type, std::uint8_t method) {
-  const mad::SaTable<Bytes> table = mad::sa_records(reply, least_size(type));
+/// The records keep the buffer that they came in.
+Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
+  const mad::SaRows table = mad::sa_records(reply, least_size(type));
   Records records;
   records.type = &type;
-  records.cut = table.cut;
-  for (const Bytes record : table.records) {
-    const Bytes used = record.first(std::min<std::size_t>(record.size(), type.bytes));
-    records.bytes.emplace_back(used.begin(), used.end());
-  }
+  records.cut = table.cut || table.torn;
+  records.torn = table.torn;
+  records.bytes = mad::RecordBuffer(std::move(reply.bytes), table.records.first(type.bytes));
   if (!mad::is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
   return records;
 }
@@ -51,15 +50,15 @@ async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const 
                              .attribute_modifier = modifier,
                              .payload = pattern.bytes(),
                              .component_mask = pattern.component_mask()};
-  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   if (!reply) co_return reply.shared_error();
-  co_return parse(*reply, pattern.answer(), method);
+  co_return parse(std::move(*reply), pattern.answer(), method);
 }
 
 async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
                                               std::uint8_t method, std::uint32_t modifier) {
   mad::Result<Records> answer = co_await try_answer(transactor, path, pattern, method, modifier);
-  if (!answer || !answer->cut || method != mad::method::get_table) co_return answer;
+  if (!answer || !answer->cut || answer->torn || method != mad::method::get_table) co_return answer;
   Records parts = co_await ask_in_parts(transactor, path, pattern, modifier);
   // Parts that failed may leave less than what came at first.
   if (parts.cut && parts.bytes.size() < answer->bytes.size()) co_return answer;

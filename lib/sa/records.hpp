@@ -4,9 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 #include "mad/transactor.hpp"
 #include "sa/pattern.hpp"
@@ -16,9 +13,10 @@ namespace ib::sa {
 /// What the SA answered.
 struct Records {
   const StructInfo* type{};
-  std::vector<std::vector<std::uint8_t>> bytes;  ///< of each record; may be shorter than the type, the rest counts as zero
-  bool cut = false;                              ///< the SA has more, but its answer did not arrive whole
-  bool in_parts = false;                         ///< it came cut, and was asked for again in parts
+  mad::RecordBuffer bytes;  ///< of each record; may be shorter than the type, the rest counts as zero
+  bool cut = false;         ///< the SA has more, but its answer did not arrive whole
+  bool torn = false;        ///< why it is cut: it ends within a record, and narrower queries would bring no more
+  bool in_parts = false;    ///< it came cut, and was asked for again in parts
 };
 
 /// The method that asks for all records of a kind: SubnAdmGetTable, or where there is no such of it GetMulti or GetTraceTable;

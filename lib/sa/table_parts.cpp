@@ -4,8 +4,8 @@
 #include "sa/table_parts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
-#include <set>
 #include <span>
 
 #include "async/group.hpp"
@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t open_queries = 64;         // the Transactor has windows of its own; this bounds what waits for them
 constexpr std::uint64_t most_queries = 200'000;  // a fabric for which this is not enough is not simulated
+/// Of all parts together: more than as many answers of a simulator have.
+constexpr std::size_t most_bytes = most_queries * mad::packet_size;
 
 enum class Values : std::uint8_t {
   lids,          ///< the LIDs of all end ports, node by node
@@ -79,6 +81,21 @@ std::span<const Key> keys_of(const StructInfo& record) {
 /// parts then comes in the order of a whole one.
 std::uint64_t opensm_rank(Guid guid) { return __builtin_bswap64(guid.value); }
 
+/// `records` without those that came before.
+std::vector<Bytes> distinct(const std::vector<Bytes>& records) {
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return std::ranges::lexicographical_compare(records[a], records[b]); });
+  std::vector<bool> known(records.size());
+  for (std::size_t i = 1; i < order.size(); ++i) known[order[i]] = std::ranges::equal(records[order[i]], records[order[i - 1]]);
+  std::vector<Bytes> result;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!known[i]) result.push_back(records[i]);
+  }
+  return result;
+}
+
 class Parts {
  public:
   Parts(mad::Transactor& transactor, const path::Path& path, std::uint32_t modifier)
@@ -91,21 +108,20 @@ class Parts {
     std::vector<Part> parts;
     keys_ = keys;  // not before: the queries for end ports are not to be divided
     const Division first = by_end_ports && by_node_.empty() ? Division() : divide(pattern, 0);
-    for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, {}});
+    for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, none_of(pattern.record())});
     const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
     co_await async::for_each(parts, open_queries, ask_part);
-    Records all;
-    all.type = &pattern.record();
+    Records all = none_of(pattern.record());
     all.in_parts = true;
-    all.cut = parts.empty();
-    std::set<std::vector<std::uint8_t>> seen;  // an SA may answer for a port by each of its LIDs
-    for (Part& part : parts) {
+    all.cut = parts.empty() || end_ports_cut_;
+    std::vector<Bytes> records;
+    for (const Part& part : parts) {
       all.cut = all.cut || part.records.cut;
-      for (auto& bytes : part.records.bytes) {
-        if (seen.insert(bytes).second) all.bytes.push_back(std::move(bytes));
-      }
+      records.insert(records.end(), part.records.bytes.begin(), part.records.bytes.end());
     }
-    if (all.type == &LinkRecord::info()) sort_links(all.bytes);
+    records = distinct(records);  // an SA may answer for a port by each of its LIDs
+    if (all.type == &LinkRecord::info()) sort_links(records);
+    for (const Bytes record : records) all.bytes.push_back(record);
     co_return all;
   }
 
@@ -125,11 +141,19 @@ class Parts {
     Records records;
   };
 
+  /// Records of a kind that are still to be added.
+  static Records none_of(const StructInfo& type) {
+    Records records;
+    records.type = &type;
+    records.bytes = mad::RecordBuffer(type.bytes);
+    return records;
+  }
+
   /// Brings links into the order of whole tables where they were not asked for node by node.
-  void sort_links(std::vector<std::vector<std::uint8_t>>& links) const {
+  void sort_links(std::vector<Bytes>& links) const {
     std::vector<std::size_t> places(std::size_t{UINT16_MAX} + 1, by_node_.size());
     for (std::size_t place = 0; place < by_node_.size(); ++place) places[by_node_[place].node.lid.value] = place;
-    std::ranges::stable_sort(links, {}, [&places](const std::vector<std::uint8_t>& bytes) {
+    std::ranges::stable_sort(links, {}, [&places](const Bytes bytes) {
       const auto link = wire::unpack_short<LinkRecord>(bytes);
       return std::pair(places[link.from_lid.value], link.from_port);
     });
@@ -144,24 +168,31 @@ class Parts {
 
   /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
   async::Task<> ask(Pattern pattern, std::size_t next_key, Records& into) {
-    into.cut = into.cut || gave_up_ || ++queries_ > most_queries;
-    if (into.cut) co_return;
+    gave_up_ = gave_up_ || ++queries_ > most_queries || bytes_ > most_bytes;
+    if (gave_up_) {
+      into.cut = true;
+      co_return;
+    }
     mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, modifier_);
     if (!answer && is_no_records(answer.error())) co_return;
     if (!answer) {
       gave_up_ = into.cut = true;
       co_return;
     }
-    const Division division = answer->cut ? divide(pattern, next_key) : Division();
-    if (division.patterns.empty()) {
-      into.cut = answer->cut;
-      std::ranges::move(answer->bytes, std::back_inserter(into.bytes));
-    }
+    const Division division = answer->cut && !answer->torn ? divide(pattern, next_key) : Division();
+    if (division.patterns.empty()) add(*answer, into);
     for (const Pattern& child : division.patterns) {
       const std::size_t before = into.bytes.size();
       co_await ask(child, division.next_key, into);
       if (division.dense && into.bytes.size() == before) break;
     }
+  }
+
+  /// Adds the records of a part that is not divided.
+  void add(const Records& part, Records& into) {
+    into.cut = into.cut || part.cut;
+    for (const Bytes record : part.bytes) into.bytes.push_back(record);
+    bytes_ += part.bytes.size() * part.type->bytes;
   }
 
   /// `pattern` with each value of the first key, from `key` on, that it does not have and that has values.
@@ -244,11 +275,12 @@ class Parts {
 
   async::Task<> find_end_ports() {
     const Lid top = co_await top_lid();
-    std::vector<Records> found(top.value + std::size_t{1});
+    std::vector<Records> found(top.value + std::size_t{1}, none_of(NodeRecord::info()));
     const auto ask = [this, &found](unsigned lid) { return ask_node(lid, found[lid]); };
     co_await async::for_each(std::views::iota(1U, top.value + 1U), open_queries, ask);
     for (const Records& records : found) {
-      for (const auto& bytes : records.bytes) {
+      end_ports_cut_ = end_ports_cut_ || records.cut;
+      for (const Bytes bytes : records.bytes) {
         const auto node = wire::unpack_short<NodeRecord>(bytes);
         if (!by_node_.empty() && by_node_.back().node.lid == node.lid) {
           ++by_node_.back().lids;
@@ -275,10 +307,10 @@ class Parts {
     Lid top = std::max(transactor_.end_port().lid, transactor_.end_port().sm_lid);
     const Pattern switches(SwitchInfoRecord::info()), links(LinkRecord::info());
     const Records some_switches = co_await answer_to(switches);
-    for (const auto& bytes : some_switches.bytes)
+    for (const Bytes bytes : some_switches.bytes)
       top = std::max(top, Lid{wire::unpack_short<SwitchInfoRecord>(bytes).switch_info.linear_fdb_top});
     const Records some_links = co_await answer_to(links);
-    for (const auto& bytes : some_links.bytes) {
+    for (const Bytes bytes : some_links.bytes) {
       const auto link = wire::unpack_short<LinkRecord>(bytes);
       top = std::max({top, link.from_lid, link.to_lid});
     }
@@ -298,7 +330,8 @@ class Parts {
   std::vector<EndPort> by_node_, by_port_;
   std::span<const Key> keys_;
   std::uint64_t queries_ = 0;
-  bool gave_up_ = false;
+  std::size_t bytes_ = 0;  // of all records that were added
+  bool gave_up_ = false, end_ports_cut_ = false;
 };
 
 }  // namespace

@@ -78,13 +78,26 @@ Lid Subnet::lid(PortIndex port) const {
 
 unsigned Subnet::lmc(PortIndex port) const { return ports_[end_port_of(port)].info_bytes[34] & 7U; }
 
+namespace {
+
+/// The ports of a node that there is to be room for, port 0 included. A node that names a port beyond its last one gets room for it
+/// all the same.
+std::uint16_t slots_of(const smp::NodeInfo& info) {
+  return static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
+}
+
+}  // namespace
+
+bool Subnet::has_room_for(const smp::NodeInfo& info) const {
+  return nodes_.size() < limits_.nodes && ports_.size() + slots_of(info) <= limits_.ports;
+}
+
 NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
   const auto index = static_cast<NodeIndex>(nodes_.size());
   Node& node = nodes_.emplace_back();
   node.info = info;
   node.first_port = static_cast<PortIndex>(ports_.size());
-  // A node that names a port beyond its last one gets room for it all the same.
-  node.slots = static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
+  node.slots = slots_of(info);
   ports_.resize(ports_.size() + node.slots);
   for (unsigned number = 0; number < node.slots; ++number) {
     Port& port = ports_[node.first_port + number];

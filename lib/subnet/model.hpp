@@ -94,8 +94,17 @@ std::string false_claim(const smp::NodeInfo& info);
 /// The name of a failure's kind in JSON: "no_answer", ….
 std::string_view name(Failure::Kind kind);
 
+/// How large a model may become. What fills it from answers that may be made up without end stops there.
+struct SubnetLimits {
+  std::size_t nodes = 1U << 17;  ///< a subnet has 49,151 unicast LIDs
+  std::size_t ports = 1U << 21;  ///< port 0 and those without a link included: 42 for each of these LIDs; 200 MB
+};
+
 class Subnet {
  public:
+  Subnet() = default;
+  explicit Subnet(const SubnetLimits& limits) : limits_(limits) {}
+
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const Port> ports() const { return ports_; }
   const Node& node(NodeIndex at) const { return nodes_[at]; }
@@ -119,6 +128,8 @@ class Subnet {
   /// The LMC of the end port of `port`.
   unsigned lmc(PortIndex port) const;
 
+  /// Whether a node that said `info` may be added without the model becoming too large; add_node() does not ask.
+  bool has_room_for(const smp::NodeInfo& info) const;
   /// Adds a node that said `info`. If others claim its GUID it becomes the last of their twins.
   NodeIndex add_node(const smp::NodeInfo& info);
   /// Stores a PortInfo, and the LIDs that it names. Returns the port that owned one of them before, or none.
@@ -142,7 +153,11 @@ class Subnet {
   std::vector<Port> ports_;
   GuidIndex by_guid_, by_port_guid_;
   std::vector<PortIndex> by_lid_;
+  SubnetLimits limits_;
 };
+
+/// Why the filling of a model ended, as a sentence.
+inline constexpr std::string_view no_room_text = "There are more nodes or ports than a subnet can have; going no further.";
 
 /// Writes the output ports of the route that reached `node`, from the start of the sweep, to route[1…] and returns
 /// their number (at most 63: IBA 14.2.2).

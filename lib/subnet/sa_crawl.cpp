@@ -70,6 +70,8 @@ async::Task<> SaCrawl::ask_node(Work work) {
 void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
   records_.nodes.push_back(record);
   if (options_.progress) options_.progress(records_.nodes.size());
+  ports_ += record.node_info.num_ports + 1U;
+  if (ports_ > SubnetLimits().ports) return;  // build() tells that there are too many
   const auto ask = [&](What what, int port) {
     Work next;
     next.what = what;

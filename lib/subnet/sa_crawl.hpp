@@ -51,6 +51,7 @@ class SaCrawl {
   std::unordered_set<std::uint16_t> switches_;         // LIDs
   std::unordered_set<std::uint32_t> linked_;           // by LID << 8 | port: the far ends of links that are known
   std::uint64_t queries_{};
+  std::size_t ports_{};  // that nodes claim to have
 };
 
 }  // namespace ib::subnet

@@ -17,7 +17,7 @@ async::Task<> read_table(mad::Transactor& transactor, const SaDiscoverOptions& o
   const sa::Pattern everything(Record::info());
   const sa::Records records = co_await sa::find_records(transactor, everything);
   into.reserve(records.bytes.size());
-  for (const auto& bytes : records.bytes) into.push_back(wire::unpack_short<Record>(bytes));
+  for (const Bytes bytes : records.bytes) into.push_back(wire::unpack_short<Record>(bytes));
   if (records.in_parts && options.tell)
     options.tell(fmt::format("The {} table came back cut: asked for it in parts.", Record::info().iba_name));
 }

@@ -11,9 +11,10 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::size_t max_nodes = 1U << 17;  // as in a sweep: no subnet has more
-constexpr unsigned link_up = 5;              // IBA 14.2.5.6: PortPhysicalState
-constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
+constexpr unsigned link_up = 5;         // IBA 14.2.5.6: PortPhysicalState
+constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
+/// What is told of contradictions between records, of which a table has room for millions.
+constexpr std::size_t most_failures = 1U << 16;
 
 class Builder {
  public:
@@ -35,6 +36,12 @@ class Builder {
 
  private:
   void fail(Failure::Kind kind, NodeIndex node, int port, std::string attribute, std::string why) {
+    if (failures_ == most_failures) return;
+    if (++failures_ == most_failures) {
+      subnet_.failures.push_back(
+          {Failure::Kind::false_answer, none, -1, false, "", 0, "There are more contradictions between records.", {}});
+      return;
+    }
     subnet_.failures.push_back({kind, node, port, false, std::move(attribute), 0, std::move(why), {}});
   }
 
@@ -70,7 +77,11 @@ class Builder {
     const smp::NodeInfo& info = record.node_info;
     NodeIndex at = node_of(info);
     if (at == none) {
-      if (subnet_.nodes().size() >= max_nodes) return;
+      if (!subnet_.has_room_for(info)) {
+        if (!no_room_told_) fail(Failure::Kind::false_answer, none, -1, "NodeInfo", std::string(no_room_text));
+        no_room_told_ = true;
+        return;
+      }
       const bool claimed = subnet_.find_node(info.node_guid) != none;
       at = subnet_.add_node(info);
       if (claimed) fail(Failure::Kind::duplicate_guid, at, -1, "NodeInfo", "Another node has the same GUID.");
@@ -213,6 +224,8 @@ class Builder {
   Subnet& subnet_;
   std::vector<PortIndex> by_lid_;  // end ports, by the LIDs of their NodeRecords
   std::vector<Stray> strays_;
+  std::size_t failures_ = 0;  // that were told
+  bool no_room_told_ = false;
 };
 
 }  // namespace

@@ -7,8 +7,6 @@
 namespace ib::subnet {
 namespace {
 
-// No subnet is larger: 49,151 unicast LIDs. A node that makes up neighbours without end must not fill the memory.
-constexpr std::size_t max_nodes = 1U << 17;
 constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
 constexpr unsigned link_up = 5;      // IBA 14.2.5.6: PortPhysicalState LinkUp
 constexpr unsigned state_init = 2;   // IBA 14.2.5.6: PortState Initialize
@@ -83,7 +81,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
-  if (subnet_.nodes().size() >= max_nodes) {
+  if (!subnet_.has_room_for(info)) {  // a node that makes up neighbours without end must not fill the memory
     if (!node_limit_told_) {
       fail({Failure::Kind::false_answer,
             subnet_.port(from).node,
@@ -91,7 +89,7 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
             true,
             "NodeInfo",
             0,
-            "There are more nodes than a subnet can have; going no further.",
+            std::string(no_room_text),
             {}});
     }
     node_limit_told_ = true;

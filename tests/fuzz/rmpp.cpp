@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // RMPP against a peer that says anything: a receiver never holds or allows more than a window beyond what came, a sender
 // never sends what the window forbids, both end once and for all; and over a link that loses, doubles and shuffles as the
-// input says, a transfer that completes is the one that was sent. What takes strangers' requests holds no more than it may.
+// input says, a transfer that completes is the one that was sent. What takes strangers' requests holds no more than it may. A call
+// ends in time, whatever its answer is made of, and the records of a table lie within it.
 #include <algorithm>
 
 #include "fuzz.hpp"
+#include "iba-gen/sa.hpp"
 #include "mad/rmpp_inbox.hpp"
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
+#include "mad/rpc.hpp"
+#include "support/fake_channel.hpp"
 
 using namespace ib;
 using namespace ib::mad;
@@ -178,12 +182,84 @@ void carry(Input input) {
        "a table that is another");
 }
 
+Task<> ask(Rpc& rpc, bool& ended) {
+  const sa::LinkRecord::Query query;
+  try {
+    const auto table = co_await rpc.try_subn_adm_get_table(query);
+    must(!table || table->records.size() <= 20000 * unit / 8, "records that did not come");
+  } catch (const Error&) {
+    // An answer that contradicts itself.
+  }
+  ended = true;
+}
+
+/// A client whose SA says what the input makes up, each packet some time after the one before: the call ends within its bound,
+/// and nothing of it stays.
+void attack_call(Input input) {
+  using namespace std::chrono_literals;
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  const ibtest::FakeHost host;
+  const auto network = [&input](ibtest::FakeChannel& channel, Bytes sent, const path::Path&, async::Duration) {
+    if (RmppView::is_active(sent)) return;  // an ACK
+    async::Duration after = 10us;
+    for (int packets = input.byte() % 64; packets > 0 && !input.empty(); --packets) {
+      const std::uint8_t turn = input.byte();
+      after += turn < 0x80 ? async::Duration(turn * 10us) : (turn - 0x80) * 100ms;
+      std::vector<std::uint8_t> mad = packet_from(input);
+      if (mad.size() >= header_of_sa) {
+        std::copy_n(sent.begin(), header_size, mad.begin());
+        mad[3] |= method::response;
+        mad[45] = 1;  // AttributeOffset
+      }
+      channel.deliver(std::move(mad), after);
+    }
+  };
+  auto channel = std::make_unique<ibtest::FakeChannel>(host.port, network);
+  channel->reports = false;
+  Rpc rpc(loop, std::move(channel), Limits{.segment_bytes = 5000});
+  rpc.sa_path().ib().timeout = 1s;
+  bool ended = false;
+  loop.run(ask(rpc, ended));
+  must(ended, "a call that nobody ended");
+  // All tries unanswered, what a call in segments may take, and pauses.
+  must(clock.now() - async::Time{} <= 4s + rmpp_longest_time + 5s, "a call that lasts too long");
+  loop.run(async::sleep_for(100s));
+  must(rpc.gmp_window().in_flight() == 0, "a place in the window that nobody has");
+}
+
+/// The records of an answer of any length, AttributeOffset and RMPP header.
+void attack_table(Input input) {
+  Reply reply;
+  reply.bytes = table(input.number() % 5000);
+  const std::size_t least = 1 + input.byte();
+  reply.bytes[25] = input.byte();
+  reply.bytes[26] = static_cast<std::uint8_t>(input.byte() | rmpp::flags::active);
+  reply.bytes[44] = input.byte();
+  reply.bytes[45] = input.byte();
+  store_be(&reply.bytes[32], input.number());
+  for (std::size_t i = input.byte(); i > 0 && reply.bytes.size() > header_of_sa + i; --i)
+    reply.bytes[reply.bytes.size() - i] = input.byte();
+  const Bytes mad = reply.bytes;
+  try {
+    const SaRows rows = sa_records(reply, least);
+    must(rows.records.size() <= mad.size() / std::max<std::size_t>(least, 8) + 1, "more records than there is room for");
+    for (const Bytes row : rows.records)
+      must(row.size() >= least && row.data() >= mad.data() + header_of_sa && row.data() + row.size() <= mad.data() + mad.size(),
+           "a record that did not come");
+    const RecordBuffer kept(std::move(reply.bytes), rows.records.first(least));
+    must(std::ranges::distance(kept) == static_cast<std::ptrdiff_t>(rows.records.size()), "records that were lost");
+  } catch (const Error&) {
+    // It contradicts itself.
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const Input input(data + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 6) {
     case 0:
       attack_receiver(input);
       break;
@@ -192,6 +268,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 2:
       carry(input);
+      break;
+    case 4:
+      attack_call(input);
+      break;
+    case 5:
+      attack_table(input);
       break;
     default:
       attack_inbox(input);
@@ -209,5 +291,26 @@ std::vector<std::string> ibtest::seeds() {
   for (int i = 0; i < 200; ++i) link.push_back(static_cast<char>(i * 7 % 11));
   // Turns of two ports, each with DATA 1 first.
   const std::string inbox = bytes({3, 8, 6, 1, 0, 16, 6, 1, 0, 8, 2, 2, 0, 8, 0x22, 3, 100, 255, 30, 2, 2, 0});
-  return {receiver, sender, link, inbox, receiver + receiver.substr(2), sender + sender.substr(3)};
+  std::vector<std::string> all{receiver, sender, link, inbox, receiver + receiver.substr(2), sender + sender.substr(3)};
+  // A stranger's request that trickles: a segment every 14 s.
+  std::string trickle = bytes({3, 8, 6, 1, 0});
+  for (int segment = 2; segment < 8; ++segment) trickle += bytes({255, 14, 2, 2, 0, 8, 2, segment, 0});
+  all.push_back(trickle);
+  // Answers: two segments, then silence; a segment every 4 s; ABORTs; one after the other without an end.
+  const std::string silent = bytes({2, 0, 6, 1, 0, 0, 2, 2, 0});
+  std::string slow = bytes({63, 0, 6, 1, 0}), endless = bytes({63, 0, 6, 1, 0});
+  for (int segment = 2; segment < 63; ++segment) {
+    slow += bytes({0x80 + 40, 2, segment, 0});
+    endless += bytes({0, 2, segment, 0});
+  }
+  for (const std::string& answer :
+       {silent + silent + silent + silent, slow + slow, bytes({2, 0, 6, 1, 0, 0x80 + 40, 0x43, 0, 126}), endless})
+    all.push_back('\4' + answer);
+  // Tables: 112 bytes apart, AttributeOffset 1, trailing bytes, one segment.
+  all.push_back(bytes({5, 0xf0, 0, 1, 24, 107, 1, 1, 0, 14, 0, 0}));
+  all.push_back(bytes({5, 0xf0, 0, 10, 0, 5, 1, 1, 0, 1, 0, 0}));
+  all.push_back(bytes({5, 0xf0, 0, 10, 0, 107, 1, 1, 0, 1, 0, 0}));
+  all.push_back(bytes({5, 117, 107, 1, 1, 0, 14, 0, 3, 0, 0, 9}));
+  all.push_back(bytes({5, 200, 63, 1, 7, 0, 8, 20 + 128, 0}));
+  return all;
 }

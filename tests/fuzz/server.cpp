@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     source.sqpn = 1;
     if ((what & 1) != 0) {
       source.has_grh = true;
-      source.sgid_index = byte();
+      source.dgid = Gid::from(link_local_prefix, Guid{byte()});
       source.pkey_index = byte();
       source.sl = byte();
       source.dlid_bits = byte();

@@ -45,7 +45,7 @@ async::Task<> list_nodes(mad::Transactor& transactor, Names what, const std::opt
   const sa::Pattern all(sa::NodeRecord::info());
   const sa::Records nodes = co_await ask_sa(transactor, all);
   if (what == Names::adapters) out.write("   LID \"name\"\n================\n");
-  for (const auto& bytes : nodes.bytes) {
+  for (const Bytes bytes : nodes.bytes) {
     const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
     bool wanted = true;
     if (what == Names::adapters) {
@@ -70,14 +70,14 @@ async::Task<> list_managers(mad::Transactor& transactor, const subnet::NodeNameM
     pattern.match("portInfo.capabilityMask", capability);
     const sa::Records records = co_await ask_sa(transactor, pattern, mad::method::get_table, any_bit);
     out.write(title);
-    for (const auto& record : records.bytes) out.write(record_text(port_summary_form, record, {names}));
+    for (const Bytes record : records.bytes) out.write(record_text(port_summary_form, record, {names}));
   }
 }
 
 async::Task<> list_groups(mad::Transactor& transactor, const subnet::NodeNameMap& names, tools::TextOut& out) {
   const sa::Pattern all(sa::MCMemberRecord::info());
   const sa::Records members = co_await ask_sa(transactor, all);
-  for (const auto& bytes : members.bytes) out.write(record_text(mc_group_form, bytes, {names}));
+  for (const Bytes bytes : members.bytes) out.write(record_text(mc_group_form, bytes, {names}));
 }
 
 async::Task<> list_members(mad::Transactor& transactor, const std::optional<std::string>& mlid, const subnet::NodeNameMap& names,
@@ -85,10 +85,10 @@ async::Task<> list_members(mad::Transactor& transactor, const std::optional<std:
   const sa::Pattern all_members(sa::MCMemberRecord::info()), all_nodes(sa::NodeRecord::info());
   const sa::Records members = co_await ask_sa(transactor, all_members);
   const sa::Records nodes = co_await ask_sa(transactor, all_nodes);
-  for (const auto& bytes : members.bytes) {
+  for (const Bytes bytes : members.bytes) {
     const auto member = wire::unpack_short<sa::MCMemberRecord>(bytes);
     std::string name = "<unknown>";
-    for (const auto& node : nodes.bytes) {
+    for (const Bytes node : nodes.bytes) {
       if (wire::unpack_short<sa::NodeRecord>(node).node_info.port_guid != member.port_gid.guid()) continue;
       name = node_name(node, names);
       break;

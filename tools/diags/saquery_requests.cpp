@@ -57,7 +57,7 @@ async::Task<std::uint16_t> lid_of(mad::Transactor& transactor, std::string word)
   if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) {
     const sa::Pattern all(sa::NodeRecord::info());
     const sa::Records nodes = co_await ask_sa(transactor, all);
-    for (const auto& bytes : nodes.bytes) {
+    for (const Bytes bytes : nodes.bytes) {
       const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
       if (fixed_text(node.node_description.node_string) == word) co_return node.lid.value;
     }

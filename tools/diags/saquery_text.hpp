@@ -16,7 +16,7 @@ namespace ib::diags {
 /// What the forms depend on.
 struct RecordStyle {
   const subnet::NodeNameMap& names;
-  bool show_keys = false;
+  Keys keys = Keys::hidden;
   std::uint32_t capability_mask2 = 0;  ///< of the SA's ClassPortInfo
 };
 

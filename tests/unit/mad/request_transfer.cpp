@@ -241,6 +241,43 @@ TEST_CASE("a receiver that widens its window and acknowledges nothing is given u
   REQUIRE_FALSE(result);
   CHECK(bench.elapsed() >= rmpp_longest_time);
   CHECK(bench.elapsed() < rmpp_longest_time + 10s);
+  CHECK_THAT(result.error().message(),
+             ibtest::contains("broke off: 0 of 7 segments of the request were acknowledged in 60 s - Total time too long(118)"));
+}
+
+TEST_CASE("a receiver that acknowledges a segment now and then has no more time than one that acknowledges nothing") {
+  Bench bench;
+  std::uint32_t acknowledged = 0;
+  bool told = false;
+  bench.lost = [&](Bytes mad) {
+    told = told || RmppView(mad).type() == rmpp::Type::abort;
+    if (HeaderView(mad).is_response() || RmppView(mad).type() != rmpp::Type::data) return true;
+    if (RmppView(mad).segment() <= acknowledged) return true;
+    Packet ack{};
+    std::ranges::copy(mad, ack.begin());
+    ack[3] |= method::response;
+    ++acknowledged;
+    set_rmpp(ack, rmpp::Type::ack, 0, rmpp::Status::success, acknowledged, acknowledged + 1);
+    bench.client_channel->deliver({ack.begin(), ack.end()}, 3s);
+    return true;
+  };
+  const auto result = bench.ask(10, 255);
+  REQUIRE_FALSE(result);
+  CHECK(bench.elapsed() >= rmpp_longest_time);
+  CHECK(bench.elapsed() < rmpp_longest_time + 2s);
+  CHECK(told);
+  CHECK_THAT(result.error().message(), ibtest::contains("broke off: 20 of 22 segments of the request were acknowledged in 60 s - "));
+}
+
+TEST_CASE("a request that is acknowledged in part is an error that says so") {
+  Bench bench;
+  bench.lost = [](Bytes mad) { return RmppView(mad).type() == rmpp::Type::data && RmppView(mad).segment() > 2; };
+  const auto result = bench.ask(1, 80);
+  REQUIRE_FALSE(result);
+  CHECK(bench.elapsed() < 8s);
+  CHECK_THAT(result.error().message(),
+             ibtest::contains("broke off: 2 of 7 segments of the request were acknowledged in 4 s of silence - Too many retries(126)"));
+  CHECK(bench.client->gmp_window().in_flight() == 0);
 }
 
 TEST_CASE("a request whose answer is lost is sent again") {

@@ -369,3 +369,34 @@ TEST_CASE("packets that are too short or too long for a segment are dropped") {
   receiver.take(first);
   REQUIRE(receiver.segments() == 1);
 }
+
+TEST_CASE("transfers share what memory there is, and give it back") {
+  RmppMemory memory(1000);
+  {
+    RmppReceiver one(mgmt_class::sa, {.memory = &memory}), two(mgmt_class::sa, {.memory = &memory});
+    one.take(data_segment(1, rmpp::flags::first, 0));
+    two.take(data_segment(1, rmpp::flags::first, 0));
+    CHECK(memory.used() == 2 * 256);
+    two.take(data_segment(3, 0, 0));  // with room for what it overtook
+    CHECK(memory.used() == 256 + 656);
+    one.take(data_segment(2, 0, 0));
+    CHECK(one.state() == RmppState::failed);
+    CHECK(one.failure().text() == "the answers that are on their way have more than 1000 bytes together - Resources exhausted(1)");
+    CHECK(memory.used() == 656);
+    Packet stop{};
+    REQUIRE(one.next(stop));
+    CHECK(RmppView(stop).type() == rmpp::Type::stop);
+    RmppReceiver three(mgmt_class::sa, {.memory = &memory});
+    three.take(data_segment(1, rmpp::flags::first | rmpp::flags::last, 120));
+    CHECK(memory.used() == 656 + 156);
+    CHECK(three.take_mad().size() == 156);
+    CHECK(memory.used() == 656);
+    const RmppReceiver moved(std::move(two));
+    CHECK(memory.used() == 656);
+  }
+  CHECK(memory.used() == 0);
+  RmppReceiver ended(mgmt_class::sa, {.memory = &memory});
+  ended.take(data_segment(1, rmpp::flags::first, 0));
+  ended.take(control(rmpp::Type::abort, rmpp::Status::too_many_retries));
+  CHECK(memory.used() == 0);
+}

@@ -63,10 +63,82 @@ TEST_CASE("a table of one segment ends where its length says, or with the reasse
   is_table(answer(256, 64, rmpp::Type::data, first, 1000), 64, 3, true);
 }
 
+namespace {
+
+Reply with_end(Reply reply, std::vector<std::uint8_t> end) {
+  reply.bytes.insert(reply.bytes.end(), end.begin(), end.end());
+  return reply;
+}
+
+}  // namespace
+
+TEST_CASE("a table whose end is no whole record is torn, but padding is no record") {
+  const auto is_torn = [](const Reply& reply, std::size_t record_size, std::size_t count) {
+    const SaRows table = sa_records(reply, record_size);
+    CHECK(table.records.size() == count);
+    CHECK_FALSE(table.cut);
+    return table.torn;
+  };
+  const Reply whole = answer(header_of_sa + 5 * 112, 112, rmpp::Type::data, first);
+  CHECK_FALSE(is_torn(whole, 108, 5));
+  // The rest of the last segment, counted by a sender that fills it.
+  CHECK_FALSE(is_torn(with_end(whole, std::vector<std::uint8_t>(40)), 108, 5));
+  CHECK(is_torn(with_end(whole, {0, 0, 7}), 108, 5));
+  CHECK(is_torn(with_end(whole, std::vector<std::uint8_t>(107, 1)), 108, 5));
+  CHECK_FALSE(is_torn(with_end(whole, std::vector<std::uint8_t>(108, 6)), 108, 6));
+  // The beginning of the only record.
+  CHECK(is_torn(answer(header_of_sa + 60, 64, rmpp::Type::data, first), 64, 0));
+  // In one segment what PayloadLength does not count does not matter.
+  CHECK_FALSE(is_torn(answer(256, 64, rmpp::Type::data, first | last, 20 + 3 * 64), 64, 3));
+  CHECK(is_torn(answer(256, 64, rmpp::Type::data, first | last, 20 + 3 * 64 + 4), 64, 3));
+  // Several segments of no records.
+  CHECK(is_torn(answer(header_of_sa + 1000, 0, rmpp::Type::data, first), 64, 0));
+  CHECK_FALSE(is_torn(answer(256, 0, rmpp::Type::data, first | last, 20), 64, 0));
+}
+
+TEST_CASE("the typed records of a torn table are as incomplete as those of one that was cut") {
+  Reply reply = with_end(answer(header_of_sa + 3 * 112, 112, rmpp::Type::data, first), {1, 2, 3});
+  const Result<SaTable<sa::NodeRecord>> table = detail::unpacked_table<sa::NodeRecord>(Result<Reply>(reply));
+  REQUIRE(table);
+  CHECK(table->records.size() == 3);
+  CHECK(table->cut);
+}
+
+TEST_CASE("millions of short records cost their bytes once") {
+  Reply reply = answer(header_of_sa + 4000000, 8, rmpp::Type::data, first);
+  const SaRows table = sa_records(reply, 6);
+  REQUIRE(table.records.size() == 500000);
+  const std::uint8_t* const data = reply.bytes.data();
+  const RecordBuffer kept(std::move(reply.bytes), table.records.first(6));
+  REQUIRE(kept.size() == 500000);
+  CHECK(kept[0].data() == data + header_of_sa);
+  CHECK(kept[499999].data() == data + header_of_sa + 499999 * 8);
+  CHECK(kept[499999].size() == 6);
+  CHECK(static_cast<std::size_t>(std::ranges::distance(kept.begin(), kept.end())) == kept.size());
+  const RecordBuffer copy = kept;  // has bytes of its own
+  CHECK(copy[7].data() != kept[7].data());
+  CHECK(std::ranges::equal(copy[7], kept[7]));
+}
+
+TEST_CASE("records may be added to a buffer that was made for them") {
+  RecordBuffer buffer(4);
+  CHECK(buffer.empty());
+  const std::vector<std::uint8_t> whole{1, 2, 3, 4}, shorter{5, 6}, longer(5);
+  buffer.push_back(whole);
+  buffer.push_back(shorter);
+  REQUIRE(buffer.size() == 2);
+  CHECK(std::ranges::equal(buffer[0], whole));
+  CHECK(std::ranges::equal(buffer[1], std::vector<std::uint8_t>{5, 6, 0, 0}));
+  CHECK_THROWS_AS(buffer.push_back(longer), std::invalid_argument);
+  CHECK_THROWS_AS(RecordBuffer().push_back(whole), std::invalid_argument);
+  CHECK(RecordBuffer({}, RecordRows()).empty());
+}
+
 TEST_CASE("answers that contradict themselves are errors") {
   REQUIRE_THROWS_AS(sa_records(answer(256, 64, rmpp::Type::data, first | last, 19), 64), Error);
   REQUIRE_THROWS_AS(sa_records(answer(256, 64, rmpp::Type::data, first | last, 221), 64), Error);
   REQUIRE_THROWS_AS(sa_records(answer(256, 56, rmpp::Type::data, first | last, 84), 64), Error);
+  REQUIRE_THROWS_AS(sa_records(answer(header_of_sa + 100000, 8, rmpp::Type::data, first), 108), Error);
   Reply shorter = answer(header_of_sa, 64, rmpp::Type::none, 0);
   shorter.bytes.resize(40);
   REQUIRE_THROWS_AS(sa_records(shorter, 64), Error);

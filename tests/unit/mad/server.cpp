@@ -117,6 +117,7 @@ TEST_CASE("An answer repeats its request's header and goes back the way that it 
   source.dlid_bits = 0;
   source.has_grh = true;
   source.sgid = Gid::from(link_local_prefix, Guid{0x99});
+  source.dgid = bench.port.gids[0];
   source.hop_limit = 7;
   source.flow_label = 0xabc;
   Mad request = ping();
@@ -225,8 +226,7 @@ TEST_CASE("A send that fails is reported, and the server goes on") {
   bench.server->set_reporter([&](const Error&) { ++reports; });
   Source source;
   source.has_grh = true;
-  source.sgid_index = 200;  // beyond the table
-  source.pkey_index = 999;
+  source.pkey_index = 999;              // beyond the table
   CHECK(bench.answer(ping(), source));  // the fake channel minds nothing of that
   auto* old = bench.channel;
   old->refuse_sends = EINVAL;

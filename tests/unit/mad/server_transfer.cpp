@@ -21,6 +21,17 @@ struct Bench : ibtest::TwoHosts {
       server->send_table(incoming, records);
     });
   }
+  /// A request from a port that acknowledges nothing.
+  void hold(std::uint64_t tid) {
+    std::vector<std::uint8_t> request(packet_size);
+    request[0] = 1;
+    request[1] = mgmt_class::sa;
+    request[2] = 2;
+    request[3] = method::get_table;
+    request[17] = sa::NodeRecord::attribute_id;
+    store_be(&request[8], tid << 32 | 1);
+    serving_channel->deliver(request, 0s);
+  }
   std::size_t count = 1000;
 };
 
@@ -73,21 +84,40 @@ TEST_CASE("clients that vanish do not fill a server") {
   bench.lost = [](Bytes mad) { return (mad[3] & method::response) != 0; };
   std::size_t reported = 0;
   bench.server->set_reporter([&](const Error&) { ++reported; });
-  std::vector<std::uint8_t> request(packet_size);
-  request[0] = 1;
-  request[1] = mgmt_class::sa;
-  request[2] = 2;
-  request[3] = method::get_table;
-  request[17] = sa::NodeRecord::attribute_id;
-  for (std::uint16_t i = 0; i < 300; ++i) {
-    store_be(&request[14], i);
-    bench.serving_channel->deliver(request, 0s);
-  }
+  for (std::uint64_t i = 0; i < 300; ++i) bench.hold(i);
   bench.loop.run(async::sleep_for(1s));
   REQUIRE(bench.server->counts().answered == RmppOutbox::most_transfers);
   REQUIRE(reported == 300 - RmppOutbox::most_transfers);
+  REQUIRE(bench.server->counts().refused == reported);
   bench.loop.run(async::sleep_for(60s));
   bench.lost = nullptr;
+  REQUIRE(bench.loop.run(ask(*bench.client)));
+}
+
+TEST_CASE("what a server has no room for is refused as busy") {
+  Bench bench;
+  SECTION("too many transfers") {
+    bench.count = 10;
+    for (std::uint64_t i = 0; i < RmppOutbox::most_transfers; ++i) bench.hold(i);
+    bench.loop.run(async::sleep_for(1ms));
+    REQUIRE(bench.server->counts().answered == RmppOutbox::most_transfers);
+  }
+  SECTION("too many bytes") {
+    bench.count = 180'000;  // 19 MiB
+    for (std::uint64_t i = 0; i < 4; ++i) bench.hold(i);
+    bench.loop.run(async::sleep_for(1ms));
+    REQUIRE(bench.server->counts().answered == 3);
+    REQUIRE(bench.server->counts().refused == 1);
+  }
+  const std::uint64_t refused = bench.server->counts().refused;
+  bench.client->sa_path().ib().retries = 0;
+  const auto result = bench.loop.run(ask(*bench.client));
+  REQUIRE_FALSE(result);
+  REQUIRE(result.error().status() == status::busy);
+  REQUIRE(bench.server->counts().refused == refused + 1);
+  // Who never acknowledges is given up, and there is room again.
+  bench.count = 10;
+  bench.loop.run(async::sleep_for(20s));
   REQUIRE(bench.loop.run(ask(*bench.client)));
 }
 
@@ -109,6 +139,28 @@ TEST_CASE("a client that widens its window and acknowledges nothing is given up 
   REQUIRE_FALSE(bench.loop.run(ask(*bench.client)));
   bench.loop.run(async::sleep_for(rmpp_longest_time));
   REQUIRE(over);
+}
+
+TEST_CASE("answers that go at once have no more bytes together than there may be") {
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  RmppOutbox outbox(loop, [](Bytes, const path::Path&) {});
+  std::vector<std::uint8_t> table(RmppOutbox::most_bytes / 2 - 100);
+  table[1] = mgmt_class::sa;
+  const auto send = [&](std::uint16_t lid) {
+    path::IbPath path;
+    path.dlid = Lid{lid};
+    outbox.send(table, path);
+  };
+  send(1);
+  send(2);
+  CHECK_THROWS_AS(send(3), Error);
+  send(2);  // takes the place of its last try
+  CHECK(outbox.transfers() == 2);
+  CHECK(outbox.bytes() == 2 * table.size());
+  loop.run(async::sleep_for(rmpp_longest_time));
+  CHECK(outbox.bytes() == 0);
+  send(3);
 }
 
 TEST_CASE("where the kernel does RMPP it gets the whole answer") {

@@ -112,6 +112,42 @@ TEST_CASE("a step beyond the answer leaves nothing, not memory") {
   CHECK(records.bytes[0].size() <= sa::NodeRecord::wire_size);
 }
 
+TEST_CASE("a table that ends within a record is incomplete, and not asked for again") {
+  int asked = 0;
+  Bench bench([&asked](Bytes request) {
+    ++asked;
+    auto mad = ibtest::sa_table(request, {padded(node_record(7, "seven"))});
+    store_be<std::uint32_t>(&mad[length_at], 20 + 112 + 4);
+    mad[56 + 112 + 1] = 8;
+    return mad;
+  });
+  const sa::Records records = bench.ask();
+  CHECK(records.bytes.size() == 1);
+  CHECK(records.cut);
+  CHECK_FALSE(records.in_parts);
+  CHECK(asked == 1);
+}
+
+TEST_CASE("only records that are so short may lie 8 bytes apart") {
+  for (const StructInfo* type : {&sa::NodeRecord::info(), &sa::PortInfoRecord::info(), &sa::PathRecord::info(), &sa::GuidInfoRecord::info(),
+                                 &sa::SwitchInfoRecord::info(), &sa::MCMemberRecord::info(), &sa::ServiceRecord::info()}) {
+    INFO(type->iba_name);
+    Bench bench([](Bytes request) {
+      auto mad = ibtest::sa_table(request, {});
+      mad.resize(56 + 100000);
+      mad[26] = 3;  // several segments
+      store_be<std::uint16_t>(&mad[step_at], 1);
+      return mad;
+    });
+    bench.fabric.network.rmpp = true;
+    async::FakeClock clock;
+    async::Loop loop(clock);
+    mad::Rpc rpc(loop, bench.fabric.open());
+    const sa::Pattern pattern(*type);
+    CHECK_THROWS_WITH(loop.run(sa::try_records(rpc, rpc.sa_path(), pattern)), contains("RMPP attribute is too small. Got 8"));
+  }
+}
+
 TEST_CASE("nodes by name: an SA that does not heed the name does no harm") {
   Bench bench([](Bytes request) { return ibtest::sa_table(request, {padded(node_record(7, "seven"))}); });
   async::FakeClock clock;

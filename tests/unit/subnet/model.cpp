@@ -83,6 +83,19 @@ TEST_CASE("LIDs with LMC lead to their port, and twins to each other") {
   CHECK(subnet.port_of(ca, 3) == none);
 }
 
+TEST_CASE("a model has room for so many nodes and ports, whatever a node says of its own") {
+  Subnet by_nodes(SubnetLimits{.nodes = 2}), by_ports(SubnetLimits{.ports = 300});
+  const auto ca = node_info(1, smp::NodeType::channel_adapter, 2), wide = node_info(2, smp::NodeType::switch_, 255);
+  by_nodes.add_node(ca);
+  CHECK(by_nodes.has_room_for(wide));
+  by_nodes.add_node(wide);
+  CHECK_FALSE(by_nodes.has_room_for(ca));
+  by_ports.add_node(wide);
+  CHECK_FALSE(by_ports.has_room_for(wide));
+  CHECK(by_ports.has_room_for(ca));
+  CHECK_FALSE(by_ports.has_room_for(node_info(3, smp::NodeType::channel_adapter, 1, 200)));  // it names a port beyond its last
+}
+
 TEST_CASE("a new link takes its ends from the old ones") {
   Subnet subnet;
   const NodeIndex a = subnet.add_node(node_info(1, smp::NodeType::switch_, 4)),

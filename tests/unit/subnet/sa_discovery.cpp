@@ -17,7 +17,7 @@ namespace {
 
 /// A discovery from the SA of a fabric, on a fake clock.
 struct FromSa {
-  explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}) : fabric(of) {
+  explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : fabric(of), subnet(limits) {
     options.tell = [this](std::string_view line) { told += line; };
     stats = loop.run(discover_from_sa(rpc, subnet, options));
   }
@@ -229,6 +229,33 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
     const FromSa from_sa(fabric);
     CHECK(kinds(from_sa.subnet, Failure::Kind::no_record) == 3);
   }
+}
+
+TEST_CASE("a model from the SA grows no further than it may, and that is told once") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  FakeSa sa(fabric);
+  for (const SubnetLimits limits : {SubnetLimits{.nodes = 6}, SubnetLimits{.ports = 3 + 4 + 4 + 3 * 2}}) {
+    const FromSa from_sa(fabric, {}, limits);
+    CHECK(from_sa.subnet.nodes().size() == 6);
+    CHECK(std::ranges::count(from_sa.subnet.failures, no_room_text, &Failure::why) == 1);
+  }
+}
+
+TEST_CASE("contradictions without end are told up to a number") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  FakeSa sa(fabric);
+  sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
+    if (attribute != sa::LinkRecord::attribute_id) return;
+    sa::LinkRecord link = sa::LinkRecord::unpack(records.front());
+    link.to_lid = link.from_lid;
+    link.to_port = 2;
+    FakeSa::Record second(sa::LinkRecord::wire_size);
+    link.pack(second);
+    records.resize(100000, second);
+  };
+  const FromSa from_sa(fabric);
+  CHECK(from_sa.subnet.failures.size() < 70000);
+  CHECK(std::ranges::count(from_sa.subnet.failures, "There are more contradictions between records.", &Failure::why) == 1);
 }
 
 TEST_CASE("an SA that does not know this port, or does not answer, is an error") {

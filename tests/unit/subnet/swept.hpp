@@ -13,7 +13,8 @@
 namespace ibtest {
 
 struct Swept {
-  explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3) : loop(clock) {
+  explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3, ib::subnet::SubnetLimits limits = {})
+      : loop(clock), subnet(limits) {
     rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open());
     ib::path::IbDrPath start;
     start.end_port = &fabric.end_port();

@@ -263,6 +263,16 @@ TEST_CASE("a switch that never has the same GUID twice is survived") {
   CHECK(swept.sent() < 20000);
 }
 
+TEST_CASE("a sweep goes no further than a model may grow, and says so once") {
+  for (const SubnetLimits limits : {SubnetLimits{.nodes = 5}, SubnetLimits{.ports = 9 + 4 * 2}}) {
+    FakeFabric fabric = star(8);
+    const Swept swept(fabric, {}, 3, limits);
+    CHECK(swept.subnet.nodes().size() == 5);
+    CHECK(swept.subnet.ports().size() == 9 + 4 * 2);
+    CHECK(std::ranges::count(swept.subnet.failures, no_room_text, &Failure::why) == 1);
+  }
+}
+
 TEST_CASE("nodes that answer anything at all are survived") {
   for (unsigned seed = 0; seed < 40; ++seed) {
     FakeFabric fabric = FakeFabric::fat_tree(3, 2, 3);
