@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "sa/record_types.hpp"
 #include "tools/commands.hpp"

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/keys.hpp"
 #include "iba/types.hpp"
 #include "ibdiag_conf.hpp"
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/keys.hpp"
 #include "subnet/node_name_map.hpp"
 
 namespace ib::diags {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "async/task.hpp"
+#include "base/keys.hpp"
 #include "diags/console.hpp"
 #include "diags/fabric.hpp"
 #include "subnet/node_name_map.hpp"
