@@ -265,7 +265,7 @@ TEST_CASE("every field that is called a key is marked, or is known to be none") 
 
 TEST_CASE("a key that is zero or well known is printed, and what is hidden is marked as such") {
   sa::Format format;
-  format.mgmt_class = mad::MgmtClass{3};
+  format.mgmt_class = mad::mgmt_class::sa;
   std::vector<std::uint8_t> bytes(sa::Format::wire_size);
   for (const auto& [key, text] : {std::pair<std::uint64_t, const char*>{0, " 36 00000000 SMKey=0\n 40 00000000 \n"},
                                   {1, " 36 00000000 SMKey=1\n 40 00000001 \n"},
