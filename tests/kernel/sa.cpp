@@ -209,9 +209,9 @@ TEST_CASE("umad, RMPP: the kernel's own protocol loses such a table, which is wh
 TEST_CASE("umad, RMPP: a cancelled table is stopped at its sender") {
   SlowSa sa(umad);
   sa.cancel(1s);
-  sa.bench.loop.run(ibtest::wait_until([] { return false; }, 3s));  // what had left the server's protocol before it knew
+  sa.bench.loop.run(ibtest::wait_until([] { return false; }, 2s));  // what had left the server's protocol before it knew
   const std::size_t segments = sa.slow->segments;
-  sa.bench.loop.run(ibtest::wait_until([] { return false; }, 3s));
+  sa.bench.loop.run(ibtest::wait_until([] { return false; }, 1s));
   CHECK(segments > 1);
   CHECK(sa.slow->segments == segments);
   CHECK(sa.fetch() == nodes / 10);
@@ -249,7 +249,7 @@ TEST_CASE("umad, server: a request longer than a server takes is stopped where t
   auto mad = mad::to_mad(request);
   store_be(&mad[8], std::uint64_t{1});
   channel->send(mad, path, 5s);
-  both.bench.loop.run(ibtest::wait_until([] { return false; }, 5s));
+  both.bench.loop.run(ibtest::wait_until([] { return false; }, 2s));
   CHECK(notes.replies == 0);
   CHECK(both.sa.server().counts().answered + both.sa.server().counts().refused == 0);
   channel->detach();
