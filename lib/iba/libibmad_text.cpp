@@ -224,6 +224,9 @@ std::string libibmad_line(std::string_view name, std::string_view value) {
 
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys) {
   std::string out;
+  // A field that is listed as bytes may hold a structure with a key: DataDetails of a notice.
+  std::vector<std::uint8_t> cleared;
+  if (keys == Keys::hidden && has_secrets(bytes, info)) bytes = cleared = without_secrets(bytes, info);
   list_rank(out, bytes, info, 0, keys);
   list_rank(out, bytes, info, 1, keys);
   if (any_of_rank(bytes, info, 2)) list_rank(out, bytes, info, 2, keys);
