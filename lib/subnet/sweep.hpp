@@ -32,6 +32,11 @@ class Sweep {
     std::uint16_t level{};
     std::uint32_t at{};  ///< a node; for `beyond` the port to look beyond
   };
+  /// A port beyond which stands what contradicts the model.
+  struct Doubt {
+    PortIndex from{};
+    smp::NodeInfo info;  ///< what answers there
+  };
   /// What one kind of read asks for.
   struct Question {
     std::string_view name;
@@ -72,6 +77,7 @@ class Sweep {
   // sweep_silence.cpp: nodes that fall silent
   void queue_read(const Work& work);
   void read_ended(NodeIndex node);
+  bool is_silent(NodeIndex node) const { return readings_[node].by_route.is_silent(); }
   bool fell_silent(const Work& work, const Answer& answer);
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
@@ -95,8 +101,9 @@ class Sweep {
   bool same_make(NodeIndex node, const smp::NodeInfo& info) const;
   NodeIndex plain_match(PortIndex from, const smp::NodeInfo& info) const;
   void doubt(PortIndex from);
+  async::Task<> look_into(PortIndex from);
   async::Task<> settle_doubts();
-  async::Task<> settle(PortIndex from);
+  async::Task<> settle(PortIndex from, smp::NodeInfo info);
   async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
 
   // sweep_routes.cpp: how to get there
@@ -137,7 +144,7 @@ class Sweep {
   std::size_t open_level_{};                    // the highest level that may be asked
   Patience patience_;
 
-  std::deque<PortIndex> doubts_;  // ports beyond which stands what contradicts the model
+  std::deque<Doubt> doubts_;
   bool settling_{};
   unsigned doubts_left_;
 

@@ -91,6 +91,21 @@ TEST_CASE("a thousand switches that fall silent cost about as much as one") {
   }
 }
 
+TEST_CASE("a switch whose links go down while it is read costs one chain of tries") {
+  const async::Duration chain = one_chain();
+  for (const Routing routing : {Routing::directed, Routing::lid}) {
+    for (unsigned answers = 1; answers < 60; ++answers) {
+      FakeFabric fabric = FakeFabric::fat_tree(8, 4, 8);
+      REQUIRE(fabric.node(0).ports.size() == 9);  // a spine, with a link to each leaf
+      fabric.node(0).faults.vanish_after = answers;
+      const Swept swept(fabric, routed(routing));
+      CAPTURE(answers, routing == Routing::lid);
+      CHECK(swept.took < chain * 3 / 2);
+      CHECK(swept.subnet.nodes().size() >= fabric.size() - 1);
+    }
+  }
+}
+
 TEST_CASE("a node that was silent for a while is read to the end") {
   Tree tree(3);
   FakeFabric::Node& leaf = tree.fabric.node(tree.leaves[1]);
