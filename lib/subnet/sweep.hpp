@@ -135,7 +135,6 @@ class Sweep {
   DiscoverStats stats_;
   std::uint64_t unasked_{};  // requests of the plan that silent nodes were spared
 
-  async::TaskGroup group_;
   std::deque<Work> ready_;        // reads that may go now
   std::deque<Reading> readings_;  // by node; a deque, since requests point to their responders
   std::map<NodeIndex, Silence> silences_;
@@ -152,6 +151,8 @@ class Sweep {
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
   bool node_limit_told_{};
+
+  async::TaskGroup group_;  // the last member: its tasks end before what their requests refer to
 };
 
 }  // namespace ib::subnet

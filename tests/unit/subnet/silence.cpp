@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Nodes that fall silent while they are read: one costs one chain of tries, a thousand about as much, and each is one failure.
+#include <cerrno>
+
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -150,4 +152,14 @@ TEST_CASE("where a tenth of all MADs is lost no node is declared dead") {
       CHECK(swept.subnet.nodes().size() == tree.fabric.size());
     }
   }
+}
+
+TEST_CASE("a sweep may end while its requests are on their way") {
+  Tree tree(3);
+  tree.fabric.node(tree.leaves[1]).faults.answers_left = 3;
+  tree.fabric.node(tree.leaves[2]).faults.deaf = [&tree, asked = 0]() mutable {
+    if (++asked == 20) tree.fabric.channel().later(1s, [&tree] { tree.fabric.channel().break_down(EIO); });
+    return false;
+  };
+  REQUIRE_THROWS_AS(Swept(tree.fabric), SysError);
 }
