@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "iba/dump.hpp"
@@ -18,7 +16,8 @@ namespace ib::tools {
 struct AttributeText {
   const StructInfo* info{};
   std::vector<std::uint8_t> bytes;
-  bool words{}, int_names{}, show_keys{};
+  bool words{}, int_names{};
+  Keys keys = Keys::hidden;
 
   AttributeText() = default;
   /// Keeps as much of `payload` as the structure has.
@@ -28,9 +27,6 @@ struct AttributeText {
   void visit(out::Sink& sink) const;
   /// `listing` is how it is listed in the command's usual words.
   void text(TextOut& out, const DottedOptions& listing) const;
-
- private:
-  std::span<const std::string_view> hidden() const;
 };
 
 /// The listing of python-rdma's attribute printer: every field, reserved ones too.

@@ -74,8 +74,8 @@ void add_keys(OptionSet& set, CommonOptions& common) {
   set.value("-y --m_key --m-key", "KEY", "M_Key to use in SMPs; anything that is not a number asks for it.",
             [&common](std::string_view text) { common.m_key = parse_m_key(text); });
   set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
-  set.flag("-K --show_keys --show-keys", common.show_keys, "Show security keys in the output.");
-  set.number("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
+  add_show_keys(set, common);
+  set.key("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {
@@ -108,6 +108,10 @@ void add_address(OptionSet& set, CommonOptions& common) {
 }
 
 }  // namespace
+
+void add_show_keys(OptionSet& set, CommonOptions& common) {
+  set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });
+}
 
 std::uint64_t parse_m_key(std::string_view text, std::string_view prompt) {
   try {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/keys.hpp"
 #include "tools/emit.hpp"
 #include "tools/options.hpp"
 
@@ -33,7 +34,7 @@ struct CommonOptions {
   // keys
   std::uint64_t m_key{}, sm_key = 1;
   std::optional<std::uint16_t> pkey_index;
-  bool show_keys{};
+  Keys keys = Keys::hidden;  ///< in what is printed
   // what carries GMPs; automatic by default
   mad::GmpCarrier gmp{};
   // SA
@@ -70,6 +71,9 @@ enum Groups : unsigned {
 /// Adds the options of `groups`, bound to `common`, which must outlive the set. The command's own come first:
 /// what they have taken is left out.
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
+
+/// -K alone, for commands that print keys and send none.
+void add_show_keys(OptionSet& set, CommonOptions& common);
 
 /// An M_Key that was given as `text`: what is not a number asks for it on the terminal, with `prompt`, so that it need
 /// not stand in a process list. Throws OptionError.

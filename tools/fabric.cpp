@@ -66,6 +66,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   switch (failure.kind) {
     case Kind::no_answer:
+      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it fell silent
       return fmt::format("No answer from {} about {}.", who, what);
     case Kind::refused:
       return fmt::format("{} refuses to tell its {}.", who, what);
@@ -162,7 +163,7 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, con
 }
 
 void tell_outcome(const Session& session, const Fabric& fabric) {
-  print_failures(fabric.subnet, session.options().error_level());
+  print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
   if (!session.options().stats) return;
   fmt::print(stderr, "mads planned: {}\n", fabric.stats.plan);
   for (const auto& [reason, count] : fabric.stats.beyond) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
@@ -219,7 +220,7 @@ void note_discovered(const Session& session, std::string_view what) {
   if (session.options().error_level() >= 1) log::debug(fmt::format("Discovered: '{}'", what));
 }
 
-void print_failures(const subnet::Subnet& subnet, int level) {
+void print_failures(const subnet::Subnet& subnet, int level, Keys keys) {
   const auto& failures = subnet.failures;
   for (std::size_t at = 0; at < failures.size();) {
     const subnet::Failure& failure = failures[at];
@@ -230,7 +231,7 @@ void print_failures(const subnet::Subnet& subnet, int level) {
       ++end;
     } while (end < failures.size() && alike(failure, failures[end]));
     log::error(sentence(subnet, failure, ports));
-    if (failure.error) print_error(*failure.error, level, false);
+    if (failure.error) print_error(*failure.error, level, keys, false);
     at = end;
   }
 }

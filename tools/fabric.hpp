@@ -44,7 +44,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 void note_discovered(const Session& session, std::string_view what);
 
 /// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
-void print_failures(const subnet::Subnet& subnet, int level);
+void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
 
 /// The base of reports on a fabric: those that are not complete say so in their exit status.
 struct FabricReport : Report {

@@ -3,11 +3,14 @@
 #include "ibdiag_conf.hpp"
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace ib::tools {
 namespace {
+
+constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
 
 void apply(IbdiagConf& conf, std::string_view name, const std::string& value) {
   const auto number = [&] { return std::strtoull(value.c_str(), nullptr, 0); };
@@ -43,9 +46,12 @@ IbdiagConf IbdiagConf::parse(std::string_view text) {
 }
 
 IbdiagConf IbdiagConf::read(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return {};
-  return parse(std::string{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+  std::string text;
+  try {
+    text = read_regular_file(file, longest_file);
+  } catch (const SysError&) {
+  }
+  return parse(text);
 }
 
 }  // namespace ib::tools

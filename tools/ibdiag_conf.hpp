@@ -24,7 +24,7 @@ struct IbdiagConf {
   std::optional<std::string> node_description_format;  ///< nd_format
 
   /// Reads `file`. One that is missing or can not be read says nothing: the default file is optional and so was
-  /// the file of -z ever since.
+  /// the file of -z ever since. Throws UsageError for what is no regular file or is longer than 1 MiB.
   static IbdiagConf read(const std::string& file);
   /// As infiniband-diags reads it: a name may be longer than the word it must begin with, numbers follow C
   /// notation and end where their digits end, a line without a value says nothing.

@@ -58,6 +58,15 @@ void OptionSet::flag(std::string_view names, bool& target, std::string_view help
   action(names, help, [&target] { target = true; });
 }
 
+void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help) {
+  const std::string what(display_name(names));
+  value(names, metavar, help, [&target, what](std::string_view text) {
+    const std::optional<std::uint64_t> number = parse_number(text);
+    if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
+    target = *number;
+  });
+}
+
 void OptionSet::count(std::string_view names, int& target, std::string_view help) {
   action(names, help, [&target] { ++target; });
 }

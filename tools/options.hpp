@@ -56,6 +56,8 @@ class OptionSet {
   void number(std::string_view names, T& target, std::string_view metavar, std::string_view help);
   template <std::integral T>
   void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help);
+  /// A number that no complaint repeats, since it is a secret.
+  void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
   /// Calls `set` with the value; it throws OptionError to refuse one.

@@ -111,8 +111,9 @@ const Form* find_form(const FieldInfo& field) {
   return form != std::end(forms) ? &*form : nullptr;
 }
 
-DottedOptions make_style(const StructInfo& info, RecordNames names) {
+DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
   DottedOptions style;
+  style.keys = keys;
   style.indent = indent;
   if (names == RecordNames::internal) return style;
   style.names = NameStyle::saquery;
@@ -130,8 +131,8 @@ std::string_view record_title(const StructInfo& info, RecordNames names) {
   return names == RecordNames::internal || info.saquery_name.empty() ? info.iba_name : info.saquery_name;
 }
 
-std::string record_text(Bytes record, const StructInfo& info, RecordNames names) {
-  const DottedOptions style = make_style(info, names);
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
+  const DottedOptions style = make_style(info, names, keys);
   std::vector<FieldInfo> own_fields;
   bool has_title = false;
   for (const FieldInfo& field : info.fields) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/keys.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::tools {
@@ -16,6 +17,6 @@ enum class RecordNames { saquery, internal };
 std::string_view record_title(const StructInfo& info, RecordNames names);
 
 /// The lines of one record, each indented by two tabs. Safe for terminals.
-std::string record_text(Bytes record, const StructInfo& info, RecordNames names);
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys = Keys::hidden);
 
 }  // namespace ib::tools

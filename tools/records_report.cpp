@@ -8,25 +8,24 @@
 #include "tools/secrets.hpp"
 
 namespace ib::tools {
-namespace {
-
-std::vector<std::string_view> hidden_keys(Bytes record, const StructInfo& info, bool show_keys) {
-  return show_keys ? std::vector<std::string_view>() : secrets_in(record, info);
-}
-
-}  // namespace
 
 void RecordsReport::visit(out::Sink& sink) const {
   const StructInfo& info = *records.type;
   sink.value("record", info.iba_name);
   sink.begin_object("match");
-  for (const sa::Pattern::Match& match : pattern.matches()) sink.value(match.member, match.text);
+  for (const sa::Pattern::Match& match : pattern.matches()) {
+    if (match.secret && keys == Keys::hidden) {
+      sink.null(match.member);
+    } else {
+      sink.value(match.member, match.text);
+    }
+  }
   sink.end_object();
   sink.value("complete", !records.cut);
   sink.begin_array("records");
   for (const Bytes record : records.bytes) {
     sink.begin_object();
-    out::visit_structure(sink, record, info, hidden_keys(record, info, show_keys));
+    out::visit_structure(sink, record, info, keys);
     sink.end_object();
   }
   sink.end_array();
@@ -38,7 +37,7 @@ void RecordsReport::visit_lines(const std::function<void(const std::function<voi
     line([&](out::Sink& sink) {
       sink.value("record", info.iba_name);
       sink.begin_object("data");
-      out::visit_structure(sink, record, info, hidden_keys(record, info, show_keys));
+      out::visit_structure(sink, record, info, keys);
       sink.end_object();
     });
   }
@@ -47,11 +46,10 @@ void RecordsReport::visit_lines(const std::function<void(const std::function<voi
 void RecordsReport::text(TextOut& out) const {
   const StructInfo& info = *records.type;
   for (const Bytes record : records.bytes) {
-    const std::vector<std::string_view> hidden = hidden_keys(record, info, show_keys);
     out.print("{}{}:\n", record_title(info, names), single ? "" : " dump");
-    const std::vector<std::uint8_t> cleared = hidden.empty() ? std::vector<std::uint8_t>() : without_secrets(record, info);
-    out.write(record_text(hidden.empty() ? record : Bytes(cleared), info, names));
-    if (!hidden.empty()) out.print("\t\t{}", secrets_note(hidden));
+    out.write(record_text(record, info, names, keys));
+    const std::string_view note = secrets_note(record, info, keys);
+    if (!note.empty()) out.print("\t\t{}", note);
   }
   if (none) out.write("No Records.\n");
 }

@@ -17,7 +17,7 @@ struct RecordsReport final : Report {
   bool single = false;  ///< asked for by SubnAdmGet
   bool none = false;    ///< the SA said that there are none
   RecordNames names = RecordNames::saquery;
-  bool show_keys = false;
+  Keys keys = Keys::hidden;
 
   explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
   void visit(out::Sink& sink) const override;

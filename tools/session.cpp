@@ -43,11 +43,11 @@ void Session::debug(int level, std::string_view text) const {
   if (options_.debug >= level) log::debug(text);
 }
 
-void Session::report(const Error& error) const { print_error(error, options_.error_level()); }
+void Session::report(const Error& error) const { print_error(error, options_.error_level(), options_.keys); }
 
-void print_error(const Error& error, int level, bool top) {
+void print_error(const Error& error, int level, Keys keys, bool top) {
   std::string message;
-  for (const std::string& line : error.lines(level)) {
+  for (const std::string& line : error.lines(level, keys)) {
     if (line.starts_with(' ')) {  // of a decoded packet: belongs to the line before
       message += '\n' + line;
       continue;

@@ -121,6 +121,6 @@ class Session {
 
 /// The `E:` lines of an error at the given level of detail, on stderr. Without `top` they follow a line that tells what
 /// the error did harm to.
-void print_error(const Error& error, int level, bool top = true);
+void print_error(const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
 
 }  // namespace ib::tools

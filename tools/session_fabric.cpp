@@ -50,7 +50,7 @@ mad::Rpc& Session::rpc() {
   auto channel = around_.open_channel ? around_.open_channel(end_port()) : mad::open_channel(end_port(), options_.gmp);
   auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
   if (options_.debug > 0) {
-    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug);
+    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug, options_.keys);
   } else if (options_.show_errors) {
     tracer_ = std::make_unique<ErrorTracer>();
   }
@@ -144,7 +144,7 @@ async::Task<path::Path> Session::gmp_path(const path::Path* target) {
 }
 
 void Session::debug_path(std::string_view name, const path::Path& path) const {
-  debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path)));
+  debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, options_.keys)));
 }
 
 void Session::print_stats() const {

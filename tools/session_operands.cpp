@@ -44,7 +44,7 @@ void Session::parse_sa_path() {
     sa_target_ = parse_target(*options_.sa_path, path::Form::any);
     if (sa_target_->directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
   } catch (const UsageError& e) {
-    throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(*options_.sa_path), e.message()));
+    throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(path::without_secrets(*options_.sa_path)), e.message()));
   }
 }
 
@@ -77,7 +77,8 @@ void Session::read_operands(std::initializer_list<Operand> kinds, std::size_t le
     try {
       read_operand(operands_[at], at < kinds.size() ? kinds.begin()[at] : *rest);
     } catch (const UsageError& e) {
-      throw UsageError(fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(operands_[at]), e.message()));
+      throw UsageError(
+          fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(path::without_secrets(operands_[at])), e.message()));
     }
   }
   if (operands_.size() < least) throw UsageError("Too few arguments");

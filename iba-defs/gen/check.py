@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """All that can be wrong with well-formed definitions. Resolves names to objects on the way."""
-from model import DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, Bad
+from model import DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, SECRET_KINDS, Bad
 
 KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
 class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
@@ -84,6 +84,20 @@ def check_kind(s, f, structs, enums, errors):
         elif any(v.number >> f.bits for v in f.enumeration.values):
             bad(f"a value of {f.enumeration.qname} does not fit in {f.bits} bits")
     return None
+
+
+def check_secret(s, f, errors):
+    def bad(text):
+        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
+
+    if f.secret not in ("", "yes", "no"):
+        bad(f"secret= is yes or no, not '{f.secret}'")
+    if f.secret == "yes" and (f.kind not in SECRET_KINDS or f.count != 1 or f.offset % 8 or f.bits % 8):
+        bad(f"secret= goes with one value on whole bytes of kind {' or '.join(SECRET_KINDS)}")
+    if f.secret == "yes" and f.reserved:
+        bad("what is reserved is no secret")
+    if f.well_known and (f.secret != "yes" or f.kind != "uint" or f.well_known >> f.bits):
+        bad("well-known= is a value of a secret of kind uint")
 
 
 def check_names(s, errors):
@@ -194,6 +208,7 @@ def check(model):
         dump_names[s.iba] = s
         for f in s.fields:
             check_kind(s, f, structs, enums, errors)
+            check_secret(s, f, errors)
         check_names(s, errors)
         check_layout(s, errors)
         check_modifier(s, errors)

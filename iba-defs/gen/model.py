@@ -69,6 +69,8 @@ class Field:
     dump: str  # libibmad's text function
     was: str  # its name while it was reserved, "-" if the structure ended before it
     reserved: bool
+    secret: str  # "yes": a key that printers hide; empty where it is none
+    well_known: int  # of a secret: besides 0, the value that everybody knows
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -122,6 +124,7 @@ class Model:
 METHODS = {"Get": 1, "Set": 2, "Send": 3, "Trap": 5, "Report": 6, "TrapRepress": 7,
            "GetTable": 18, "GetTraceTable": 19, "GetMulti": 20, "Delete": 21}
 KINDS = ("uint", "guid", "gid", "lid", "text", "bytes", "struct")
+SECRET_KINDS = ("uint", "gid", "bytes")
 FIXED_BITS = {"guid": 64, "gid": 128, "lid": 16}
 DISPLAYS = ("dec", "hex", "gid_prefix")
 DUMPS = ("uint", "hex", "array", "string", "node_type", "linkdowndefstate", "linkspeed", "linkspeeden", "linkspeedsup",
@@ -137,7 +140,7 @@ ATTRIBUTES = {  # element: (required, optional)
                ("class", "oui", "attribute", "methods", "variant", "format", "traps", "legacy-sa")),
     "field": (("name", "iba", "offset", "bits", "kind"),
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
-               "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
+               "secret", "well-known", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
 }
@@ -243,7 +246,7 @@ class Reader:
                   self.number(where, "mask-bits", a.get("mask-bits"), 1), a.get("libibmad", ""),
                   self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
                   self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
-                  a.get("reserved") == "yes")
+                  a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0))
         if self.parent():
             self.parent().fields.append(f)
         return f

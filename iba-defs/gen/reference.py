@@ -27,6 +27,8 @@ def field_row(f):
         notes.append(f"mask bits {f.member_masks[0][2]}…{f.member_masks[-1][2]}")
     if f.libibmad and f.libibmad != f.iba:
         notes.append(f"libibmad `{f.libibmad}`")
+    if f.secret == "yes":
+        notes.append("secret")
     if f.was and f.was != "-":
         notes.append(f"once {f.was}")
     return (show(f.offset), f.bits, f"`{f.iba}`", "" if f.reserved else f"`{f.name}`", kind, "; ".join(notes))

@@ -22,9 +22,22 @@ constexpr std::array<int, 2> signals{SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t pipe_end = -1;
 
-/// Async-signal-safe. The handlers are gone after the first signal (SA_RESETHAND): the next one ends the program.
+void tell(int signal);
+
+/// Whether `signal` is one that an Interrupt has taken over.
+bool is_ours(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == tell;
+}
+
+/// Async-signal-safe, as sigaction() and write() are. After the first signal the next one, of either kind, ends the program.
 void tell(int /*signal*/) {
   const int saved = errno;
+  struct sigaction end {};
+  end.sa_handler = SIG_DFL;
+  for (const int signal : signals) {
+    if (is_ours(signal)) ::sigaction(signal, &end, nullptr);
+  }
   const char byte = 0;
   [[maybe_unused]] const ssize_t written = ::write(pipe_end, &byte, 1);
   errno = saved;
@@ -38,17 +51,28 @@ Interrupt::Interrupt(Loop& loop) {
   reader_.reset(ends[0]);
   writer_.reset(ends[1]);
   pipe_end = writer_.get();
-  struct sigaction action {};
-  action.sa_handler = tell;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : signals) ::sigaction(signal, &action, nullptr);
   loop.watch(*this, reader_.get(), POLLIN);
+  for (std::size_t i = 0; i < signals.size(); ++i) take_over(signals[i], before_[i]);
 }
 
 Interrupt::~Interrupt() {
   unwatch();
-  for (const int signal : signals) std::signal(signal, SIG_DFL);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (before_[i]) ::sigaction(signals[i], &*before_[i], nullptr);
+  }
   pipe_end = -1;
+}
+
+/// Not what is ignored: nohup, or a shell without job control that starts a program in the background, wants it to stay so.
+void Interrupt::take_over(int signal, std::optional<struct sigaction>& before) {
+  struct sigaction now {
+  }, action{};
+  if (::sigaction(signal, nullptr, &now) != 0) return;
+  if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return;
+  before = now;
+  action.sa_handler = tell;
+  for (const int other : signals) ::sigaddset(&action.sa_mask, other);  // one handler at a time
+  ::sigaction(signal, &action, nullptr);
 }
 
 void Interrupt::ready(short /*revents*/) {

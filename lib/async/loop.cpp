@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The loop's turn: all that is ready, then due timers, then one poll().
+// The loop's turn: all that is ready, then due timers, then one poll(). Before timers fire the descriptors are looked at: after a
+// stall (a stopped process, a blocking call) an answer may lie there that came before its timeout.
 #include "async/loop.hpp"
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 namespace ib::async {
 
 namespace {
-constexpr int simulated_slice_ms = 100;  // so that a signal or another descriptor is seen at least that often
-}
+constexpr int simulated_slice_ms = 100;   // so that a signal or another descriptor is seen at least that often
+constexpr int rounds_before_timers = 64;  // of poll(): enough for all answers that a window can hold, and no flood holds timers up
+}  // namespace
 
 PollSource::~PollSource() { unwatch(); }
 
@@ -41,12 +43,17 @@ void Loop::run_until(const bool& done) {
       node->fire();
       continue;
     }
-    if (!timers_.empty()) {
-      const Time time = now();
-      while (Timer* timer = timers_.pop_due(time)) timer->expired();
-    }
+    fire_due_timers();
     if (ready_.empty()) wait();
   }
+}
+
+void Loop::fire_due_timers() {
+  const Time time = now();
+  if (timers_.empty() || timers_.next() > time) return;
+  for (int round = 0; round < rounds_before_timers && !watched_.empty() && poll_once(0); ++round) {
+  }
+  while (Timer* timer = timers_.pop_due(time)) timer->expired();
 }
 
 void Loop::wait() {
@@ -72,7 +79,7 @@ void Loop::poll_others() {
   }
 }
 
-void Loop::poll_once(int timeout_ms) {
+bool Loop::poll_once(int timeout_ms) {
   fds_.clear();
   bool simulated = false;
   for (const Watched& w : watched_) {
@@ -86,15 +93,18 @@ void Loop::poll_once(int timeout_ms) {
   if (simulated) {
     poll_others();
   } else if (count <= 0) {
-    return;
+    return false;
   }
+  bool found = false;
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     const pollfd fd = fds_[i];
     if (fd.revents == 0) continue;
+    found = true;
     // A source may unwatch itself or others in ready(): look each one up again.
     const auto w = std::ranges::find(watched_, fd.fd, &Watched::fd);
     if (w != watched_.end()) w->source->ready(fd.revents);
   }
+  return found;
 }
 
 }  // namespace ib::async

@@ -73,8 +73,10 @@ class Loop {
   };
 
   void run_until(const bool& done);
+  void fire_due_timers();
   void wait();
-  void poll_once(int timeout_ms);
+  /// True where a source was told that its descriptor is ready.
+  bool poll_once(int timeout_ms);
   void poll_others();
   int timeout_until_next() const;
 

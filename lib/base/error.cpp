@@ -14,7 +14,7 @@ Error& Error::note(std::string text) {
   return *this;
 }
 
-std::vector<std::string> Error::lines(int /*verbosity*/) const {
+std::vector<std::string> Error::lines(int /*verbosity*/, Keys /*keys*/) const {
   std::vector<std::string> out(notes_.rbegin(), notes_.rend());
   out.push_back(message_);
   return out;

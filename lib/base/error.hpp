@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/keys.hpp"
+
 namespace ib {
 
 /// How ibtool ends; see "EXIT STATUS" in ibtool(1).
@@ -25,7 +27,8 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   /// What to print at `verbosity` (the count of -v): one entry a line, the outermost note first. Subclasses
   /// append what they know from level 1 (addresses) and 2 (packets, whose lines start with a blank).
-  virtual std::vector<std::string> lines(int verbosity) const;
+  virtual std::vector<std::string> lines(int verbosity, Keys keys) const;
+  std::vector<std::string> lines(int verbosity) const { return lines(verbosity, Keys::hidden); }
   Exit exit_status() const { return exit_; }
   /// The outermost message.
   const char* what() const noexcept override;

@@ -45,6 +45,11 @@ void append_escape(std::string& out, char32_t code) {
   }
 }
 
+/// Escapes bytes that are not UTF-8.
+void append_bytes(std::string& out, std::string_view bytes) {
+  for (const char byte : bytes) append_hex(out, "\\x", static_cast<unsigned char>(byte), 2);
+}
+
 /// Escapes `text`, and `quote` in it too where that is not NUL.
 void append_escaped(std::string& out, std::string_view text, char quote) {
   while (!text.empty()) {
@@ -63,7 +68,7 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
     if (c.valid) {
       append_escape(out, c.code);
     } else {
-      for (std::size_t i = 0; i < c.size; ++i) append_hex(out, "\\x", static_cast<unsigned char>(text[i]), 2);
+      append_bytes(out, text.substr(0, c.size));
     }
     text.remove_prefix(c.size);
   }
@@ -99,6 +104,23 @@ std::string quoted(std::string_view text) {
   out.reserve(text.size() + 2);
   append_escaped(out, text, quote);
   out += quote;
+  return out;
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto c = decode_utf8(text);
+    if (!c.valid) {
+      append_bytes(out, text.substr(0, c.size));
+    } else if (is_hostile(c.code) && c.code != '\n' && c.code != '\t') {
+      append_escape(out, c.code);
+    } else {
+      out += text.substr(0, c.size);
+    }
+    text.remove_prefix(c.size);
+  }
   return out;
 }
 

@@ -20,6 +20,10 @@ std::string escaped(std::string_view text);
 /// For the ibtool dialect: escaped() in quotes, which are 'single' unless the text itself has such and no "double" ones.
 std::string quoted(std::string_view text);
 
+/// For diagnostics, which repeat words of the command line: UTF-8, line ends, tabs and backslashes stay; what could disturb a
+/// terminal and bytes that are not UTF-8 are shown as by escaped().
+std::string harmless(std::string_view text);
+
 /// For the diags dialect: every byte that is not printable ASCII replaced by `substitute`.
 std::string printable(std::string_view text, char substitute = ' ');
 

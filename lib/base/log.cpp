@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "base/log.hpp"
 
-#include <fmt/format.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
 #include <string>
+
+#include "base/escape.hpp"
 
 namespace ib::log {
 
@@ -37,31 +38,11 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-/// What a terminal takes for a command: C0 controls but for line ends and tabs, DEL, and C1 controls in UTF-8.
-bool is_control(std::string_view text, std::size_t at) {
-  const auto c = static_cast<unsigned char>(text[at]);
-  if (c < 0x20) return c != '\n' && c != '\t';
-  const bool c1_lead = at != 0 && static_cast<unsigned char>(text[at - 1]) == 0xc2;
-  return c == 0x7f || (c1_lead && c >= 0x80 && c < 0xa0);
-}
-
-std::string without_controls(std::string_view text) {
-  std::string shown;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (is_control(text, at)) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
-    } else {
-      shown += text[at];
-    }
-  }
-  return shown;
-}
-
 }  // namespace
 
 void write(Level level, std::string_view text) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  const std::string shown = without_controls(text);
+  const std::string shown = harmless(text);
   logger().log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 

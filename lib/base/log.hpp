@@ -10,8 +10,8 @@ namespace ib::log {
 
 enum class Level { debug, warning, error };
 
-/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. Controls other than
-/// line ends and tabs are shown as \xNN, for messages repeat words of the command line; whatever came from the wire must have
+/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. What could
+/// disturb a terminal is shown by harmless(), for messages repeat words of the command line; whatever came from the wire must have
 /// been escaped before, since it could hold line ends too.
 void write(Level level, std::string_view text);
 

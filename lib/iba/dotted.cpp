@@ -5,6 +5,7 @@
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 
 namespace ib {
@@ -41,6 +42,7 @@ class Listing {
     if (was_reserved) name[0] = 'R';
     name.insert(0, prefix);
     if (was_reserved) return line(name, "0");
+    if (options_.keys == Keys::hidden && holds_secret(bytes, f)) return line(name, std::string(hidden_text));
     if (f.count == 1) return line(name, field_text(bytes, f));
     if (f.bits > 16 || options_.element_lines) {
       for (std::uint32_t i = 0; i < f.count; ++i) line(name + '[' + std::to_string(i) + ']', field_text(bytes, f, i));

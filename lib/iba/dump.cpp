@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "iba/generic.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 
 namespace ib {
@@ -32,12 +33,14 @@ std::string_view name_of(Bytes bytes, const FieldInfo& f, std::string_view previ
   return f.was == "-" || f.was == previous ? std::string_view{} : f.was;
 }
 
-/// Walks the words of one structure. Nested structures get a walker of their own on their part of the bytes.
+/// Walks the words of one structure. Nested structures get a walker of their own on their part of the bytes. `shown` are the
+/// same bytes, with zeros in the place of the keys that are hidden.
 class Words {
  public:
-  Words(std::string& out, Bytes bytes, const StructInfo& info, std::uint32_t offset, std::string prefix)
+  Words(std::string& out, Bytes bytes, Bytes shown, const StructInfo& info, std::uint32_t offset, std::string prefix)
       : out_(out),
         bytes_(bytes.first(std::min<std::size_t>(bytes.size(), info.bytes))),
+        shown_(shown.first(bytes_.size())),
         info_(info),
         offset_(offset),
         prefix_(std::move(prefix)) {}
@@ -67,9 +70,12 @@ class Words {
                                                [](std::uint8_t byte) { return byte == 0; });
   }
 
+  bool is_hidden(const FieldInfo& f) const { return holds_secret(bytes_, f) && !holds_secret(shown_, f); }
+
   std::string text(const FieldInfo& f) const {
     const std::string_view name = name_of(bytes_, f, previous_);
     if (name.empty()) return {};
+    if (is_hidden(f)) return std::string(name) + '=' + std::string(hidden_text);
     if (f.count == 1) return std::string(name) + '=' + value_text(read_field(bytes_, f));
     std::string list;
     for (std::uint32_t i = 0; i < f.count; ++i) list += (i == 0 ? "" : ", ") + value_text(read_field(bytes_, f, i));
@@ -98,8 +104,8 @@ class Words {
     const std::string name = prefix_ + std::string(f.iba_name) + (f.count > 1 ? '[' + std::to_string(index) + ']' : "");
     const std::uint32_t at = f.bit_offset / 8 + index * (f.bits / 8);
     out_ += "   + " + name + ' ' + std::string(inner.iba_name) + '\n';
-    const Bytes part = bytes_.subspan(std::min<std::size_t>(at, bytes_.size()));
-    Words(out_, part, inner, offset_ + at, name + '.').run();
+    const std::size_t from = std::min<std::size_t>(at, bytes_.size());
+    Words(out_, bytes_.subspan(from), shown_.subspan(from), inner, offset_ + at, name + '.').run();
     if (f.count == 1 && at + f.bits / 8 < end()) out_ += "   - " + name + '\n';
     if (f.count > 1 && index + 1 == f.count && at + f.bits / 8 < end()) out_ += "   - " + prefix_ + std::string(f.iba_name) + '\n';
   }
@@ -143,15 +149,15 @@ class Words {
     out_.append(number.size() < 3 ? 3 - number.size() : 0, ' ');
     out_ += number + ' ';
     for (std::uint32_t i = at_; i < std::min(at_ + 4, end()); ++i) {
-      out_ += "0123456789ABCDEF"[bytes_[i] >> 4];
-      out_ += "0123456789ABCDEF"[bytes_[i] & 15];
+      out_ += "0123456789ABCDEF"[shown_[i] >> 4];
+      out_ += "0123456789ABCDEF"[shown_[i] & 15];
     }
     out_ += ' ' + list + '\n';
     at_ += 4;
   }
 
   std::string& out_;
-  Bytes bytes_;
+  Bytes bytes_, shown_;
   const StructInfo& info_;
   std::uint32_t offset_;
   std::string prefix_;
@@ -163,9 +169,10 @@ class Words {
 
 }  // namespace
 
-std::string dump_words(Bytes bytes, const StructInfo& info, std::uint32_t offset) {
+std::string dump_words(Bytes bytes, const StructInfo& info, Keys keys, std::uint32_t offset) {
+  const std::vector<std::uint8_t> masked = keys == Keys::hidden ? without_secrets(bytes, info) : std::vector<std::uint8_t>();
   std::string out;
-  Words(out, bytes, info, offset, {}).run();
+  Words(out, bytes, keys == Keys::hidden ? Bytes(masked) : bytes, info, offset, {}).run();
   return out;
 }
 

@@ -62,16 +62,18 @@ const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
   return found;
 }
 
-[[noreturn]] void bad_value(const StructInfo& info, std::string_view path, std::string_view text, std::string_view wanted) {
-  throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " wants " + std::string(wanted) + ", not '" + std::string(text) +
-                   "'");
+/// Does not repeat the value of a key.
+[[noreturn]] void bad_value(const StructInfo& info, const FieldInfo& f, std::string_view path, std::string_view text,
+                            std::string_view wanted) {
+  const std::string found = f.secret ? "" : ", not '" + std::string(text) + "'";
+  throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " wants " + std::string(wanted) + found);
 }
 
 std::uint64_t parse_uint(const StructInfo& info, const FieldInfo& f, std::string_view path, std::string_view text) {
   auto value = parse_number(text);
   if (!value && f.enumeration != nullptr) value = parse_symbol(*f.enumeration, text);
-  if (!value) bad_value(info, path, text, "a number");
-  if (f.bits < 64 && *value >> f.bits != 0) bad_value(info, path, text, "a number of " + std::to_string(f.bits) + " bits");
+  if (!value) bad_value(info, f, path, text, "a number");
+  if (f.bits < 64 && *value >> f.bits != 0) bad_value(info, f, path, text, "a number of " + std::to_string(f.bits) + " bits");
   return *value;
 }
 
@@ -100,22 +102,22 @@ void set_element(MutableBytes bytes, const StructInfo& info, const FieldRef& ref
   const FieldInfo& f = *ref.field;
   if (f.kind == FieldKind::gid) {
     const auto gid = parse_gid(text);
-    if (!gid) bad_value(info, path, text, "a GID");
+    if (!gid) bad_value(info, f, path, text, "a GID");
     write_bytes(bytes, ref, gid->bytes);
   } else if (f.kind == FieldKind::text || f.kind == FieldKind::bytes) {
     const auto hex = f.kind == FieldKind::bytes ? parse_hex_bytes(text) : std::string(text);
-    if (!hex) bad_value(info, path, text, "pairs of hex digits");
-    if (hex->size() > f.bits / 8) bad_value(info, path, text, "at most " + std::to_string(f.bits / 8) + " bytes");
+    if (!hex) bad_value(info, f, path, text, "pairs of hex digits");
+    if (hex->size() > f.bits / 8) bad_value(info, f, path, text, "at most " + std::to_string(f.bits / 8) + " bytes");
     write_bytes(bytes, ref, as_bytes(*hex));
   } else if (f.kind == FieldKind::structure) {
-    bad_value(info, path, text, "one of its members");
+    bad_value(info, f, path, text, "one of its members");
   } else if (f.kind == FieldKind::guid) {
     const auto guid = parse_guid(text);
-    if (!guid) bad_value(info, path, text, "a GUID");
+    if (!guid) bad_value(info, f, path, text, "a GUID");
     write_number(bytes, ref, guid->value);
   } else if (f.kind == FieldKind::lid) {
     const auto lid = parse_lid(text);
-    if (!lid) bad_value(info, path, text, "a LID");
+    if (!lid) bad_value(info, f, path, text, "a LID");
     write_number(bytes, ref, lid->value);
   } else if (const auto prefix = f.display == Display::gid_prefix ? parse_gid_prefix(text) : std::nullopt) {
     write_number(bytes, ref, prefix->value);

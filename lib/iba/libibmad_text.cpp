@@ -9,6 +9,7 @@
 #include "base/escape.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 
@@ -130,15 +131,15 @@ std::string field_name(const FieldInfo& field, std::uint32_t index) {
   return name;
 }
 
-void list_field(std::string& out, Bytes bytes, const FieldInfo& field, std::string_view hidden) {
+void list_field(std::string& out, Bytes bytes, const FieldInfo& field, Keys keys) {
   const bool each = field.libibmad_name.find("{}") != std::string_view::npos;
   for (std::uint32_t i = 0; i < (each ? field.count : 1); ++i)
-    out += libibmad_line(field_name(field, i), field.name == hidden ? "<not displayed>" : libibmad_text(bytes, field, i));
+    out += libibmad_line(field_name(field, i), keys == Keys::hidden && field.secret ? hidden_text : libibmad_text(bytes, field, i));
 }
 
-void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank, std::string_view hidden) {
+void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank, Keys keys) {
   for (const FieldInfo& f : info.fields) {
-    if (f.libibmad_text != LibibmadText::none && f.libibmad_rank == rank) list_field(out, bytes, f, hidden);
+    if (f.libibmad_text != LibibmadText::none && f.libibmad_rank == rank) list_field(out, bytes, f, keys);
   }
 }
 
@@ -221,20 +222,23 @@ std::string libibmad_line(std::string_view name, std::string_view value) {
   return out;
 }
 
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::string_view hidden) {
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys) {
+  // Fields that are listed as bytes may hold a structure with keys.
+  const std::vector<std::uint8_t> masked = keys == Keys::hidden ? without_secrets(bytes, info) : std::vector<std::uint8_t>();
+  const Bytes shown = keys == Keys::hidden ? Bytes(masked) : bytes;
   std::string out;
-  list_rank(out, bytes, info, 0, hidden);
-  list_rank(out, bytes, info, 1, hidden);
-  if (any_of_rank(bytes, info, 2)) list_rank(out, bytes, info, 2, hidden);
+  list_rank(out, shown, info, 0, keys);
+  list_rank(out, shown, info, 1, keys);
+  if (any_of_rank(shown, info, 2)) list_rank(out, shown, info, 2, keys);
   return out;
 }
 
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, std::string_view hidden) {
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys) {
   std::string out;
   for (const std::string_view name : fields) {
     const FieldInfo* field = find_field(info, name);
     if (field == nullptr) throw std::logic_error(std::string(info.name) + " has no field " + std::string(name));
-    list_field(out, bytes, *field, hidden);
+    list_field(out, bytes, *field, keys);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/keys.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib {
@@ -22,11 +23,11 @@ std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 /// `NumPorts:........................8` and a newline.
 std::string libibmad_line(std::string_view name, std::string_view value);
 
-/// All fields that libibmad knows of a structure, a line each, in libibmad's order. The value of the field `hidden` is not
-/// shown. What is younger than libibmad (rank 2) is listed where any of it is not zero.
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::string_view hidden = {});
+/// All fields that libibmad knows of a structure, a line each, in libibmad's order. A hidden key is hidden also where it is zero,
+/// as infiniband-diags does. What is younger than libibmad (rank 2) is listed where any of it is not zero.
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 /// The same of `fields`, by our names.
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, std::string_view hidden = {});
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys = Keys::hidden);
 
 /// `| 0| 1|…|` and a newline: the VL of each SL of an SLtoVLMappingTable (8 bytes; missing ones count as zero).
 std::string libibmad_sl_to_vl(Bytes table);

@@ -87,6 +87,8 @@ struct FieldInfo {
   std::uint8_t libibmad_bits;  ///< of libibmad's field where it covers several of ours, else 0
   std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
   std::uint8_t mask_bits;      ///< mask bits from mask_bit on: as many as elements, or all of them for one value
+  bool secret;                 ///< a key: printers hide it while it is set; see iba/secrets.hpp
+  std::uint64_t well_known;    ///< of a secret: the value, besides 0, that everybody knows
 };
 
 /// A part of the attribute modifier of an attribute. Bit 0 is the most significant of the 32.

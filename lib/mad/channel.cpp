@@ -7,20 +7,21 @@ namespace ib::mad {
 path::Path Source::path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const {
   path::IbPath path;
   const bool smp = is_smp(mgmt_class);
+  const sys::EndPort& carrier = end_port.carrier(smp);
   path.end_port = &end_port;
   path.slid = slid;
-  path.dlid = Lid{static_cast<std::uint16_t>(end_port.lid.value | dlid_bits)};
+  path.dlid = Lid{static_cast<std::uint16_t>(carrier.lid.value | dlid_bits)};
   path.sl = sl;
   path.sqpn = Qpn{sqpn};
   path.dqpn = Qpn{smp ? 0U : 1U};
   // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
   path.qkey = !smp && qkey == 0 ? path::qp1_qkey : qkey;
   // SMPs have the default P_Key whatever a driver reports (IBA 10.9.8, figure 156).
-  if (!smp && pkey_index < end_port.pkeys.size()) path.pkey = end_port.pkeys[pkey_index];
+  if (!smp && pkey_index < carrier.pkeys.size()) path.pkey = carrier.pkeys[pkey_index];
   path.has_grh = has_grh;
   if (has_grh) {
     path.sgid = sgid;
-    if (sgid_index < end_port.gids.size()) path.dgid = end_port.gids[sgid_index];
+    path.dgid = dgid;
     path.hop_limit = hop_limit;
     path.traffic_class = traffic_class;
     path.flow_label = flow_label;

@@ -4,9 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
+#include "iba/secrets.hpp"
 #include "mad/packet.hpp"
+#include "mad/rmpp.hpp"
 
 namespace ib::mad {
 
@@ -70,12 +74,42 @@ const StructInfo* format_of(Bytes mad) {
   return find_format(header.mgmt_class(), header.class_version(), header.base_version(), oui_of(mad));
 }
 
+const StructInfo* attribute_of(Bytes mad) {
+  const HeaderView header(mad);
+  return find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), oui_of(mad));
+}
+
+/// How many bytes of a table of the SA come before those that stand in `mad`, a segment of the table or all of it.
+std::size_t bytes_before(Bytes mad) {
+  if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() > packet_size) return 0;
+  const std::size_t segment = RmppView(mad).segment();
+  return segment > 1 ? (segment - 1) * data_area(mgmt_class::sa).size : 0;
+}
+
+/// Puts zeros in the place of the keys of all records of a table of the SA, wherever these begin.
+void blank_table(std::vector<std::uint8_t>& mad) {
+  const std::size_t data = data_area(mgmt_class::sa).offset;
+  if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() < data) return;
+  const StructInfo* record = attribute_of(mad);
+  const std::vector<SecretPlace> places = record != nullptr ? secret_places(*record) : std::vector<SecretPlace>();
+  if (places.empty()) return;
+  const std::size_t said = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
+  const std::size_t step = said != 0 ? said : (record->bytes + 7) / 8 * 8;
+  const std::size_t begin = bytes_before(mad), end = begin + mad.size() - data;
+  for (std::size_t at = begin / step * step; at < end; at += step) {
+    for (const SecretPlace& place : places) {
+      for (std::size_t byte = std::max(at + place.offset, begin); byte < std::min(at + place.offset + place.size, end); ++byte)
+        mad[data + byte - begin] = 0;
+    }
+  }
+}
+
 }  // namespace
 
 std::string describe(Bytes mad) {
   if (mad.size() < header_size) return "a truncated MAD";
   const HeaderView header(mad);
-  const StructInfo* attribute = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), oui_of(mad));
+  const StructInfo* attribute = attribute_of(mad);
   return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method_name(header.method()), header.method(), format_name(mad),
                      header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??", header.attribute_id());
 }
@@ -86,10 +120,20 @@ std::string_view format_name(Bytes mad) {
   return format != nullptr ? format->iba_name : "??";
 }
 
-std::string dump_packet(Bytes mad) {
+std::string dump_packet(Bytes mad, Keys keys) {
   if (mad.size() < header_size) return {};
   const StructInfo* format = format_of(mad);
-  return dump_words(mad, format != nullptr ? *format : Header::info());
+  std::vector<std::uint8_t> copy(mad.begin(), mad.end());
+  if (keys == Keys::hidden && bytes_before(mad) != 0) blank_table(copy);
+  return dump_words(copy, format != nullptr ? *format : Header::info(), keys);
+}
+
+std::vector<std::uint8_t> without_keys(Bytes mad) {
+  std::vector<std::uint8_t> copy(mad.begin(), mad.end());
+  if (mad.size() < header_size) return copy;
+  if (const StructInfo* format = format_of(mad)) copy = without_secrets(mad, *format);
+  blank_table(copy);
+  return copy;
 }
 
 std::string sa_status_text(unsigned code) { return fmt::format("MAD_STATUS_SA_{}({})", sa_status_name(code), code); }

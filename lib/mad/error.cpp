@@ -17,7 +17,7 @@ std::vector<std::uint8_t> copied(Bytes bytes) { return {bytes.begin(), bytes.end
 
 std::string class_error_text(Bytes request, Bytes reply) {
   const HeaderView header(reply);
-  const unsigned code = header.status() >> 8 & 0x7fU;
+  const unsigned code = class_code(header.status());
   const std::string what = header.mgmt_class() == mgmt_class::sa ? sa_status_text(code) : fmt::format("{}", code);
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
 }
@@ -44,13 +44,13 @@ MadError& MadError::set_reply_status(std::uint16_t status) {
   return *this;
 }
 
-std::vector<std::string> MadError::lines(int verbosity) const {
-  std::vector<std::string> lines = Error::lines(verbosity);
-  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_));
+std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
+  std::vector<std::string> lines = Error::lines(verbosity, keys);
+  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_, keys));
   if (verbosity >= 2) {
     // One entry for each packet, so that a printer prefixes its first line only.
-    const auto add = [&lines](std::string_view what, Bytes mad) {
-      std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad));
+    const auto add = [&lines, keys](std::string_view what, Bytes mad) {
+      std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad, keys));
       while (text.ends_with('\n')) text.pop_back();
       lines.push_back(std::move(text));
     };
@@ -60,8 +60,8 @@ std::vector<std::string> MadError::lines(int verbosity) const {
   return lines;
 }
 
-MadTimeout::MadTimeout(Bytes request, const path::Path& path)
-    : MadError(fmt::format("RPC {} timed out to '{}'", describe(request), path::to_text(path)), request, {}, path) {}
+MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries)
+    : MadError(fmt::format("RPC {} timed out to '{}'", describe(request), path::to_text(path)), request, {}, path), tries_(tries) {}
 
 MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
     : MadError(fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), HeaderView(reply).status(),
@@ -74,7 +74,7 @@ MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path)
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path) {
   const std::uint16_t status = HeaderView(reply).status();
   if ((status & 0x1fU) != 0) return std::make_shared<MadStatusError>(request, reply, path);
-  if ((status >> 8 & 0x7fU) == 0) return nullptr;
+  if (class_code(status) == 0) return nullptr;
   if (HeaderView(reply).mgmt_class() == mgmt_class::sa) return std::make_shared<SaError>(request, reply, path);
   return std::make_shared<MadClassError>(request, reply, path);
 }

@@ -26,7 +26,8 @@ class MadError : public Error {
   /// What a server answers its request with where this ends the work on it (IBA 13.4.7).
   std::uint16_t reply_status() const { return reply_status_; }
   MadError& set_reply_status(std::uint16_t status);
-  std::vector<std::string> lines(int verbosity) const override;
+  using Error::lines;
+  std::vector<std::string> lines(int verbosity, Keys keys) const override;
   /// Throws a copy of this error as what it is.
   [[noreturn]] virtual void raise() const { throw *this; }
   /// The same, with `text` on top of its notes.
@@ -38,11 +39,20 @@ class MadError : public Error {
   std::uint16_t reply_status_ = status::unsupported_method_attribute;
 };
 
+/// The part of a MAD's status (without the D bit of directed routes) that its class defines: bits 8 to 15, of which SMPs by directed
+/// route have the lower seven (IBA 13.4.7, 14.2.1.2).
+constexpr std::uint8_t class_code(std::uint16_t status) { return static_cast<std::uint8_t>(status >> 8); }
+
 /// No try was answered.
 class MadTimeout : public MadError {
  public:
-  MadTimeout(Bytes request, const path::Path& path);
+  MadTimeout(Bytes request, const path::Path& path, unsigned tries);
+  /// How often the request was sent. 0: its node had fallen silent before its turn came (mad/responder.hpp).
+  unsigned tries() const { return tries_; }
   [[noreturn]] void raise() const override { throw *this; }
+
+ private:
+  unsigned tries_;
 };
 
 /// The node answered with a status of IBA 13.4.7.
@@ -59,7 +69,7 @@ class MadStatusError : public MadError {
 class MadClassError : public MadStatusError {
  public:
   MadClassError(Bytes request, Bytes reply, const path::Path& path);
-  std::uint8_t code() const { return static_cast<std::uint8_t>(status() >> 8 & 0x7f); }
+  std::uint8_t code() const { return class_code(status()); }
   [[noreturn]] void raise() const override { throw *this; }
 };
 

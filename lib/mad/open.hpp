@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which channel carries what: umad everything, or verbs the GMPs and umad the SMPs.
+// Which channel carries what: umad everything, or verbs the GMPs and umad the rest.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ enum class GmpCarrier : int {
   verbs
 };
 
-/// Opens a channel for all MADs on `end_port`, which must outlive it. SMPs always go through umad, opened at the first one
-/// where it does not carry the GMPs too. Throws as open_umad() and open_verbs() do.
+/// Opens a channel for all MADs on `end_port`, which must outlive it. SMPs and what is served always go through umad,
+/// which is opened when it is needed where it does not carry the GMPs too. Throws as open_umad() and open_verbs() do.
 std::unique_ptr<Channel> open_channel(const sys::EndPort& end_port, GmpCarrier carrier = GmpCarrier::automatic);
 
 }  // namespace ib::mad

@@ -18,6 +18,8 @@ inline constexpr std::size_t header_size = 24;   ///< of the header that all cla
 /// is whatever was in its memory.
 inline constexpr std::size_t simulator_bytes = 224;
 
+inline constexpr std::size_t attribute_offset_offset = 44;  ///< of a record's size in a MAD of the SA (IBA 15.2.1.1)
+
 /// One MAD to send.
 using Packet = std::array<std::uint8_t, packet_size>;
 

@@ -26,7 +26,9 @@ Request on_path(const Request& request, const path::Path& path) {
           .payload = request.payload,
           .component_mask = request.component_mask,
           .oui = request.oui,
-          .reason = request.reason};
+          .reason = request.reason,
+          .responder = request.responder,
+          .optional = request.optional};
 }
 
 /// Whether two paths lead to the same agent.
@@ -69,7 +71,7 @@ path::Path redirected(const path::Path& from, Bytes answer) {
   static_cast<void>(path::pkey_index(ib));  // throws where this port is no member
   ib.dqpn = Qpn{info.redirect_qp};
   ib.qkey = info.redirect_q_key != 0 ? info.redirect_q_key : path::qp1_qkey;
-  const Gid self = ib.end_port->default_gid();
+  const Gid self = ib.end_port->carrier(false).default_gid();
   // Within a subnet LIDs are enough; what lies beyond a router needs the GID.
   const bool beyond = info.redirect_gid != none && info.redirect_gid.prefix() != self.prefix();
   ib.dgid = info.redirect_gid != none ? std::optional(info.redirect_gid) : std::nullopt;

@@ -17,6 +17,8 @@ namespace ib::mad {
 using Reason = std::string_view;
 inline constexpr Reason asked = "asked";
 
+class Responder;
+
 struct Request {
   const path::Path& path;
   std::uint8_t mgmt_class{};
@@ -28,6 +30,8 @@ struct Request {
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
+  Responder* responder{};  ///< the node that is asked, so that its silence is noticed (mad/responder.hpp); null: nobody cares
+  bool optional{};         ///< nodes need not know the attribute: that it goes unanswered does not make one silent
 };
 
 /// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path. It has

@@ -67,6 +67,8 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
     throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
   }
+  if (request.responder != nullptr && request.responder->is_silent())
+    co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0));
   if (const path::Path* elsewhere = redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
@@ -83,17 +85,21 @@ Rpc::Call::Call(Rpc& engine, const Request& request)
       path(request.path),
       mad(to_mad(request)),
       reason(request.reason),
+      responder(request.responder),
+      optional(request.optional),
       smp(is_smp(request.mgmt_class)),
       timeout(try_timeout(request.path.ib())),
       tries_left(request.path.ib().retries + 1) {
   if (smp) node_key = node_key_of(request.path);
   rpc.calls_.push_back(*this);
+  if (responder != nullptr) responder->join(*this);
 }
 
 Rpc::Call::~Call() {
   if (done) return;
   leave_queue();
   drop_tries();
+  if (responder != nullptr) responder->leave(*this);
 }
 
 void Rpc::Call::leave_queue() {
@@ -109,7 +115,7 @@ Result<Reply> Rpc::Call::await_resume() {
 }
 
 void Rpc::Call::enqueue(bool front) {
-  const Lane lane = rpc.lane(smp);
+  Lane& lane = rpc.lane(smp);
   if (front) {
     lane.queue.push_front(*this);
   } else {
@@ -121,6 +127,19 @@ void Rpc::Call::enqueue(bool front) {
 void Rpc::Call::back_off(Duration delay) { rpc.loop_.arm(*this, rpc.loop_.now() + delay); }
 
 void Rpc::Call::expired() { enqueue(true); }
+
+void Rpc::Call::resume() {
+  if (tries_left > 0) {
+    enqueue(true);
+  } else {
+    rpc.ran_out(*this);
+  }
+}
+
+void Rpc::Call::give_up() {
+  failure = std::make_shared<MadTimeout>(mad, path, tries);
+  finish();
+}
 
 void Rpc::Call::drop_tries(const Sent* kept) {
   current = nullptr;
@@ -145,6 +164,7 @@ void Rpc::Call::finish() {
   disarm();
   leave_queue();
   drop_tries();
+  if (responder != nullptr) responder->leave(*this);
   if (rpc.tracer_ != nullptr) rpc.tracer_->completed(mad, path, failure ? failure->reply() : Bytes(reply.bytes));
   rpc.loop_.post(*waiter);
 }

@@ -63,8 +63,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   /// Sends what nobody answers: an answer, or another part of a conversation that a request began. A MAD whose RMPP header
   /// says Active may have any length; it goes on in segments after this. Throws SysError, Error for too many transfers.
   void send_unanswered(Bytes mad, const path::Path& path);
-  const Window& smp_window() const { return smps_; }
-  const Window& gmp_window() const { return gmps_; }
+  const Window& smp_window() const { return smps_.window; }
+  const Window& gmp_window() const { return gmps_.window; }
 
  private:
   struct Queued;
@@ -89,13 +89,16 @@ class Rpc final : public Transactor, private ChannelEvents {
     }
     Rpc& rpc;
   };
+  /// SMPs and GMPs go side by side: other nodes answer them, by other buffers, in another time.
   struct Lane {
-    Window& window;
-    Queue& queue;
+    explicit Lane(unsigned ceiling) : window(ceiling) {}
+    Window window;
+    Queue queue;
+    Duration rtt{};  ///< smoothed; zero before the first answer
   };
 
   // Sending (rpc_send.cpp)
-  Lane lane(bool smp) { return smp ? Lane{smps_, smp_queue_} : Lane{gmps_, gmp_queue_}; }
+  Lane& lane(bool smp) { return smp ? smps_ : gmps_; }
   void pump(bool smp);
   void left_queue(const Call& call);
   bool may_send(Call& call);
@@ -109,7 +112,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   void sent_expired(Sent& sent);
   void try_lost(Sent& sent, int error);
   void retry_or_fail(Call& call);
-  Duration stale_after() const;
+  void ran_out(Call& call);
+  Duration stale_after(const Lane& lane) const;
 
   // Redirects (redirect.cpp)
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
@@ -126,7 +130,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   bool take_request(Bytes mad, const Source& source);
   void requested(Bytes mad, const Source& source);
   void stray(Bytes mad, const Source& source);
-  void transmit(Bytes segment, const path::Path& path);
+  void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
   // Requests in segments, where the channel does no RMPP (rpc_sending.cpp)
   bool goes_in_segments(const Call& call) const;
@@ -149,8 +153,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   async::Loop& loop_;
   std::unique_ptr<Channel> channel_;
   Limits limits_;
-  Window smps_, gmps_;
-  Queue smp_queue_, gmp_queue_;
+  Lane smps_, gmps_;
   Nodes nodes_;
   Pump pump_{*this};
   RmppMemory memory_{limits_.segment_bytes};
@@ -159,7 +162,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   std::vector<Sent*> free_sents_;
   List<Call, Live> calls_;
   std::uint64_t first_tid_, tid_;
-  Duration rtt_{};  // smoothed; zero before the first answer
+  std::uint64_t tries_{};  // that were sent
   Redirects redirects_;
   std::exception_ptr broken_;
   Stats stats_;

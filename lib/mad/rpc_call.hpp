@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "mad/responder.hpp"
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
 #include "mad/rpc.hpp"
@@ -43,6 +44,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   Rpc& rpc;
   Call* call{};  // null when that was cancelled or has ended
   std::uint64_t tid{};
+  std::uint64_t number{};     // of all tries, from 1
   Nodes::value_type* node{};  // null for GMPs and once it has left it
   std::uint8_t mgmt_class{};
   bool smp{};
@@ -54,7 +56,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
 };
 
 /// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
-class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live> {
+class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live>, public Responder::Asker {
  public:
   Call(Rpc& engine, const Request& request);
   Call(const Call&) = delete;
@@ -72,9 +74,13 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   /// Puts the call in line, at the front for a retry: its turn has come once already.
   void enqueue(bool front);
   void leave_queue();
+  /// Whether a try is on its way, or another one will be.
+  bool expects_more() const { return current != nullptr || armed() || ListHook<Queued>::linked(); }
   /// Waits before the next try.
   void back_off(Duration delay);
   void expired() override;
+  void resume() override;
+  void give_up() override;
   /// Ends the call; the reason stands in reply, failure or exception.
   void finish();
   /// Its request or its answer goes in segments: from the first time on the time of the whole call is limited.
@@ -87,6 +93,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   const path::Path& path;
   std::vector<std::uint8_t> mad;
   Reason reason;
+  Responder* responder;
+  bool optional;
   bool smp;
   std::uint64_t node_key{};
   Duration timeout;
@@ -97,7 +105,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   std::optional<async::Time> segments_end;
   bool busy = false;  // why it waits for its next try
   bool done = false;
-  Sent* current{};  // the last try, while it may be answered in time
+  std::uint64_t first_try{}, last_try{};  // by number, as Sent has it
+  Sent* current{};                        // the last try, while it may be answered in time
   List<Sent, Sent> sents;
   Reply reply;
   std::shared_ptr<MadError> failure;

@@ -93,10 +93,14 @@ void Rpc::received(Bytes mad, const Source& source) {
     return;
   }
   const bool smp = sent->smp;
+  Responder* const responder = sent->call != nullptr ? sent->call->responder : nullptr;
+  const std::uint64_t number = sent->number;
   if (sent->sending && RmppView::is_control(mad)) {
     take_control(*sent, mad);
   } else if (is_segment(*sent, mad)) {
     take_segment(*sent, mad, source);
+  } else if (RmppView::is_control(mad) && !channel_->does_rmpp(mad[1])) {
+    stray(mad, source);  // of no transfer that goes on
   } else {
     Call* call = sent->call;
     answered(*sent);
@@ -106,6 +110,7 @@ void Rpc::received(Bytes mad, const Source& source) {
       take_answer(*call, Reply{{mad.begin(), mad.end()}, source});
     }
   }
+  if (responder != nullptr) responder->answered(number);
   pump(smp);
 }
 
@@ -131,12 +136,11 @@ void Rpc::take_answer(Call& call, Reply reply) {
     call.failure = std::make_shared<MadError>(std::move(wrong), call.mad, reply.bytes, call.path);
     call.failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call.mad), path::to_text(call.path)));
     call.finish();
+  } else if ((reply.header().status() & status::busy) != 0 && call.expects_more()) {
+    ++stats_.late;  // it answers an earlier try
   } else if ((reply.header().status() & status::busy) != 0 && call.tries_left > 0) {
-    // A newer try may be on its way: then this one is as good as lost.
-    if (call.current == nullptr && !call.armed() && !call.ListHook<Queued>::linked()) {
-      call.busy = true;
-      retry_or_fail(call);
-    }
+    call.busy = true;
+    retry_or_fail(call);
   } else {
     ++stats_.replies;
     // A late answer to an earlier try carries that try's ID; errors show the request as it was answered.
@@ -159,17 +163,21 @@ void Rpc::answered(Sent& sent) {
 /// Takes note of how long an answer took.
 void Rpc::measure(const Sent& sent) {
   const Duration took = loop_.now() - sent.sent_at;
-  rtt_ = rtt_ == Duration::zero() ? took : rtt_ + (took - rtt_) / 8;
+  Duration& rtt = lane(sent.smp).rtt;
+  rtt = rtt == Duration::zero() ? took : rtt + (took - rtt) / 8;
 }
 
 void Rpc::send_failed(Bytes header, int error) {
-  Sent* sent = header.size() >= header_size ? find_sent(header) : nullptr;
+  // What answers a request of somebody else bears that one's transaction ID, which may be one of ours too.
+  const bool ours = header.size() >= header_size && !HeaderView(header).is_response();
+  Sent* sent = ours ? find_sent(header) : nullptr;
   if (sent == nullptr || sent->lost || sent->transfer || sent->sending) return;  // segments and ACKs are repeated
   const bool smp = sent->smp;
   Call* call = sent->call;
   try_lost(*sent, error);
-  // The kernel has forgotten the request: no late answer can come.
-  if (call != nullptr && !call->done && channel_->reports_timeouts()) erase(*sent);
+  // The kernel has forgotten the request and drops a late answer, but for one in segments: it matches those with nothing.
+  const bool waits = call != nullptr && !call->done;
+  if (waits && channel_->reports_timeouts() && !may_answer_in_segments(HeaderView(call->mad))) erase(*sent);
   pump(smp);
 }
 

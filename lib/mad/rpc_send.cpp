@@ -35,7 +35,8 @@ bool is_fatal(int code) {
 }  // namespace
 
 void Rpc::pump(bool smp) {
-  const Lane lane = this->lane(smp);
+  if (broken_) return;
+  Lane& lane = this->lane(smp);
   while (lane.window.open()) {
     Call* call = lane.queue.pop_front();
     if (call == nullptr) return;
@@ -43,8 +44,9 @@ void Rpc::pump(bool smp) {
   }
 }
 
-/// False: its node has enough to do; the call then waits with the node.
+/// False: its node has enough to do, or seems dead; the call then waits with the node.
 bool Rpc::may_send(Call& call) {
+  if (call.responder != nullptr && !call.responder->may_ask(call)) return false;
   if (!call.smp) return true;
   Node& node = nodes_[call.node_key];
   if (node.in_flight < limits_.smps_per_node) return true;
@@ -59,7 +61,7 @@ void Rpc::left_queue(const Call& call) {
   Node& node = place->second;
   if (node.in_flight >= limits_.smps_per_node) return;
   if (Call* next = node.waiting.pop_front()) {
-    smp_queue_.push_front(*next);
+    smps_.queue.push_front(*next);
     loop_.post(pump_);
   } else if (node.in_flight == 0) {
     nodes_.erase(place);
@@ -127,13 +129,15 @@ void Rpc::send(Call& call) {
   } else {
     ++(call.busy ? stats_.retries_busy : stats_.retries_lost);
   }
+  sent.sent_at = loop_.now();
+  sent.number = call.last_try = ++tries_;
+  if (call.tries == 0) call.first_try = sent.number;
   ++call.tries;
   --call.tries_left;
-  sent.sent_at = loop_.now();
   // Segments take their time, whoever sends them.
   const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
-  loop_.arm(sent, sent.sending ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(), sent.deadline));
+  loop_.arm(sent, sent.sending ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(lane(sent.smp)), sent.deadline));
 }
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
@@ -162,7 +166,11 @@ void Rpc::send_refused(Call& call, int code) {
 
 /// A request that is unanswered for many round trips has left the buffers that the window protects: it was lost, or
 /// its node is slow. Its place goes to another, or a few dead ports would hold up a whole sweep.
-Duration Rpc::stale_after() const { return rtt_ == 0ns ? Duration(100ms) : std::max<Duration>(8 * rtt_, 20ms); }
+Duration Rpc::stale_after(const Lane& lane) const {
+  // A channel that bounds what may be on its way has buffers of its own to protect, and a simulator may be stopped for a while.
+  const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
+  return lane.rtt == 0ns ? Duration(100ms) : std::max(8 * lane.rtt, least);
+}
 
 void Rpc::sent_expired(Sent& sent) {
   const bool smp = sent.smp;
@@ -191,7 +199,7 @@ void Rpc::leave_node(Sent& sent) {
   auto& [key, node] = *std::exchange(sent.node, nullptr);
   --node.in_flight;
   if (Call* next = node.waiting.pop_front()) {
-    smp_queue_.push_front(*next);
+    smps_.queue.push_front(*next);
   } else if (node.in_flight == 0) {
     nodes_.erase(key);
   }
@@ -213,12 +221,14 @@ void Rpc::erase(Sent& sent) {
 /// The try will not be answered in time. It is kept for a late answer as long as its call lives.
 void Rpc::try_lost(Sent& sent, int error) {
   ++stats_.timeouts;
-  lane(sent.smp).window.lost(sent.sent_at, loop_.now());
+  Call* call = sent.call;
+  Responder* responder = call != nullptr ? call->responder : nullptr;
+  // That a node which seems dead does not answer says nothing of the room on the way to it.
+  if (responder == nullptr || !responder->is_suspected()) lane(sent.smp).window.lost(sent.sent_at, loop_.now());
   leave_window(sent);
   leave_node(sent);
   sent.disarm();
   sent.lost = true;
-  Call* call = sent.call;
   if (call == nullptr) {
     erase(sent);
     return;
@@ -229,7 +239,7 @@ void Rpc::try_lost(Sent& sent, int error) {
   if (call->tries_left == 0 && error != ETIMEDOUT) {
     call->failure = std::make_shared<MadError>(unsendable_text(call->mad, call->path, error), call->mad, Bytes{}, call->path);
     call->finish();
-  } else {
+  } else if (responder == nullptr || !responder->lost(*call, sent.number, call->optional)) {
     retry_or_fail(*call);
   }
 }
@@ -237,10 +247,15 @@ void Rpc::try_lost(Sent& sent, int error) {
 void Rpc::retry_or_fail(Call& call) {
   if (call.tries_left > 0) {
     call.back_off(call.busy ? busy_delay(call.tries) : lost_delay(call.tries));
-    return;
+  } else {
+    ran_out(call);
   }
-  call.failure = std::make_shared<MadTimeout>(call.mad, call.path);
-  call.finish();
+}
+
+/// No try was answered.
+void Rpc::ran_out(Call& call) {
+  if (call.responder != nullptr && !call.optional) call.responder->ran_out(call, call.first_try, call.last_try);
+  call.give_up();
 }
 
 }  // namespace ib::mad

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Requests that go in segments (IBA 13.6), for channels that do not cut them. A try is its request's one RMPP transfer: segments
 // are repeated as often as requests are, and when all are acknowledged the time of the answer begins. An answer proves that all
-// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD. The time of
-// all tries is limited, that of the answer's segments included: see Call::begin_segments().
+// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD. Each packet is
+// sent as one that is answered, for the answer may be a plain MAD, a refusal above all, and the kernel drops those that it awaits no more.
+// The time of all tries is limited, that of the answer's segments included: see Call::begin_segments().
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ void Rpc::begin_sending(Sent& sent) {
   sent.sending = std::make_unique<Sending>(Sending{RmppSender(call.mad, options), call.path});
   Packet packet{};
   sent.sending->sender.next(packet);
-  transmit(packet, call.path);
+  transmit(packet, call.path, call.timeout);
 }
 
 /// Takes an ACK, STOP or ABORT.
@@ -49,9 +50,10 @@ void Rpc::take_control(Sent& sent, Bytes mad) {
 /// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
 void Rpc::send_segments(Sent& sent) {
   RmppSender& sender = sent.sending->sender;
+  const Duration answer_time = sent.call == nullptr ? Duration::zero() : sent.call->timeout;
   for (Packet packet{}; sender.next(packet);) {
     try {
-      transmit(packet, sent.sending->path);
+      transmit(packet, sent.sending->path, answer_time);
     } catch (const Error&) {
       break;  // it and the rest of the window go when the timer has run
     }

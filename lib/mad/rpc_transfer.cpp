@@ -53,9 +53,12 @@ bool Rpc::Call::has_time_for_segments() const { return silence < longest_silence
 /// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
   if (!RmppView::is_active(mad) || RmppView(mad).type() == rmpp::Type::none || channel_->does_rmpp(mad[1])) return false;
+  if (sent.transfer) return true;
+  if (sent.call == nullptr || !may_answer_in_segments(HeaderView(sent.call->mad))) return false;
+  const RmppView segment(mad);
+  if (segment.type() != rmpp::Type::data) return segment.type() != rmpp::Type::ack;  // an ACK of nothing begins nothing
   // A refusal by RMPP wants its ACK too: opensm's are, where the request was.
-  const bool begins = HeaderView(mad).status() == 0 || (RmppView(mad).type() == rmpp::Type::data && RmppView(mad).segment() == 1);
-  return sent.transfer || (sent.call != nullptr && begins && may_answer_in_segments(HeaderView(sent.call->mad)));
+  return HeaderView(mad).status() == 0 || segment.segment() == 1;
 }
 
 void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
@@ -109,8 +112,8 @@ void Rpc::send_acks(Sent& sent) {
   }
 }
 
-void Rpc::transmit(Bytes segment, const path::Path& path) {
-  channel_->send(segment, path, Duration::zero());
+void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) {
+  channel_->send(segment, path, answer_time);
   if (tracer_ != nullptr) tracer_->segment(segment, path, true);
 }
 

@@ -14,8 +14,7 @@ namespace ib::mad {
 
 namespace {
 
-constexpr std::uint8_t base_version = 1;             // IBA 13.4.2
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
+constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 
 /// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
@@ -105,13 +104,26 @@ void Server::requested(Bytes mad, const Source& source) {
   const Incoming incoming(mad, source, rpc_.end_port());
   try {
     find_handler(incoming, *service)(incoming);
+  } catch (...) {
+    refuse(incoming, report_caught());
+  }
+}
+
+/// Reports the exception that a handler threw. Gives the status of its answer: whatever goes wrong with one request, the next is served.
+std::uint16_t Server::report_caught() const {
+  try {
+    throw;
   } catch (const MadError& error) {
     report(error);
-    refuse(incoming, error.reply_status());
+    return error.reply_status();
   } catch (const Error& error) {
     report(error);
-    refuse(incoming, status::unsupported_method_attribute);
+  } catch (const std::exception& error) {
+    report(Error(fmt::format("A request can not be answered: {}", error.what())));
+  } catch (...) {
+    report(Error("A request can not be answered, for a reason unknown"));
   }
+  return status::unsupported_method_attribute;
 }
 
 void Server::send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header) {
@@ -127,7 +139,11 @@ void Server::send_rmpp_reply(const Incoming& incoming, Bytes payload, const Repl
   if (!has_rmpp(mad[1])) throw std::invalid_argument("the class has no RMPP");
   set_whole(mad);
   mad.insert(mad.end(), payload.begin(), payload.end());
-  if (transmit(incoming, mad)) ++counts_.answered;
+  if (transmit(incoming, mad)) {
+    ++counts_.answered;
+  } else {
+    refuse(incoming, status::busy);
+  }
 }
 
 void Server::refuse(const Incoming& incoming, std::uint16_t status) {

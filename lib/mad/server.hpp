@@ -82,7 +82,7 @@ class Server final : private RequestSink {
   void serve(const Service& service);
 
   /// Calls `handler` for requests with this class, method and attribute. It answers with send_reply(), at once or later,
-  /// or throws MadError.
+  /// or throws: a MadError says how the request is refused, any other exception refuses it too.
   void on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute_id, Handler handler);
   /// The same for an attribute T that belongs to one class: `fn(const T&, const Incoming&)` returns what is sent back.
   template <class T, class Fn>
@@ -107,7 +107,8 @@ class Server final : private RequestSink {
     send_reply(incoming, Bytes(bytes), header);
   }
   /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect that: of subnet administration
-  /// it does for SubnAdmGetTable and the like. Throws std::invalid_argument for classes without RMPP.
+  /// it does for SubnAdmGetTable and the like. While others hold too much (RmppOutbox::most_bytes), or where the payload alone
+  /// is more, the answer is a refusal: busy. Throws std::invalid_argument for classes without RMPP.
   void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
   /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one kind.
   template <class T>
@@ -149,6 +150,7 @@ class Server final : private RequestSink {
   const Service* find_service(Bytes mad) const;
   const Handler& find_handler(const Incoming& incoming, const Service& service) const;
   bool transmit(const Incoming& incoming, Bytes mad);
+  std::uint16_t report_caught() const;
   void report(const Error& error) const;
 
   Rpc& rpc_;

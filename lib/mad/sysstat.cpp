@@ -51,10 +51,16 @@ void set_trap_fields(ClassPortInfo& info, const ClassPortInfo& wanted) {
   info.trap_q_key = wanted.trap_q_key;
 }
 
+/// Answers with `payload`, by RMPP where one packet does not hold it.
+void answer(Server& server, const Incoming& incoming, Bytes payload) {
+  if (payload.size() <= data_area(sysstat_class).size) return server.send_reply(incoming, payload);
+  server.send_rmpp_reply(incoming, payload);
+}
+
 void answer_ping(Server& server) {
-  // The whole attribute comes back, also what a client has put behind the cookie.
+  // The whole attribute comes back, also what a client has put behind the cookie, in as many segments as it came.
   server.on(sysstat_class, method::get, ofa::SysStatPing::attribute_id,
-            [&server](const Incoming& incoming) { server.send_reply(incoming, incoming.payload()); });
+            [&server](const Incoming& incoming) { answer(server, incoming, incoming.payload()); });
 }
 
 }  // namespace
@@ -81,10 +87,8 @@ void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui) {
   answer_ping(server);
   server.on(sysstat_class, method::get, ofa::SysStatHostInfo::attribute_id,
             [&server, host = one_packet(text.host)](const Incoming& incoming) { server.send_reply(incoming, host); });
-  server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id, [&server, cpus = with_nul(text.cpus)](const Incoming& incoming) {
-    if (cpus.size() <= data_area(sysstat_class).size) return server.send_reply(incoming, cpus);
-    server.send_rmpp_reply(incoming, cpus);
-  });
+  server.on(sysstat_class, method::get, ofa::SysStatCpuInfo::attribute_id,
+            [&server, cpus = with_nul(text.cpus)](const Incoming& incoming) { answer(server, incoming, cpus); });
   const auto info = std::make_shared<ClassPortInfo>(own_class_port_info());
   server.on<ClassPortInfo>(sysstat_class, method::get, [info](const ClassPortInfo&, const Incoming&) { return *info; });
   server.on<ClassPortInfo>(sysstat_class, method::set, [info](const ClassPortInfo& wanted, const Incoming&) {

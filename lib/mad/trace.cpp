@@ -14,8 +14,8 @@ void LineTracer::completed(Bytes request, const path::Path& path, Bytes reply) {
   write_(reply.empty() ? fmt::format("RPC {} TIMED OUT to '{}'.", what, path::to_text(path))
                        : fmt::format("RPC {} completed to '{}' len {}.", what, path::to_text(path), reply.size()));
   if (detail_ < 2) return;
-  write_(fmt::format("Request {}\n{}", what, dump_packet(request)));
-  if (!reply.empty()) write_(fmt::format("Reply {}\n{}", describe(reply), dump_packet(reply)));
+  write_(fmt::format("Request {}\n{}", what, dump_packet(request, keys_)));
+  if (!reply.empty()) write_(fmt::format("Reply {}\n{}", describe(reply), dump_packet(reply, keys_)));
 }
 
 void LineTracer::retried(Bytes request, const path::Path& path) {
@@ -25,7 +25,7 @@ void LineTracer::retried(Bytes request, const path::Path& path) {
 void LineTracer::unexpected(Bytes mad, const path::Path& path, bool late) {
   std::string text = late ? fmt::format("Got late reply {} from '{}'.\n", describe(mad), path::to_text(path))
                           : fmt::format("Got unexpected MAD from '{}'.\n", path::to_text(path));
-  if (detail_ >= 2 && mad.size() >= header_size) text += dump_packet(mad);
+  if (detail_ >= 2 && mad.size() >= header_size) text += dump_packet(mad, keys_);
   write_(text);
 }
 
@@ -35,12 +35,12 @@ void LineTracer::segment(Bytes mad, const path::Path& path, bool sent) {
 
 void LineTracer::requested(Bytes mad, const path::Path& path) {
   write_(fmt::format("RPC {} received from '{}' len {}.", describe(mad), path::to_text(path), mad.size()));
-  if (detail_ >= 2) write_(fmt::format("Incoming request {}\n{}", describe(mad), dump_packet(mad)));
+  if (detail_ >= 2) write_(fmt::format("Incoming request {}\n{}", describe(mad), dump_packet(mad, keys_)));
 }
 
 void LineTracer::replied(Bytes mad, const path::Path& path) {
   write_(fmt::format("RPC {} reply to '{}'", describe(mad), path::to_text(path)));
-  if (detail_ >= 2) write_(fmt::format("Outgoing reply {}\n{}", describe(mad), dump_packet(mad)));
+  if (detail_ >= 2) write_(fmt::format("Outgoing reply {}\n{}", describe(mad), dump_packet(mad, keys_)));
 }
 
 }  // namespace ib::mad

@@ -30,7 +30,7 @@ class Tracer {
 class LineTracer final : public Tracer {
  public:
   using Write = std::function<void(std::string_view text)>;  ///< takes one message: a line, and for packets the lines of their dump
-  LineTracer(int detail, Write write) : detail_(detail), write_(std::move(write)) {}
+  LineTracer(int detail, Write write, Keys keys = Keys::hidden) : detail_(detail), write_(std::move(write)), keys_(keys) {}
   void completed(Bytes request, const path::Path& path, Bytes reply) override;
   void retried(Bytes request, const path::Path& path) override;
   void unexpected(Bytes mad, const path::Path& path, bool late) override;
@@ -41,6 +41,7 @@ class LineTracer final : public Tracer {
  private:
   int detail_;
   Write write_;
+  Keys keys_;
 };
 
 }  // namespace ib::mad

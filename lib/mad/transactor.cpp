@@ -25,8 +25,6 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-constexpr std::size_t attribute_offset_offset = 44;  // IBA 15.2.1.1
-
 /// Where the records of an Active answer end. Sets `cut` where there were more.
 std::size_t end_of_records(Bytes mad, bool& cut) {
   const RmppView segment(mad);

@@ -2,6 +2,11 @@
 // MADs through umad. The kernel matches replies to requests by transaction ID, of which it owns the upper half, and
 // reports a request that was not answered in time as its own first bytes with a status. It keeps a request until
 // then: there is no taking back. An agent is registered for each class when its first MAD is sent.
+//
+// The kernel's RMPP is not used: its agents are registered without a version of it, and each segment and ACK passes as a MAD of
+// its own (since Linux 3.18). The kernel finds the request of an answer when the answer is whole, and no segment puts off the
+// request's timer: a table that takes longer than a try would be lost each time. It also puts requests of any length together,
+// and keeps answers that nobody acknowledges without a bound.
 #include "mad/umad.hpp"
 
 #include <fcntl.h>
@@ -11,12 +16,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
 #include "mad/rmpp.hpp"
-#include "path/indexes.hpp"
+#include "mad/umad_address.hpp"
 #include "sys/umad_port.hpp"
 
 namespace ib::mad {
@@ -24,15 +28,6 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
-/// Of a segment that is not acknowledged. Requests are sent again as a whole too.
-constexpr std::uint32_t answer_retries = 7, request_retries = 1;
-constexpr std::size_t longest_answer = header_bytes + rmpp_longest;
-
-/// Stores `value` in network order.
-template <class T>
-void store(T& member, std::type_identity_t<T> value) {
-  store_be(reinterpret_cast<std::uint8_t*>(&member), value);
-}
 
 /// One open umad device.
 class Device final : public async::PollSource {
@@ -40,7 +35,6 @@ class Device final : public async::PollSource {
   Device(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp) {
     agents_.fill(-1);
     servers_.fill(-1);
-    buffer_.resize(header_bytes + packet_size);
     // A preload library that simulates umad invents descriptors of which the kernel knows nothing.
     simulated_ = ::fcntl(port_.fd(), F_GETFD) < 0 && errno == EBADF;
   }
@@ -71,16 +65,15 @@ class Device final : public async::PollSource {
   bool simulated_ = false;
   std::array<std::int64_t, 256> agents_{};   // by class; of what we ask
   std::array<std::int64_t, 256> servers_{};  // by class; of what we answer
-  std::vector<std::uint8_t> buffer_, send_buffer_;
+  std::array<std::uint8_t, header_bytes + packet_size> buffer_{};
+  std::vector<std::uint8_t> send_buffer_;
   ChannelEvents* events_{};
 };
 
-sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui, bool simulated) {
+sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui) {
   sys::AgentRequest request;
   request.mgmt_class = mgmt_class;
   request.class_version = class_version;
-  // Version 1 lets the kernel do RMPP. The simulated umad would take it for a promise and not keep it.
-  request.rmpp_version = has_rmpp(mgmt_class) && !simulated ? 1 : 0;
   if (has_oui(mgmt_class)) {
     request.oui = {static_cast<std::uint8_t>(oui >> 16), static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
   }
@@ -92,12 +85,12 @@ std::uint32_t Device::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
-  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad), simulated_));
+  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad)));
   return static_cast<std::uint32_t>(id);
 }
 
 void Device::serve(const Service& service) {
-  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui, simulated_);
+  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
   request.methods = service.methods;
   servers_[service.mgmt_class] = port_.register_agent(request);
   if (simulated_ && !issm_) serve_simulated();
@@ -107,28 +100,9 @@ void Device::serve(const Service& service) {
 /// comes of a class that has no agent.
 void Device::serve_simulated() {
   for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) {
-    if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0, true));
+    if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
   }
   issm_ = sys::open_issm(end_port_);
-}
-
-/// Where the kernel is to send a MAD; it keeps these fields in network order but for the indexes.
-void set_address(ib_mad_addr_t& addr, const path::IbPath& path, bool smp) {
-  store(addr.qpn, path.dqpn ? path.dqpn->value : (smp ? 0U : 1U));
-  store(addr.qkey, path.qkey.value_or(smp ? 0 : path::qp1_qkey));
-  store(addr.lid, path.dlid.value);
-  addr.sl = path.sl;
-  if (path.slid != permissive_lid) addr.path_bits = path::slid_bits(path);
-  if (path.has_grh) {
-    addr.grh_present = 1;
-    if (path.dgid) std::ranges::copy(path.dgid->bytes, addr.gid);
-    addr.gid_index = static_cast<std::uint8_t>(path::sgid_index(path));
-    addr.hop_limit = path.hop_limit;
-    addr.traffic_class = path.traffic_class;
-    store(addr.flow_label, path.flow_label);
-  }
-  // SMPs always have the default P_Key (IBA figure 156).
-  if (!smp && !path.end_port->pkeys.empty()) addr.pkey_index = path::pkey_index(path);
 }
 
 /// On the simulator no kernel writes the RMPP header of answers, and SAs repeat that of the request: as the answer's own it
@@ -143,9 +117,8 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   ib_user_mad_t header{};
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-  // Retries of ours need a new transaction ID each. Those of segments are the kernel's.
-  if (RmppView::is_active(mad)) header.retries = timeout == Duration::zero() ? answer_retries : request_retries;
-  set_address(header.addr, path, is_smp(mad[1]));
+  header.retries = 0;  // each of ours needs a new transaction ID
+  header.addr = umad_address(path, end_port_, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
   std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
@@ -165,7 +138,8 @@ bool Device::read_one() {
   sys::UmadPort::Received received{};
   try {
     received = port_.receive(buffer_);
-    if (received.outcome == sys::UmadPort::Read::too_long && buffer_.size() >= longest_answer) throw SysError(ENOSPC, "read", port_.path());
+    // Only what the kernel put together could be, and it stays the first to be read.
+    if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
   } catch (const SysError&) {
     // The device has gone, or cannot be read for another reason: reading on would only spin.
     unwatch();
@@ -173,9 +147,6 @@ bool Device::read_one() {
     return false;
   }
   if (received.outcome == sys::UmadPort::Read::message) deliver(received.bytes);
-  // The kernel keeps a MAD that does not fit and says how long it is.
-  if (received.outcome == sys::UmadPort::Read::too_long)
-    buffer_.resize(std::min(std::max(received.bytes, 2 * buffer_.size()), longest_answer));
   return received.outcome != sys::UmadPort::Read::nothing;
 }
 
@@ -189,23 +160,7 @@ void Device::deliver(std::size_t length) {
     events_->send_failed(bytes, static_cast<int>(header.status));
     return;
   }
-  const ib_mad_addr_t& addr = header.addr;
-  Source source;
-  source.slid = Lid{load_be<std::uint16_t>(reinterpret_cast<const std::uint8_t*>(&addr.lid))};
-  source.sl = addr.sl;
-  source.dlid_bits = addr.path_bits;
-  source.pkey_index = addr.pkey_index;
-  source.sqpn = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.qpn));
-  source.qkey = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.qkey));
-  source.has_grh = addr.grh_present != 0;
-  if (source.has_grh) {
-    std::copy_n(addr.gid, source.sgid.bytes.size(), source.sgid.bytes.begin());
-    source.sgid_index = addr.gid_index;
-    source.hop_limit = addr.hop_limit;
-    source.traffic_class = addr.traffic_class;
-    source.flow_label = load_be<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(&addr.flow_label));
-  }
-  events_->received(bytes, source);
+  events_->received(bytes, umad_source(header.addr, end_port_));
 }
 
 class UmadChannel final : public Channel {
@@ -231,7 +186,6 @@ class UmadChannel final : public Channel {
   void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return !simulated_; }
-  bool does_rmpp(std::uint8_t mgmt_class) const override { return !simulated_ && has_rmpp(mgmt_class); }
   /// The simulator and its client wait for each other when both have filled the other's socket, of 11 packets each.
   unsigned max_in_flight() const override { return simulated_ ? 20 : ~0U; }
 

@@ -18,7 +18,7 @@ namespace {
 class VerbsChannel final : public Channel, private verbs::DatagramEvents {
  public:
   explicit VerbsChannel(const sys::EndPort& end_port)
-      : end_port_(end_port), gsi_(end_port.gsi_port != nullptr ? *end_port.gsi_port : end_port), context_(*gsi_.device), domain_(context_) {
+      : end_port_(end_port), gsi_(end_port.carrier(false)), context_(*gsi_.device), domain_(context_) {
     // Whether it is allowed at all shows early.
     path::IbPath path;
     path.end_port = &gsi_;
@@ -43,18 +43,30 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
     ib.end_port = &gsi_;
     port(ib).send(mad, ib);
   }
+  /// Nothing has to be said: whatever comes to the number of a queue pair is delivered.
+  void serve(const Service& /*service*/) override {}
   std::uint64_t tid_mask() const override { return ~std::uint64_t{0}; }
   bool reports_timeouts() const override { return false; }
-  /// Half of the receive buffers: answers may come twice, and in segments.
-  unsigned max_in_flight() const override { return verbs::DatagramPort::receives / 2; }
+  /// Half of the receive buffers of a queue pair: answers may come twice, and in segments.
+  unsigned max_in_flight() const override {
+    std::size_t least = verbs::DatagramPort::receives;
+    for (const auto& [index, port] : ports_) least = std::min(least, port->receive_buffers());
+    return std::max(1U, static_cast<unsigned>(least) / 2);
+  }
 
  private:
-  verbs::DatagramPort& port(path::IbPath path) {
-    auto& port = ports_[verbs::pkey_index_of(path)];
-    if (port) return *port;
+  verbs::DatagramPort& port(const path::IbPath& path) {
+    const std::uint16_t index = verbs::pkey_index_of(path);
+    if (const auto known = ports_.find(index); known != ports_.end()) return *known->second;
+    std::unique_ptr<verbs::DatagramPort> made = open_port(path);
+    if (events_ != nullptr) made->attach(*this, *loop_);
+    return *(ports_[index] = std::move(made));
+  }
+
+  std::unique_ptr<verbs::DatagramPort> open_port(path::IbPath path) const {
     path.qkey = path::qp1_qkey;
     try {
-      port = std::make_unique<verbs::DatagramPort>(domain_, path);
+      return std::make_unique<verbs::DatagramPort>(domain_, path);
     } catch (const SysError& error) {
       if (error.code() != EPERM) throw;
       throw Error(
@@ -62,8 +74,6 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
                       "those of root",
                       gsi_.name()));
     }
-    if (events_ != nullptr) port->attach(*this, *loop_);
-    return *port;
   }
 
   void arrived(const verbs::DatagramPort& port, Bytes payload, const std::optional<verbs::ReceivedGrh>& grh,
@@ -78,8 +88,7 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
     source.has_grh = grh.has_value();
     if (grh) {
       source.sgid = grh->sgid;
-      const auto mine = std::ranges::find(gsi_.gids, grh->dgid);
-      if (mine != gsi_.gids.end()) source.sgid_index = static_cast<std::uint8_t>(mine - gsi_.gids.begin());
+      source.dgid = grh->dgid;
       source.hop_limit = grh->hop_limit;
       source.traffic_class = grh->traffic_class;
       source.flow_label = grh->flow_label;

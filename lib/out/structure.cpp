@@ -2,24 +2,24 @@
 // The walk over a descriptor. Missing bytes count as zero, as everywhere in the generic view.
 #include "out/structure.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "base/escape.hpp"
 #include "iba/generic.hpp"
+#include "iba/secrets.hpp"
 
 namespace ib::out {
 namespace {
 
 class Visitor {
  public:
-  Visitor(Sink& sink, std::span<const std::string_view> hidden) : sink_(sink), hidden_(hidden) {}
+  Visitor(Sink& sink, Keys keys) : sink_(sink), keys_(keys) {}
 
   void members(Bytes bytes, const StructInfo& info) {
     for (const FieldInfo& field : info.fields) {
       if (field.reserved) continue;
       const StructInfo* inner = held_structure(bytes, info, field);
-      if (std::find(hidden_.begin(), hidden_.end(), field.name) != hidden_.end()) {
+      if (keys_ == Keys::hidden && holds_secret(bytes, field)) {
         sink_.null(field.name);
       } else if (field.count == 1) {
         element(field.name, bytes, field, inner, 0);
@@ -61,13 +61,11 @@ class Visitor {
   }
 
   Sink& sink_;
-  std::span<const std::string_view> hidden_;
+  Keys keys_;
 };
 
 }  // namespace
 
-void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, std::span<const std::string_view> hidden) {
-  Visitor(sink, hidden).members(bytes, info);
-}
+void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) { Visitor(sink, keys).members(bytes, info); }
 
 }  // namespace ib::out

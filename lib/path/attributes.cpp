@@ -73,6 +73,12 @@ constexpr Attribute gid(std::string_view name, std::optional<Gid> IbPath::*membe
   return {name, AttributeForm::gid, 0, true, false, nullptr, nullptr, member};
 }
 
+constexpr Attribute sm_key() {
+  Attribute attribute = both<&IbPath::sm_key>("SMKey", AttributeForm::secret, UINT64_MAX);
+  attribute.well_known = 1;  // subnet managers come with it, and so do our options
+  return attribute;
+}
+
 constexpr std::uint64_t bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
 
 constexpr std::uint64_t one_day = 86'400'000'000;  // µs
@@ -85,7 +91,7 @@ constexpr Attribute table[] = {
     gid("SGID", &IbPath::sgid),
     both<&IbPath::sl>("SL", AttributeForm::decimal, bits(4)),
     both<&IbPath::slid>("SLID", AttributeForm::lid, bits(16)),
-    both<&IbPath::sm_key>("SMKey", AttributeForm::decimal, UINT64_MAX),
+    sm_key(),
     both<&IbPath::dack_resp_time>("dack_resp_time", AttributeForm::decimal, bits(5)),
     both<&IbPath::dqpn>("dqpn", AttributeForm::decimal, bits(24)),
     both<&IbPath::dqpsn>("dqpsn", AttributeForm::decimal, bits(24)),

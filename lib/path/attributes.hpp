@@ -16,7 +16,7 @@ enum class AttributeForm : std::uint8_t {
   hex,
   lid,      ///< decimal, but hexadecimal from the multicast range on
   boolean,  ///< True or False
-  secret,   ///< read, never written: paths stand in logs and error messages
+  secret,   ///< decimal, but written only where keys are shown: paths stand in logs and error messages
   gid,
   route,  ///< 0:1:2:
 };
@@ -31,6 +31,7 @@ struct Attribute {
   std::optional<std::uint64_t> (*get)(const IbPath& path);
   void (*set)(IbPath& path, std::uint64_t value);
   std::optional<Gid> IbPath::*gid;  ///< of GIDs, else null
+  std::uint64_t well_known = 0;     ///< of a secret: the value that is written all the same, since everybody knows it
 };
 
 /// All attributes but end_port, in the order that specs have: upper case before lower case.

@@ -13,11 +13,15 @@ namespace ib::path {
 namespace {
 
 constexpr std::uint16_t membership_bit = 0x8000;
+constexpr std::uint16_t last_sgid_index = 0xff;  // umad and verbs have 8 bits for it
 
 const sys::EndPort& end_port(const IbPath& path) {
   if (path.end_port == nullptr) throw Error("The path has no end port");
   return *path.end_port;
 }
+
+/// The end port whose P_Key and GID tables hold for the path: SMPs have no choice of either.
+const sys::EndPort& gsi_port(const IbPath& path) { return end_port(path).carrier(false); }
 
 template <class T>
 std::optional<std::uint16_t> index_of(const std::vector<T>& table, const T& value) {
@@ -36,15 +40,19 @@ Lid with_bits(const sys::EndPort& port, unsigned bits) {
 
 }  // namespace
 
-std::uint16_t sgid_index(const IbPath& path) {
-  const auto& port = end_port(path);
+std::uint8_t sgid_index(const IbPath& path) {
+  const auto& port = gsi_port(path);
   if (!path.sgid) return 0;
-  if (const auto index = index_of(port.gids, *path.sgid)) return *index;
-  throw Error(fmt::format("GID {} not available on {}", to_text(*path.sgid), port.name()));
+  const auto index = index_of(port.gids, *path.sgid);
+  if (!index) throw Error(fmt::format("GID {} not available on {}", to_text(*path.sgid), port.name()));
+  if (*index > last_sgid_index)
+    throw Error(fmt::format("GID {} of {} has index {}, and packets leave from the first {} GIDs only", to_text(*path.sgid), port.name(),
+                            *index, last_sgid_index + 1));
+  return static_cast<std::uint8_t>(*index);
 }
 
 void set_sgid_index(IbPath& path, unsigned index) {
-  const auto& port = end_port(path);
+  const auto& port = gsi_port(path);
   if (index >= port.gids.size() || port.gids[index] == Gid{}) {
     throw UsageError(fmt::format("GID index {} not available on {}", index, port.name()));
   }
@@ -52,14 +60,14 @@ void set_sgid_index(IbPath& path, unsigned index) {
 }
 
 std::uint16_t pkey_index(const IbPath& path) {
-  const auto& port = end_port(path);
+  const auto& port = gsi_port(path);
   if (const auto index = index_of(port.pkeys, path.pkey)) return *index;
   if (const auto index = index_of(port.pkeys, Pkey{static_cast<std::uint16_t>(path.pkey.value ^ membership_bit)})) return *index;
   throw Error(fmt::format("PKey 0x{:x} not available on {}", path.pkey.value, port.name()));
 }
 
 void set_pkey_index(IbPath& path, unsigned index) {
-  const auto& port = end_port(path);
+  const auto& port = gsi_port(path);
   if (index >= port.pkeys.size() || (port.pkeys[index].value & ~membership_bit) == 0) {
     throw UsageError(fmt::format("PKey index {} not available on {}", index, port.name()));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A path names GIDs, P_Keys and LIDs by value; devices are told of them by index into the end port's tables or by the
-// low bits that LMC leaves to choose. Both ways of saying it are converted here. All need the path's end_port.
+// low bits that LMC leaves to choose. Both ways of saying it are converted here. All need the path's end_port; on planarized HCAs the
+// tables are those of its GSI half.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,9 @@
 
 namespace ib::path {
 
-/// The index of the path's SGID in the end port's GID table, 0 for a path without one. Throws Error "GID … not available on …".
-std::uint16_t sgid_index(const IbPath& path);
+/// The index of the path's SGID in the end port's GID table, 0 for a path without one. Throws Error "GID … not available on …", and
+/// for an index above 255, of which neither umad nor verbs can be told.
+std::uint8_t sgid_index(const IbPath& path);
 /// Sets the SGID to the GID at `index`. Throws UsageError if the table has none there.
 void set_sgid_index(IbPath& path, unsigned index);
 

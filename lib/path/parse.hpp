@@ -2,6 +2,7 @@
 // Paths from text that people write: the TARGET arguments of commands. Safe on any input.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "path/path.hpp"
@@ -40,5 +41,8 @@ Path parse_target(std::string_view text, const ParseOptions& options = {});
 /// The path that `text` describes as to_spec() does: IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. What is
 /// not named has its default. end_port is looked up in `devices`. Throws UsageError.
 Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr);
+
+/// A target as an error may repeat it: a path spec, right or wrong, without the values of its keys. Other targets have none.
+std::string without_secrets(std::string_view text);
 
 }  // namespace ib::path

@@ -2,9 +2,13 @@
 // Reading path specs. Errors say what python-rdma says.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "path/attributes.hpp"
 #include "path/parse.hpp"
@@ -17,7 +21,7 @@ namespace {
 constexpr std::size_t longest_spec = 4096;
 
 [[noreturn]] void invalid(std::string_view spec, std::string_view why = "") {
-  throw UsageError(fmt::format("Invalid path specification {}{}", quoted(spec), why));
+  throw UsageError(fmt::format("Invalid path specification {}{}", quoted(without_secrets(spec)), why));
 }
 
 std::string_view unquoted(std::string_view text) {
@@ -36,6 +40,7 @@ Gid parse_gid_value(std::string_view text) {
 std::uint64_t parse_value(const Attribute& attribute, std::string_view text) {
   if (attribute.form == AttributeForm::boolean && (text == "True" || text == "False")) return text == "True" ? 1 : 0;
   const auto value = parse_number(text);
+  if (!value && attribute.form == AttributeForm::secret) throw UsageError(fmt::format("{} is not a valid integer", quoted(attribute.name)));
   if (!value) throw UsageError(fmt::format("{}={} is not a valid integer", quoted(attribute.name), quoted(text)));
   if (*value > attribute.limit) {
     throw UsageError(fmt::format("{}={} is out of range (0 to {})", quoted(attribute.name), quoted(text), attribute.limit));
@@ -93,7 +98,36 @@ Path parse_attributes(std::string_view spec, std::string_view list, const sys::D
   return path;
 }
 
+/// Whether what stands behind `name` in a spec may be repeated: it is no key, nor a misspelt one.
+bool is_open(std::string_view name) {
+  for (const auto& attribute : attributes()) {
+    if (attribute.name == name) return attribute.form != AttributeForm::secret;
+  }
+  const auto is_key = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  constexpr std::string_view key = "key";
+  return std::search(name.begin(), name.end(), key.begin(), key.end(), is_key) == name.end();
+}
+
 }  // namespace
+
+std::string without_secrets(std::string_view text) {
+  std::string shown;
+  bool in_spec = false;
+  for (;;) {
+    const std::string_view item = text.substr(0, text.find_first_of(",()"));
+    const std::size_t value = item.find('=') + 1;  // 0: there is none
+    if (is_open(trim(item.substr(0, value - 1))) || (value == 0 && !in_spec)) {
+      shown += item;
+    } else {
+      shown.append(item.substr(0, value)).append(hidden_text);
+    }
+    text.remove_prefix(item.size());
+    if (text.empty()) return shown;
+    in_spec |= text.front() == '(';
+    shown += text.front();
+    text.remove_prefix(1);
+  }
+}
 
 Path parse_spec(std::string_view text, const sys::DeviceList* devices) {
   const auto spec = trim(text);

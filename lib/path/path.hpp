@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/keys.hpp"
 #include "iba/types.hpp"
 #include "sys/device.hpp"
 
@@ -87,8 +88,9 @@ class Path {
 
 /// For people: `Path 1 -> 18 SL=0 PKey=0xffff DQPN=1` or `DR Path (0, 1)`.
 std::string to_text(const Path& path);
-/// As a path spec that parse_spec() reads back: `IBPath(end_port='ibsim0/1', DLID=18, …)`.
-std::string to_spec(const Path& path);
+/// As a path spec that parse_spec() reads back: `IBPath(end_port='ibsim0/1', DLID=18, …)`. Keys that are
+/// set are left out unless they are shown.
+std::string to_spec(const Path& path, Keys keys = Keys::hidden);
 
 /// The packet lifetime code of the path; the end port's subnet timeout where the path has none.
 std::uint8_t packet_life_time(const IbPath& path);

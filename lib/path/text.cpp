@@ -51,11 +51,11 @@ std::string number_text(AttributeForm form, std::uint64_t value) {
 }
 
 /// The attribute's value in a spec, or nothing where it has its default.
-std::optional<std::string> value_text(const Attribute& attribute, const Path& path) {
+std::optional<std::string> value_text(const Attribute& attribute, const Path& path, Keys keys) {
   static const IbPath routed_defaults;
   static const IbDrPath directed_defaults;
   const IbPath& p = path.ib();
-  if (attribute.form == AttributeForm::secret) return std::nullopt;
+  if (attribute.form == AttributeForm::secret && keys == Keys::hidden && attribute.get(p) != attribute.well_known) return std::nullopt;
   if (attribute.form == AttributeForm::route) return route_spec(*path.directed());
   if (attribute.form == AttributeForm::gid) {
     const auto& gid = p.*attribute.gid;
@@ -81,14 +81,14 @@ std::string to_text(const Path& path) {
   return fmt::format("Path {} SL={} PKey=0x{:x} DQPN={}", route, p.sl, p.pkey.value, p.dqpn ? fmt::format("{}", p.dqpn->value) : "None");
 }
 
-std::string to_spec(const Path& path) {
+std::string to_spec(const Path& path, Keys keys) {
   const bool directed = path.directed() != nullptr;
   const auto* end_port = path.ib().end_port;
   std::string text = directed ? "IBDRPath(end_port=" : "IBPath(end_port=";
   text += end_port != nullptr ? quoted(end_port->name()) : "None";
   for (const auto& attribute : attributes()) {
     if (!(directed ? attribute.directed : attribute.routed)) continue;
-    if (const auto value = value_text(attribute, path)) fmt::format_to(std::back_inserter(text), ", {}={}", attribute.name, *value);
+    if (const auto value = value_text(attribute, path, keys)) fmt::format_to(std::back_inserter(text), ", {}={}", attribute.name, *value);
   }
   return text + ")";
 }

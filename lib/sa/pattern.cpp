@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
+#include "iba/secrets.hpp"
 #include "mad/multi_path.hpp"
 
 namespace ib::sa {
@@ -30,10 +31,14 @@ void add_field(std::vector<Component>& all, const StructInfo& record, const std:
   for (std::uint32_t i = 0; i < field.count; ++i) add_component(all, record, fmt::format("{}[{}]", member, i), field.reserved);
 }
 
+/// The structure that the field of `ref` is a member of.
+Bytes structure_of(Bytes bytes, const FieldRef& ref) {
+  return bytes.subspan((ref.bit_offset - ref.index * ref.field->bits - ref.field->bit_offset) / 8);
+}
+
 /// The text of a value that stands at `ref`, alone and as python-rdma's repr() shows it.
 std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref) {
-  const std::size_t outer = (ref.bit_offset - ref.index * ref.field->bits - ref.field->bit_offset) / 8;
-  const std::string text = field_text(bytes.subspan(outer), *ref.field, ref.index);
+  const std::string text = field_text(structure_of(bytes, ref), *ref.field, ref.index);
   const Value value = read_path(bytes, ref);
   if (const auto* number = std::get_if<std::uint64_t>(&value)) return {text, std::to_string(*number)};
   if (const auto* lid = std::get_if<Lid>(&value)) return {text, std::to_string(lid->value)};
@@ -132,8 +137,9 @@ std::vector<Pattern::Match> Pattern::matches() const {
   std::vector<Match> found;
   for (const Component& c : components(*form_)) {
     if ((component_mask_ & c.mask) == 0) continue;
-    auto [text, shown] = value_text(bytes_, *find_path(*form_, c.member));
-    found.push_back({c.bit, c.member, std::move(text), std::move(shown)});
+    const FieldRef ref = *find_path(*form_, c.member);
+    auto [text, shown] = value_text(bytes_, ref);
+    found.push_back({c.bit, c.member, std::move(text), std::move(shown), holds_secret(structure_of(bytes_, ref), *ref.field)});
   }
   return found;
 }

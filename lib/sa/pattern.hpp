@@ -54,6 +54,7 @@ class Pattern {
   struct Match {
     int bit;
     std::string member, text, shown;
+    bool secret;  ///< a key that is set
   };
   std::vector<Match> matches() const;
 

@@ -2,15 +2,15 @@
 // The reader is a scan over one buffer: maps of large sites have tens of thousands of lines.
 #include "subnet/node_name_map.hpp"
 
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "base/file.hpp"
 
 namespace ib::subnet {
 namespace {
 
+constexpr std::size_t longest_file = std::size_t{16} << 20;  // bytes: 200,000 long lines
 constexpr std::string_view blanks = " \t\r\v\f";
 
 std::string_view skip_blanks(std::string_view text) {
@@ -69,13 +69,7 @@ NodeNameMap NodeNameMap::parse(std::string_view text, const std::string& file) {
   return map;
 }
 
-NodeNameMap NodeNameMap::read(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw SysError(errno, "open", file);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) throw SysError(EIO, "read", file);
-  return parse(text, file);
-}
+NodeNameMap NodeNameMap::read(const std::string& file) { return parse(read_regular_file(file, longest_file), file); }
 
 std::optional<std::string_view> NodeNameMap::find(Guid node) const {
   const auto found = names_.find(node);

@@ -35,7 +35,8 @@ class NodeNameMap {
  public:
   NodeNameMap() = default;
 
-  /// Reads `file`. Throws SysError if it can not be read and NodeNameMapError for a line that can not be understood.
+  /// Reads `file`, which may have 16 MiB. Throws as read_regular_file() does, and NodeNameMapError for a line that can not be
+  /// understood.
   static NodeNameMap read(const std::string& file);
   /// Reads the text of a map; `file` is only named in errors.
   static NodeNameMap parse(std::string_view text, const std::string& file);

@@ -41,6 +41,7 @@ async::Task<> Sweep::run() {
   co_await ask_start();
   pump();
   co_await group_.join();
+  co_await ask_silent_nodes_again();
   subnet_.sort_failures();
 }
 
@@ -63,7 +64,7 @@ void Sweep::queue(Work work) {
   if (work.what == What::beyond) {
     waiting_[work.level].push_back(work.at);
   } else {
-    ready_.push_back(work);
+    queue_read(work);
   }
 }
 
@@ -80,7 +81,7 @@ bool Sweep::next(Work& work) {
   }
   for (std::size_t level = 0; level < waiting_.size() && level <= open_level_; ++level) {
     if (waiting_[level].empty()) continue;
-    work = {What::beyond, 0, static_cast<std::uint16_t>(level), waiting_[level].front()};
+    work = {What::beyond, 0, false, static_cast<std::uint16_t>(level), waiting_[level].front()};
     waiting_[level].pop_front();
     return true;
   }
@@ -119,6 +120,7 @@ async::Task<> Sweep::perform(Work work) {
     co_await look_beyond(work.at);
   } else {
     co_await read(work);
+    read_ended(work.at);
   }
   --unfinished_[work.level];
   pump();
@@ -126,7 +128,7 @@ async::Task<> Sweep::perform(Work work) {
 
 DiscoverStats Sweep::stats() const {
   DiscoverStats stats = stats_;
-  stats.plan = 1;
+  stats.plan = 1 - unasked_;
   for (const Port& port : subnet_.ports()) {
     const bool counts_here = port.peer != none && &port <= &subnet_.port(port.peer);
     if (counts_here) ++stats.plan;
@@ -149,8 +151,7 @@ void Sweep::tell(std::string_view line) const {
 void Sweep::fail(Failure failure) { subnet_.failures.push_back(std::move(failure)); }
 
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
-  const bool silent = dynamic_cast<const mad::MadTimeout*>(&answer.error()) != nullptr;
-  fail({silent ? Failure::Kind::no_answer : Failure::Kind::refused, node, port, beyond, std::string(attribute), modifier,
+  fail({tries_in_vain(answer) ? Failure::Kind::no_answer : Failure::Kind::refused, node, port, beyond, std::string(attribute), modifier,
         answer.error().message(), answer.shared_error()});
 }
 

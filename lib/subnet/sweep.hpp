@@ -7,9 +7,10 @@
 
 #include <array>
 #include <deque>
-#include <set>
+#include <map>
 
 #include "async/group.hpp"
+#include "mad/responder.hpp"
 #include "subnet/discovery.hpp"
 
 namespace ib::subnet {
@@ -27,10 +28,31 @@ class Sweep {
   struct Work {
     What what{};
     std::uint8_t port{};  ///< the port asked about
+    bool again{};         ///< asked before, in vain
     std::uint16_t level{};
     std::uint32_t at{};  ///< a node; for `beyond` the port to look beyond
   };
+  /// What one kind of read asks for.
+  struct Question {
+    std::string_view name;
+    std::uint16_t attribute;
+    bool of_port;
+    mad::Reason reason;
+  };
   enum class Trust : std::uint8_t { untried, trying, works, fails };
+
+  /// How the reading of one node goes.
+  struct Reading {
+    mad::Responder by_route, by_lid;  ///< the node as it is reached by directed route, and at its LID
+    std::vector<Work> waiting;        ///< beyond what a node is asked at once
+    unsigned open{};                  ///< of its reads that may go now, or are under way
+  };
+  /// A node that fell silent, until it has been asked once more.
+  struct Silence {
+    std::vector<Work> unread;
+    std::shared_ptr<const mad::MadError> error;  ///< of a request that was not answered
+    bool asked_again{}, came_back{};
+  };
 
   struct Patience final : async::Timer {
     explicit Patience(Sweep& owner) : sweep(owner) {}
@@ -43,14 +65,23 @@ class Sweep {
   void queue(Work work);
   void pump();
   bool next(Work& work);
-  void spawn(const Work& work);
   async::Task<> perform(Work work);
   void patience_over();
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 
+  // sweep_silence.cpp: nodes that fall silent
+  void queue_read(const Work& work);
+  void read_ended(NodeIndex node);
+  bool fell_silent(const Work& work, const Answer& answer);
+  async::Task<> ask_silent_nodes_again();
+  async::Task<> ask_again(NodeIndex node, Silence& silence);
+  void report_silence(NodeIndex node, const Silence& silence);
+
   // sweep_nodes.cpp: what answers mean
+  static Question question_of(What what);
   async::Task<> look_beyond(PortIndex from);
   async::Task<> read(Work work);
+  void take(const Work& work, Bytes payload);
   NodeIndex new_node(const smp::NodeInfo& info, PortIndex from);
   void read_node(NodeIndex node, unsigned entry_port);
   void read_ports(NodeIndex node, unsigned first);
@@ -69,12 +100,16 @@ class Sweep {
   async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
 
   // sweep_routes.cpp: how to get there
+  static std::optional<unsigned> tries_in_vain(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
   path::Path directed_path(NodeIndex node) const;
   path::Path lid_path(NodeIndex node) const;
   std::optional<path::Path> directed_beyond(PortIndex from) const;
   path::Path combined_beyond(PortIndex from, bool trial) const;
-  async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
+  unsigned tries_by_lid() const;
+  unsigned tries_by_route() const;
+  async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
+                           mad::Responder* responder = nullptr);
   async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
   async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason);
   async::Task<Answer> ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
@@ -83,15 +118,20 @@ class Sweep {
   void fail(Failure failure);
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 
+  static constexpr mad::Reason asked_again = "silent nodes asked again";
+
   async::Loop& loop_;
   mad::Transactor& transactor_;
   Subnet& subnet_;
   path::Path start_;
   DiscoverOptions options_;
   DiscoverStats stats_;
+  std::uint64_t unasked_{};  // requests of the plan that silent nodes were spared
 
   async::TaskGroup group_;
-  std::deque<Work> ready_;                      // of levels that may be asked, and reads of known nodes
+  std::deque<Work> ready_;        // reads that may go now
+  std::deque<Reading> readings_;  // by node; a deque, since requests point to their responders
+  std::map<NodeIndex, Silence> silences_;
   std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
   std::vector<std::uint32_t> unfinished_;       // queued or asked, by level
   std::size_t open_level_{};                    // the highest level that may be asked

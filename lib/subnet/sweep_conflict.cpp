@@ -83,7 +83,7 @@ async::Task<> Sweep::settle(PortIndex from) {
     const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (subnet_.port(to).peer != from) join(from, to);
     if (subnet_.node(candidate).kind() != NodeKind::sw && !subnet_.port(to).has_info) {
-      queue({What::port_info, info.local_port_num, level_beyond(candidate), candidate});
+      queue({What::port_info, info.local_port_num, false, level_beyond(candidate), candidate});
     }
     co_return;
   }

@@ -18,6 +18,19 @@ void store(std::array<T, n>& to, Bytes from) {
 
 }  // namespace
 
+Sweep::Question Sweep::question_of(What what) {
+  switch (what) {
+    case What::description:
+      return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::asked};
+    case What::switch_info:
+      return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::asked};
+    case What::mlnx_port_info:
+      return {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"};
+    default:
+      return {"PortInfo", smp::PortInfo::attribute_id, true, mad::asked};
+  }
+}
+
 async::Task<> Sweep::look_beyond(PortIndex from) {
   const NodeIndex node = subnet_.port(from).node;
   const int number = subnet_.port(from).number;
@@ -64,7 +77,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
   const bool is_switch = subnet_.node(node).kind() == NodeKind::sw;
   if (!is_switch) subnet_.set_port_guid(to, info.port_guid);
   const bool at_rim = subnet_.node(node).hops >= options_.radius;
-  if (!is_switch || at_rim) queue({What::port_info, info.local_port_num, level_beyond(node), node});
+  if (!is_switch || at_rim) queue({What::port_info, info.local_port_num, false, level_beyond(node), node});
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
@@ -87,6 +100,7 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   node.via = from;
   node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node(subnet_.port(from).node).hops + 1);
   node.entry_port = info.local_port_num;
+  readings_.resize(index + 1);
   subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
   check_claims(index);
   if (options_.progress && subnet_.nodes().size() % 64 == 0) options_.progress(subnet_.nodes().size());
@@ -100,7 +114,7 @@ void Sweep::check_claims(NodeIndex index) {
 
 void Sweep::read_node(NodeIndex node, unsigned entry_port) {
   const std::uint16_t level = level_beyond(node);
-  const auto ask = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), level, node}); };
+  const auto ask = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
   ask(What::description, 0);
   if (subnet_.node(node).kind() != NodeKind::sw) {
     ask(What::port_info, entry_port);
@@ -119,7 +133,7 @@ void Sweep::read_node(NodeIndex node, unsigned entry_port) {
 void Sweep::read_ports(NodeIndex node, unsigned first) {
   const unsigned last = std::min<unsigned>(subnet_.node(node).info.num_ports, last_port);
   for (unsigned port = first; port <= last; ++port) {
-    queue({What::port_info, static_cast<std::uint8_t>(port), level_beyond(node), node});
+    queue({What::port_info, static_cast<std::uint8_t>(port), false, level_beyond(node), node});
   }
 }
 
@@ -138,48 +152,37 @@ void Sweep::join(PortIndex from, PortIndex to) {
 }
 
 async::Task<> Sweep::read(Work work) {
-  std::uint16_t attribute = smp::PortInfo::attribute_id;
-  const char* attribute_name = "PortInfo";
-  mad::Reason reason = mad::asked;
+  const Question question = question_of(work.what);
+  const mad::Reason reason = work.again ? asked_again : question.reason;
+  Answer answer = co_await ask_node(work.at, question.attribute, work.port, reason);
+  const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
+  if (answer) {
+    take(work, answer->payload());
+  } else if (!fell_silent(work, answer)) {
+    fail(work.at, question.of_port ? work.port : -1, false, question.name, work.port, answer);
+  }
+  const Node& node = subnet_.node(work.at);
+  if (lid_wait && !work.again && node.kind() == NodeKind::sw && node.hops < options_.radius) read_ports(work.at, 1);
+}
+
+void Sweep::take(const Work& work, Bytes payload) {
+  Node& node = subnet_.node(work.at);
   switch (work.what) {
     case What::description:
-      attribute = smp::NodeDescription::attribute_id, attribute_name = "NodeDescription";
+      store(node.description_bytes, payload), node.has_description = true;
       break;
     case What::switch_info:
-      attribute = smp::SwitchInfo::attribute_id, attribute_name = "SwitchInfo";
+      store(node.switch_info_bytes, payload), node.has_switch_info = true;
+      break;
+    case What::port_info:
+      got_port_info(work.at, work.port, payload);
       break;
     case What::mlnx_port_info:
-      attribute = smp::MlnxExtPortInfo::attribute_id, attribute_name = "MlnxExtPortInfo", reason = "extended attributes";
+      subnet_.port(subnet_.port_of(work.at, work.port)).fdr10 = smp::MlnxExtPortInfo::unpack(payload).link_speed_active;
       break;
-    default:
+    case What::beyond:
       break;
   }
-  Answer answer = co_await ask_node(work.at, attribute, work.port, reason);
-  const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
-  if (!answer) {
-    const bool of_port = work.what == What::port_info || work.what == What::mlnx_port_info;
-    fail(work.at, of_port ? work.port : -1, false, attribute_name, work.port, answer);
-  } else {
-    Node& node = subnet_.node(work.at);
-    const Bytes payload = answer->payload();
-    switch (work.what) {
-      case What::description:
-        store(node.description_bytes, payload), node.has_description = true;
-        break;
-      case What::switch_info:
-        store(node.switch_info_bytes, payload), node.has_switch_info = true;
-        break;
-      case What::port_info:
-        got_port_info(work.at, work.port, payload);
-        break;
-      case What::mlnx_port_info:
-        subnet_.port(subnet_.port_of(work.at, work.port)).fdr10 = smp::MlnxExtPortInfo::unpack(payload).link_speed_active;
-        break;
-      case What::beyond:
-        break;
-    }
-  }
-  if (lid_wait && subnet_.node(work.at).kind() == NodeKind::sw && subnet_.node(work.at).hops < options_.radius) read_ports(work.at, 1);
 }
 
 void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
@@ -200,7 +203,7 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(at);
   if (options_.mlnx_extended_port_info && may_be_fdr10(node.info, port.info())) {
-    queue({What::mlnx_port_info, static_cast<std::uint8_t>(number), level_beyond(at), at});
+    queue({What::mlnx_port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
   }
   if (port.peer == none) {
     follow(index);
@@ -216,7 +219,7 @@ void Sweep::follow(PortIndex index) {
   const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
   const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
   const bool up = port.physical_state() == link_up || port.state() >= state_init;
-  if (leads_on && up && node.hops < options_.radius) queue({What::beyond, port.number, level_beyond(port.node), index});
+  if (leads_on && up && node.hops < options_.radius) queue({What::beyond, port.number, false, level_beyond(port.node), index});
 }
 
 }  // namespace ib::subnet

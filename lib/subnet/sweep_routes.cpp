@@ -17,11 +17,18 @@ constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
 
+/// How often a request was sent that nobody answered; nothing where it was answered, or failed in another way.
+std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) {
+  const auto* timeout = answer ? nullptr : dynamic_cast<const mad::MadTimeout*>(&answer.error());
+  return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
+}
+
 bool Sweep::has_usable_lid(NodeIndex at) const {
   if (options_.routing != Routing::lid || !lids_work_) return false;
   const Node& node = subnet_.node(at);
   const PortIndex end = node.kind() == NodeKind::sw ? node.first_port : subnet_.port_of(at, node.entry_port);
-  return !node.lid_refused && end != none && subnet_.find_lid(subnet_.lid(end)) == end && at != subnet_.port(subnet_.start).node;
+  return !node.lid_refused && !readings_[at].by_lid.is_silent() && end != none && subnet_.find_lid(subnet_.lid(end)) == end &&
+         at != subnet_.port(subnet_.start).node;
 }
 
 path::Path Sweep::directed_path(NodeIndex node) const {
@@ -67,6 +74,10 @@ std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
   return std::nullopt;
 }
 
+/// What is asked by LID first and by directed route then has as many tries in all as one way alone would have, at least one each.
+unsigned Sweep::tries_by_lid() const { return start_.ib().retries / 2 + 1; }
+unsigned Sweep::tries_by_route() const { return std::max(1U, start_.ib().retries + 1 - tries_by_lid()); }
+
 path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
   path::IbDrPath path;
@@ -80,25 +91,34 @@ path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   return path;
 }
 
-async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
+                                       mad::Responder* responder) {
   const mad::Request request{.path = path,
                              .mgmt_class = mad::smp_class(path),
                              .attribute_id = attribute,
                              .attribute_modifier = modifier,
                              .payload = {},
-                             .reason = reason};
+                             .reason = reason,
+                             .responder = responder,
+                             .optional = attribute == smp::MlnxExtPortInfo::attribute_id};
   Answer answer = co_await transactor_.try_call(request);
   co_return answer;
 }
 
 async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+  Reading& reading = readings_[node];
   if (has_usable_lid(node)) {
     path::Path path = lid_path(node);
-    Answer answer = co_await call(std::move(path), attribute, modifier, reason);
-    if (answer || dynamic_cast<const mad::MadTimeout*>(&answer.error()) == nullptr) co_return answer;
+    path.ib().retries = tries_by_lid() - 1;
+    const Answer at_lid = co_await call(std::move(path), attribute, modifier, reason, &reading.by_lid);
+    if (at_lid || !tries_in_vain(at_lid)) co_return at_lid;
+    const bool was_sent = *tries_in_vain(at_lid) > 0;
+    if (reading.by_lid.is_silent()) reading.by_route.suspect();
     path = directed_path(node);
-    answer = co_await call(std::move(path), attribute, modifier, fallback);
-    if (answer && !subnet_.node(node).lid_refused) {
+    path.ib().retries = tries_by_route() - 1;
+    const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading.by_route);
+    if (was_sent && tries_in_vain(answer) == 0U) co_return at_lid;
+    if (answer && reading.by_lid.is_silent() && !subnet_.node(node).lid_refused) {
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
         lids_work_ = false;
@@ -108,17 +128,19 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
     co_return answer;
   }
   path::Path path = directed_path(node);
-  Answer answer = co_await call(std::move(path), attribute, modifier, reason);
+  Answer answer = co_await call(std::move(path), attribute, modifier, reason, &reading.by_route);
   co_return answer;
 }
 
 async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
   path::Path path = combined_beyond(from, trial);
+  if (!trial) path.ib().retries = tries_by_lid() - 1;
   Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
-  const bool silent = !answer && dynamic_cast<const mad::MadTimeout*>(&answer.error()) != nullptr;
+  const bool silent = tries_in_vain(answer).has_value();
   if (!silent) combined_ = Trust::works;
   std::optional<path::Path> directed = directed_beyond(from);
   if (!silent || !directed) co_return answer;
+  if (!trial) directed->ib().retries = tries_by_route() - 1;
   answer = co_await call(std::move(*directed), smp::NodeInfo::attribute_id, 0, fallback);
   if (!trial) co_return answer;
   if (answer || ++combined_trials_ == max_combined_trials) {

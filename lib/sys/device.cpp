@@ -40,6 +40,11 @@ const Gid& EndPort::default_gid() const {
 
 bool EndPort::usable_for_smps() const { return link_layer == LinkLayer::infiniband && !smi_umad.empty(); }
 
+const EndPort& EndPort::carrier(bool smp) const {
+  const EndPort* half = smp ? smi_port : gsi_port;
+  return half != nullptr ? *half : *this;
+}
+
 const EndPort* Device::port(unsigned number) const {
   for (const auto& p : ports) {
     if (p->number == number) return p.get();

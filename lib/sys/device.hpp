@@ -45,6 +45,9 @@ struct EndPort {
   Guid port_guid() const;          ///< the lower half of GID 0
   const Gid& default_gid() const;  ///< GID 0, or a zero GID
   bool usable_for_smps() const;    ///< an IB port with an SMI umad device
+  /// The port whose tables and LIDs hold for SMPs or, without `smp`, for GMPs and all else: `smi_port` or `gsi_port`; this one where
+  /// there is none.
+  const EndPort& carrier(bool smp) const;
 };
 
 struct Device {

@@ -23,7 +23,7 @@ ibv_ah_attr address_of(const path::IbPath& path) {
   if (!path.has_grh) return address;
   address.is_global = 1;
   if (path.dgid) std::ranges::copy(path.dgid->bytes, address.grh.dgid.raw);
-  address.grh.sgid_index = static_cast<std::uint8_t>(path::sgid_index(path));
+  address.grh.sgid_index = path::sgid_index(path);
   address.grh.hop_limit = path.hop_limit;
   address.grh.traffic_class = path.traffic_class;
   address.grh.flow_label = path.flow_label;

@@ -7,7 +7,8 @@
 
 namespace ib::verbs {
 
-/// The address vector (IBA 11.2.2.1) of `path`, which needs an end port. Throws Error where that has not the path's SGID.
+/// The address vector (IBA 11.2.2.1) of `path`, which needs an end port. Throws Error as path::sgid_index()
+/// does.
 ibv_ah_attr address_of(const path::IbPath& path);
 
 /// The index of the path's P_Key, 0 where the end port tells of none. Throws Error where it has others only.

@@ -15,12 +15,17 @@ namespace {
 
 constexpr std::size_t most_addresses = 256;
 
+constexpr std::size_t ipv4_offset = 20;  // of an IPv4 header without options, which ends where a GRH ends
+constexpr std::uint8_t ipv4_start = 0x45, protocol_udp = 17;
+
 unsigned fitted(unsigned wanted, int most) { return static_cast<unsigned>(std::clamp<int>(most, 1, static_cast<int>(wanted))); }
 
-QueueSizes fitted_sizes(const Context& context) {
-  const ibv_device_attr device = context.query_device();
-  const int most = std::min(device.max_qp_wr, device.max_cqe / 2);
-  return {fitted(DatagramPort::sends, most), fitted(DatagramPort::receives, most)};
+/// Whether the 20 bytes at `ip` are the IPv4 header of a RoCEv2 packet, by all that can be checked (RFC 791).
+bool is_whole_ipv4(const std::uint8_t* ip) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < 20; i += 2) sum += load_be<std::uint16_t>(ip + i);
+  while (sum > 0xffff) sum = (sum & 0xffffU) + (sum >> 16);
+  return ip[0] == ipv4_start && ip[9] == protocol_udp && sum == 0xffff;
 }
 
 /// ::ffff:a.b.c.d
@@ -31,22 +36,8 @@ Gid mapped(const std::uint8_t* address) {
   return gid;
 }
 
-}  // namespace
-
-std::optional<ReceivedGrh> parse_grh(Bytes bytes) {
-  if (bytes.size() < 40) return std::nullopt;
+ReceivedGrh from_ipv4(const std::uint8_t* ip) {
   ReceivedGrh grh;
-  if (bytes[0] >> 4 == 6) {
-    const auto first = load_be<std::uint32_t>(bytes.data());
-    grh.traffic_class = static_cast<std::uint8_t>(first >> 20);
-    grh.flow_label = first & 0xfffffU;
-    grh.hop_limit = bytes[7];
-    std::copy_n(bytes.begin() + 8, 16, grh.sgid.bytes.begin());
-    std::copy_n(bytes.begin() + 24, 16, grh.dgid.bytes.begin());
-    return grh;
-  }
-  const std::uint8_t* ip = &bytes[20];  // the last 20 bytes, for IPv4 without options
-  if (*ip != 0x45) return std::nullopt;
   grh.traffic_class = ip[1];
   grh.hop_limit = ip[8];
   grh.sgid = mapped(ip + 12);
@@ -54,11 +45,41 @@ std::optional<ReceivedGrh> parse_grh(Bytes bytes) {
   return grh;
 }
 
+ReceivedGrh from_ipv6(Bytes bytes) {
+  ReceivedGrh grh;
+  const auto first = load_be<std::uint32_t>(bytes.data());
+  grh.traffic_class = static_cast<std::uint8_t>(first >> 20);
+  grh.flow_label = first & 0xfffffU;
+  grh.hop_limit = bytes[7];
+  std::copy_n(bytes.begin() + 8, 16, grh.sgid.bytes.begin());
+  std::copy_n(bytes.begin() + 24, 16, grh.dgid.bytes.begin());
+  return grh;
+}
+
+}  // namespace
+
+std::optional<ReceivedGrh> parse_grh(Bytes bytes, sys::LinkLayer link_layer) {
+  if (bytes.size() < 40) return std::nullopt;
+  const bool ipv6 = bytes[0] >> 4 == 6;
+  const std::uint8_t* ip = &bytes[ipv4_offset];
+  // The 20 bytes before an IPv4 header are undefined: often what an earlier IPv6 header left there. In an IPv6 header the same
+  // place is the middle of the SGID, which may begin like an IPv4 header but hardly has its checksum.
+  const bool ipv4 = link_layer != sys::LinkLayer::infiniband && (ipv6 ? is_whole_ipv4(ip) : *ip == ipv4_start);
+  if (ipv4) return from_ipv4(ip);
+  return ipv6 ? std::optional(from_ipv6(bytes)) : std::nullopt;
+}
+
+QueueSizes datagram_queue_sizes(const ibv_device_attr& device) {
+  const int most = std::min(device.max_qp_wr, device.max_cqe / 2);
+  return {fitted(DatagramPort::sends, most), fitted(DatagramPort::receives, most)};
+}
+
 DatagramPort::DatagramPort(const ProtectionDomain& domain, const path::IbPath& path)
-    : DatagramPort(domain, path, fitted_sizes(domain.context())) {}
+    : DatagramPort(domain, path, datagram_queue_sizes(domain.context().query_device())) {}
 
 DatagramPort::DatagramPort(const ProtectionDomain& domain, const path::IbPath& path, QueueSizes sizes)
     : domain_(domain),
+      link_layer_(path.end_port->link_layer),
       pkey_index_(pkey_index_of(path)),
       receive_slots_(sizes.receives),
       queue_(domain.context(), sizes.receives + sizes.sends),
@@ -193,7 +214,7 @@ void DatagramPort::completed(const ibv_wc& completion) {
   const std::size_t length = std::min<std::size_t>(completion.byte_len, slot_size);
   const Bytes bytes(slot(index), length);
   if (length >= grh_size) {
-    const auto grh = (completion.wc_flags & IBV_WC_GRH) != 0 ? parse_grh(bytes.first(grh_size)) : std::nullopt;
+    const auto grh = (completion.wc_flags & IBV_WC_GRH) != 0 ? parse_grh(bytes.first(grh_size), link_layer_) : std::nullopt;
     events_->arrived(*this, bytes.subspan(grh_size), grh, completion);
   }
   post_receive(index);

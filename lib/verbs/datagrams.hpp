@@ -25,8 +25,12 @@ struct ReceivedGrh {
   std::uint8_t hop_limit{}, traffic_class{};
   std::uint32_t flow_label{};
 };
-/// Reads the 40 bytes before a datagram. IPv4 addresses become GIDs ::ffff:a.b.c.d. Nothing where they are no header.
-std::optional<ReceivedGrh> parse_grh(Bytes bytes);
+/// Reads the 40 bytes before a datagram that came over `link_layer`. IPv4 addresses become GIDs ::ffff:a.b.c.d. Nothing where they
+/// are no header.
+std::optional<ReceivedGrh> parse_grh(Bytes bytes, sys::LinkLayer link_layer);
+
+/// How long the queues of a DatagramPort are on `device`: as wanted, or as long as it can have them.
+QueueSizes datagram_queue_sizes(const ibv_device_attr& device);
 
 class DatagramPort;
 
@@ -54,6 +58,8 @@ class DatagramPort final : private async::PollSource, private async::Timer {
 
   Qpn number() const { return qp_.number(); }
   std::uint16_t pkey_index() const { return pkey_index_; }
+  /// How many datagrams may arrive before the first of them is handled.
+  std::size_t receive_buffers() const { return receive_slots_; }
   void attach(DatagramEvents& events, async::Loop& loop);
   void detach();
   /// Sends `payload`, of at most `longest` bytes, to where `path` leads. Throws SysError as AddressHandle does.
@@ -83,6 +89,7 @@ class DatagramPort final : private async::PollSource, private async::Timer {
   std::uint8_t* slot(std::size_t index) { return memory_.data() + index * slot_size; }
 
   const ProtectionDomain& domain_;
+  sys::LinkLayer link_layer_;
   std::uint16_t pkey_index_;
   std::size_t receive_slots_;  // the first ones; the others are for sends
   CompletionQueue queue_;

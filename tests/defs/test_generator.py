@@ -124,6 +124,20 @@ class Complaints(unittest.TestCase):
         self.check(struct(part, field("a", "0[0]", 16), more=' class="0x01:1" attribute="0x10"'),
                    (3, "t::S: the modifier ends at 1[0], not at 4[0]"))
 
+    def test_secret(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="hex" secret="yes" well-known="1"')))
+        self.check(struct(field("a", "0[0]", 16, 'kind="bytes" secret="no"')))
+        self.check(struct(field("a", "0[0]", 16, 'kind="bytes" secret="true"')), (3, "t::S.a: secret= is yes or no, not 'true'"))
+        wrong = "t::S.a: secret= goes with one value on whole bytes of kind uint or gid or bytes"
+        self.check(struct(field("a", "0[0]", 16, 'kind="text" secret="yes"')), (3, wrong))
+        self.check(struct(field("a", "0[0]", 8, 'count="2" kind="uint" display="hex" secret="yes"')), (3, wrong))
+        self.check(struct(field("b", "0[0]", 4), field("a", "0[4]", 12, 'kind="uint" display="hex" secret="yes"')), (4, wrong))
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="hex" secret="yes" reserved="yes"')),
+                   (3, "t::S.a: what is reserved is no secret"))
+        for more in ('kind="uint" display="hex" well-known="1"', 'kind="bytes" secret="yes" well-known="1"',
+                     'kind="uint" display="hex" secret="yes" well-known="0x10000"'):
+            self.check(struct(field("a", "0[0]", 16, more)), (3, "t::S.a: well-known= is a value of a secret of kind uint"))
+
     def test_all_errors_at_once(self):
         self.check(struct(field("a", "0[0]", 8, 'kind="float"'), field("b", "0[7]", 9, 'kind="uint" display="red"')),
                    (3, "t::S.a: unknown kind 'float'"), (4, "t::S.b: display= must be one of dec hex gid_prefix"),

@@ -61,7 +61,9 @@ class Ping(case.ServingCase):
 
     def test_ctrl_c_prints_the_summary(self):
         lid = self.ours_serves("ibsysstat", "-S")
-        ping = subprocess.Popen([case.IBTOOL, "ibping", lid], env=self.fabric.env(), cwd=self.fabric.dir, stdout=subprocess.PIPE, text=True)
+        # Tests may run in the background, where SIGINT is ignored.
+        ping = subprocess.Popen([case.IBTOOL, "ibping", lid], env=self.fabric.env(), cwd=self.fabric.dir, stdout=subprocess.PIPE, text=True,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.assertTrue(ping.stdout.readline().startswith("Ping reply, "))
         ping.send_signal(signal.SIGINT)
         rest = ping.communicate(timeout=30)[0]

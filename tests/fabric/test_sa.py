@@ -97,8 +97,9 @@ class FromSa(case.FabricCase):
         self.assertIn("directed route", self.ibtool("ibaddr", "--sa-path", "0,1", lid, status=2).stderr)
 
     def test_the_sm_key(self):
-        done = self.ibtool("ibaddr", "--sa", "-v", "--smkey", "0x77", "999", status=3)
+        done = self.ibtool("ibaddr", "--sa", "-v", "-K", "--smkey", "0x77", "999", status=3)
         self.assertTrue(re.search(r"SMKey=119\b|SMKey=0x77\b", done.stderr), done.stderr)
+        self.assertNotIn("SMKey", self.ibtool("ibaddr", "--sa", "-v", "--smkey", "0x77", "999", status=3).stderr)
 
 
 class Discovery(case.FabricCase):

@@ -2,6 +2,7 @@
 """Time and loss, behind the preload that truly delays and drops: our own timeouts and retries are at work.
 Times are compared with each other, with room to spare, for the machine may be busy."""
 import json
+import re
 import time
 
 import case
@@ -68,6 +69,22 @@ class Time(case.FabricCase):
         found = case.read_topology(done.stdout)
         self.assertEqual(len(found.nodes), 22 - 3)
         self.assertLess(many, 2.5 * one + 0.5)
+
+    def test_a_switch_that_falls_silent_is_one_line_and_costs_one_retry_chain(self):
+        route = LEAF + ",19"  # the first spine
+        told = self.ibtool("smpquery", "portinfo", "-D", "0," + route, "0").stdout
+        lid = re.search(r"(?m)^Lid:\.*(\d+)$", told).group(1)
+        for mode in ("DR", "LID"):
+            for after in (1, 3, 8):
+                with self.subTest(mode=mode, after=after):
+                    done = self.ibtool("ibnetdiscover", "-t", "100", "--discovery", mode, status=4,
+                                       **lost(IBTEST_SILENT=f"{route}@{lid}", IBTEST_SILENT_AFTER=after,
+                                              IBTEST_COUNT_FILE=self.fabric.path("count")))
+                    self.assertEqual(len(case.read_topology(done.stdout).nodes), 22)
+                    self.assertEqual(len(re.findall(r"(?m)^E: [^+]", done.stderr)), 1, done.stderr)
+                    self.assertRegex(done.stderr, r"fell silent; \d+ of its attributes are not known")
+                    # Four at once, three tries of one of them, once more at the end; by LID and by directed route each.
+                    self.assertLessEqual(self.count()["lost"], 16)
 
     def test_slow_mads_overlap(self):
         # 22 nodes need some 350 MADs: one after the other they would take 7 s at 20 ms.

@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     source.sqpn = 1;
     if ((what & 1) != 0) {
       source.has_grh = true;
-      source.sgid_index = byte();
+      source.dgid = Gid::from(link_local_prefix, Guid{byte()});
       source.pkey_index = byte();
       source.sl = byte();
       source.dlid_bits = byte();
@@ -152,12 +152,26 @@ std::vector<std::string> ibtest::seeds() {
   };
   const std::string ack = control(cpus, rmpp::Type::ack, 1, 40), stop = control(table, rmpp::Type::stop, 0, 0),
                     data = control(table, rmpp::Type::data, 1, 220);
+  const auto segment = [](const std::string& request, std::uint32_t number, std::uint8_t flags, std::uint32_t length) {
+    mad::Packet bytes{};
+    std::copy(request.begin(), request.end(), bytes.begin());
+    mad::set_rmpp(bytes, rmpp::Type::data, flags, {}, number, length);
+    return std::string(bytes.begin(), bytes.end());
+  };
+  const auto whole = [](std::string request, std::size_t length) {
+    request.resize(length);
+    request[26] = static_cast<char>(rmpp::flags::active);
+    return static_cast<char>(length / 4) + request;
+  };
   std::vector<std::string> all;
   for (const char kernel : {'\0', '\1'}) {
     all.push_back(kernel + packet(ping(1)) + packet(ping(2, mad::mgmt_class::ofa_ping, 0)));
     all.push_back(kernel + packet(cpus) + packet(ack) + packet(ack, 0x38) + packet(ping(5), 0x40));
     all.push_back(kernel + packet(table) + packet(stop) + packet(table, 0x80) + packet(data));
     all.push_back(kernel + packet(std::string("\2\3\4\5", 4) + ping(1), 1) + packet("\x10", 6));
+    // A ping of two segments, and one of 1020 bytes as a kernel puts it together.
+    all.push_back(kernel + packet(segment(ping(6), 1, rmpp::flags::first, 432)) + packet(segment(ping(6), 2, rmpp::flags::last, 220)));
+    all.push_back(kernel + packet(whole(ping(7), 1020), 6));
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/utf8.hpp"
 #include "fuzz.hpp"
 #include "iba/text.hpp"
 #include "subnet/node_name_map.hpp"
@@ -20,6 +21,16 @@ bool is_ascii(std::string_view text) {
   return true;
 }
 
+/// Neither broken nor hostile, but for line ends and tabs.
+bool is_harmless(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Char c = decode_utf8(text);
+    if (!c.valid || (is_hostile(c.code) && c.code != '\n' && c.code != '\t')) return false;
+    text.remove_prefix(c.size);
+  }
+  return true;
+}
+
 template <class T, class Parse>
 void round_trip(std::string_view text, Parse parse) {
   const std::optional<T> value = parse(text);
@@ -31,6 +42,7 @@ void round_trip(std::string_view text, Parse parse) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   ibtest::must(is_ascii(escaped(text)) && is_ascii(quoted(text)) && is_ascii(printable(text)), "unsafe for a terminal");
+  ibtest::must(is_harmless(harmless(text)) && harmless(harmless(text)) == harmless(text), "a diagnostic that is unsafe for a terminal");
   std::string json;
   append_json_string(json, text);
   ibtest::must(nlohmann::json::parse(json, nullptr, false).is_string(), "not JSON");
@@ -57,5 +69,6 @@ std::vector<std::string> ibtest::seeds() {
           "0xc000",
           "mlx5_10",
           "0x0008f10400411a08  \"leaf switch 7\"   # comment\n\n# only a comment\n0x0008f10400411a09 plain name\n",
-          "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x1b[2J 'a' \"b\" \\"};
+          "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x1b[2J 'a' \"b\" \\",
+          "0x10 \"\x9b[2J \u202egnippiks\u2066\" \xc0\xaf\n"};
 }

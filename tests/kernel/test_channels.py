@@ -52,7 +52,7 @@ CLOSED = "mv /dev/infiniband/umad0 /dev/infiniband/away; {}; status=$?; mv /dev/
 def ibtool_commands():
     """{name: command}: each as root with umad closed and as a user with CAP_NET_RAW; the first also where it must fail."""
     commands_in_order = {
-        "serve_pings": "ibtool ibping -S -C rxe1 >/tmp/pings 2>&1 & echo $! >/tmp/pinged; sleep 1; cat /tmp/pings",
+        "serve_pings": "ibtool ibping -S -C rxe1 --gmp verbs >/tmp/pings 2>&1 & echo $! >/tmp/pinged; sleep 1; cat /tmp/pings",
         "serve": "serve >/tmp/serve 2>&1 & echo $! >/tmp/server; "
                  "for try in $(seq 100); do [ -s /tmp/serve ] && break; usleep 100000; done; cat /tmp/serve"}
     for name, (words, _) in ASKED.items():
@@ -62,7 +62,9 @@ def ibtool_commands():
     run = f"ibtool {next(iter(ASKED.values()))[0]} --gmp "
     return commands_in_order | {
         "closed_auto": CLOSED.format(run + "auto"), "closed_umad": CLOSED.format(run + "umad"), "user_auto": USER + run + "auto",
-        "user_verbs": USER + run + "verbs", "serve_no_more": "kill $(cat /tmp/server /tmp/pinged)"}
+        "user_verbs": USER + run + "verbs",
+        "closed_serve": CLOSED.format("ibtool ibping -S -C rxe0 --gmp verbs"),
+        "capable_serve": AS["with CAP_NET_RAW"] + "ibtool ibsysstat -S -C rxe0", "serve_no_more": "kill $(cat /tmp/server /tmp/pinged)"}
 
 
 def commands():
@@ -92,6 +94,15 @@ class Channels(guest.GuestCase):
     def test_umad_commands_without_umad(self):
         self.assertRegex(self.result("closed_umad", status=3).err, "^E: There is no /dev/infiniband/umad0: load the kernel module ib_umad")
         self.assertRegex(self.result("user_auto", status=3).err, "^E: No permission to use /dev/infiniband/umad0: run as root")
+
+    def test_serving_without_umad(self):
+        refusal = r"^E: rxe0/1 can not serve: requests come to its QP1, which umad alone reaches\. "
+        done = self.result("closed_serve", status=3)
+        self.assertRegex(done.err, refusal + r"There is no /dev/infiniband/umad0: load the kernel module ib_umad.*\n$")
+        self.assertEqual(done.out, "")
+        done = self.result("capable_serve", status=3)
+        self.assertRegex(done.err, refusal + r"No permission to use /dev/infiniband/umad0: run as root.*\n$")
+        self.assertEqual(done.out, "")
 
     def test_verbs_commands_as_a_user(self):
         self.assertRegex(self.result("user_verbs", status=3).err,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Verbs on a real kernel: what a device tells of itself, and GMPs over a UD queue pair, asked and answered. The other end is
 // behind umad, so that both ways to send a MAD meet. Runs in the guest; each case is a test of its own there.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <numeric>
@@ -110,7 +112,7 @@ TEST_CASE("verbs, GMP: a request by GID is answered, with GRH both ways") {
   CHECK(std::ranges::equal(reply->payload().first(4), std::array{1, 2, 3, 0xff}));
   CHECK(reply->source.has_grh);
   CHECK(reply->source.sgid == bench.there.default_gid());
-  CHECK(reply->source.sgid_index == 0);
+  CHECK(reply->source.dgid == bench.here.default_gid());
   CHECK(reply->source.hop_limit > 0);
   CHECK(reply->source.sqpn == 1);
   const path::Path back = reply->source.path(bench.here, ibtest::vendor_class);
@@ -129,6 +131,7 @@ TEST_CASE("verbs, GMP: all 64 bits of a transaction ID come back") {
   channel->attach(kept, bench.loop);
   CHECK(channel->tid_mask() == ~std::uint64_t{0});
   CHECK_FALSE(channel->does_rmpp(mad::mgmt_class::sa));
+  CHECK(channel->max_in_flight() == 512);
   const path::Path path = bench.path();
   auto packet = to_mad(vendor_get(path, {}));
   store_be(&packet[8], std::uint64_t{0xfedcba9876543210});
@@ -257,4 +260,31 @@ TEST_CASE("verbs, with CAP_NET_RAW: a user who may not open umad asks all the sa
   REQUIRE_FALSE(counters);
   CHECK(counters.error().status() == 0x000c);
   CHECK_THAT(message_of([&] { mad::open_umad(bench.here); }), ibtest::starts_with("No permission to use /dev/infiniband/umad0"));
+}
+
+TEST_CASE("verbs, with CAP_NET_RAW: a queue pair that is refused ends what it was for, each time, and nothing else") {
+  Bench bench({}, mad::open_verbs);
+  sys::EndPort port = bench.here;
+  port.gsi_port = &port;
+  port.pkeys = {default_pkey, Pkey{0x8001}};
+  Kept kept;
+  const auto channel = mad::open_verbs(port);
+  channel->attach(kept, bench.loop);
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  limit.rlim_cur = 900 << 10;  // bytes: the buffers of the two queue pairs that there are, and not of a third
+  REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  path::Path path = bench.path();
+  path.ib().pkey = port.pkeys[1];
+  const auto packet = to_mad(vendor_get(path, {}));
+  for (int i = 0; i < 3; ++i) {
+    std::string message;
+    CHECK(error_of([&] { channel->send(packet, path, 1s); }, &message) == ENOMEM);
+    CHECK_THAT(message, ibtest::contains("ulimit -l"));
+  }
+  CHECK(channel->max_in_flight() == 512);
+  path.ib().pkey = default_pkey;
+  CHECK(error_of([&] { channel->send(packet, path, 1s); }) == 0);
+  channel->detach();
+  CHECK(kept.failures == 0);
 }

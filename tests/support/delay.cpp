@@ -7,6 +7,8 @@
 //   IBTEST_DELAY_US=200       microseconds from the program's write to ibsim
 //   IBTEST_DROP=0.05          the fraction of requests that is lost, chosen by IBTEST_SEED (default 1)
 //   IBTEST_DEAD_PATH=1,19:1,4 directed-route requests that start with these output ports are all lost
+//   IBTEST_SILENT=1,19@7:1,20@8  SMPs to the node at the end of these output ports, and those to its LID, are lost…
+//   IBTEST_SILENT_AFTER=3     …after so many have reached it (default 0)
 //   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost, and the program's peak
 //                             memory in KiB, is appended to FILE
 //   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
@@ -37,7 +39,7 @@ namespace {
 /// What umad2sim and ibsim exchange: five 32-bit words, padding, a length of 64 bits, and the MAD.
 constexpr std::size_t kDatagram = 288;
 constexpr std::size_t kMad = 32;
-constexpr std::uint8_t kDirected = 0x81;
+constexpr std::uint8_t kLidRouted = 0x01, kDirected = 0x81;
 constexpr std::uint16_t kNodeDescription = 0x10;
 
 using Datagram = std::array<std::uint8_t, kDatagram>;
@@ -71,16 +73,30 @@ double number(const char* name, double otherwise) {
 
 using Route = std::vector<std::uint8_t>;
 
-/// The routes of `1,19:1,4`.
-std::vector<Route> routes(const char* name) {
-  std::vector<Route> list;
+/// A node by its route and, where that is given, its LID.
+struct Place {
+  Route route;
+  std::uint32_t lid = 0;
+  unsigned reached = 0;
+};
+
+/// The places of `1,19:1,4@7`.
+std::vector<Place> places(const char* name) {
+  std::vector<Place> list;
   const char* text = std::getenv(name);
   if (text == nullptr || *text == 0) return list;
   list.emplace_back();
+  bool is_lid = false;
   for (;;) {
     char* end = nullptr;
-    list.back().push_back(static_cast<std::uint8_t>(std::strtoul(text, &end, 10)));
+    const unsigned long number = std::strtoul(text, &end, 10);
+    if (is_lid) {
+      list.back().lid = static_cast<std::uint32_t>(number);
+    } else {
+      list.back().route.push_back(static_cast<std::uint8_t>(number));
+    }
     if (*end == 0) return list;
+    is_lid = *end == '@';
     if (*end == ':') list.emplace_back();
     text = end + 1;
   }
@@ -103,7 +119,9 @@ class Wire {
       : delay_{static_cast<Clock>(number("IBTEST_DELAY_US", 0) * 1000)},
         drop_{number("IBTEST_DROP", 0)},
         seed_{static_cast<std::uint64_t>(number("IBTEST_SEED", 1))},
-        dead_{routes("IBTEST_DEAD_PATH")},
+        dead_{places("IBTEST_DEAD_PATH")},
+        silent_{places("IBTEST_SILENT")},
+        silent_after_{static_cast<unsigned>(number("IBTEST_SILENT_AFTER", 0))},
         fill_{number("IBTEST_FULL_DESCRIPTION", 0) != 0} {}
 
   ssize_t send(int fd, const std::uint8_t* bytes) {
@@ -154,12 +172,28 @@ class Wire {
 
   static std::uint16_t attribute(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[kMad + 16] << 8 | bytes[kMad + 17]); }
 
-  bool is_lost(const std::uint8_t* bytes) const {
+  /// Whether `bytes`, a request, goes to a node that has fallen silent.
+  bool goes_to_silent(const std::uint8_t* bytes) {
+    const std::uint8_t mgmt_class = bytes[kMad + 1];
+    if (mgmt_class != kDirected && mgmt_class != kLidRouted) return false;
+    const auto lid = static_cast<std::uint32_t>(bytes[0] << 8 | bytes[1]);  // as umad has it: its 16 bits in network order come first
+    for (Place& place : silent_) {
+      const Route& route = place.route;
+      const bool by_route =
+          mgmt_class == kDirected && bytes[kMad + 7] == route.size() && std::memcmp(bytes + kMad + 129, route.data(), route.size()) == 0;
+      const bool by_lid = mgmt_class == kLidRouted && place.lid != 0 && place.lid == lid;
+      if ((by_route || by_lid) && ++place.reached > silent_after_) return true;
+    }
+    return false;
+  }
+
+  bool is_lost(const std::uint8_t* bytes) {
     if ((bytes[kMad + 3] & 0x80U) != 0) return false;  // only requests get lost; that is enough to lose an answer
     // IBA 14.2.1.2: the hop count is byte 7, the initial path starts at byte 128 and its first output port at 129.
     if (bytes[kMad + 1] == kDirected)
-      for (const Route& route : dead_)
+      for (const auto& [route, lid, reached] : dead_)
         if (bytes[kMad + 7] >= route.size() && std::memcmp(bytes + kMad + 129, route.data(), route.size()) == 0) return true;
+    if (goes_to_silent(bytes)) return true;
     return drop_ > 0 && static_cast<double>(scramble(seed_ + sent_ * 0x1000193U) >> 11) * 0x1p-53 < drop_;
   }
 
@@ -188,7 +222,9 @@ class Wire {
   const Clock delay_;
   const double drop_;
   const std::uint64_t seed_;
-  const std::vector<Route> dead_;
+  const std::vector<Place> dead_;
+  std::vector<Place> silent_;
+  const unsigned silent_after_;
   const bool fill_;
   std::mutex mutex_;
   pthread_cond_t filled_ = PTHREAD_COND_INITIALIZER;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "mad/rmpp.hpp"
 
 namespace ibtest {
 
@@ -22,6 +23,7 @@ FakeHost::FakeHost(std::uint16_t lid) {
 using ib::Bytes;
 using ib::async::Duration;
 using ib::mad::HeaderView;
+using ib::mad::RmppView;
 
 void FakeChannel::attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) {
   events_ = &events;
@@ -38,7 +40,9 @@ void FakeChannel::send(Bytes mad, const ib::path::Path& path, Duration timeout) 
   // The network answers from the loop, never from within send().
   const auto tid = static_cast<std::uint32_t>(HeaderView(mad).transaction_id());
   if (refuse_sends != 0) throw ib::SysError(refuse_sends, "write", "the fake device");
-  if (timeout != Duration::zero() && pending_.contains(tid)) throw ib::SysError(EINVAL, "write", "a pending transaction ID");
+  // The kernel allows that to the segments of one transfer.
+  const bool segment = !rmpp && RmppView::is_active(mad);
+  if (timeout != Duration::zero() && !segment && pending_.contains(tid)) throw ib::SysError(EINVAL, "write", "a pending transaction ID");
   network_(*this, mad, path, timeout);
   ++sent;
   if (timeout == Duration::zero()) return;  // nobody answers this
@@ -82,8 +86,8 @@ void FakeChannel::due(Delivery& delivery) {
   if (response || (gone->error != 0 && gone->mad.size() >= ib::mad::header_size)) {
     const auto tid = static_cast<std::uint32_t>(HeaderView(gone->mad).transaction_id());
     const bool known = pending_.erase(tid) != 0;
-    // The kernel drops answers to requests that it has given up.
-    if (!known && reports && response) return;
+    // The kernel drops answers to requests that it has given up or has seen answered, but for the segments that it hands on.
+    if (!known && reports && response && (rmpp || !RmppView::is_active(gone->mad))) return;
   }
   if (gone->error != 0) {
     events_->send_failed(gone->mad, gone->error);

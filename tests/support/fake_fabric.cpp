@@ -196,6 +196,8 @@ void FakeFabric::carry(FakeChannel& channel, Bytes mad, const ib::path::Path& pa
     if (!target || lost || channel.in_network() >= network.capacity) return;
     Node& node = nodes_[target->node];
     if (node.faults.silent || node.answered >= node.faults.answers_left) return;
+    if (node.faults.deaf && node.faults.deaf()) return;
+    if (node.faults.ignores != 0 && node.faults.ignores == HeaderView(mad).attribute_id()) return;
     if (node.faults.drop_next > 0) {
       --node.faults.drop_next;
       return;

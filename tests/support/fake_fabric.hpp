@@ -40,6 +40,8 @@ class FakeFabric {
     bool silent = false;          ///< its SMA never answers; a switch still forwards
     unsigned answers_left = ~0U;  ///< after so many answers it falls silent
     unsigned drop_next = 0;       ///< drops so many requests, then answers
+    std::function<bool()> deaf;   ///< asked at each request: true drops it
+    std::uint16_t ignores = 0;    ///< never answers requests for this attribute
     unsigned busy_next = 0;       ///< answers so many requests with status Busy
     unsigned vanish_after = ~0U;  ///< after so many answers all its links go down
     std::uint16_t status = 0;     ///< the status of every answer to `status_attribute` (0: to any)

@@ -42,7 +42,7 @@ void RmppPeer::pump(FakeChannel& channel, std::uint64_t tid) {
   Transfer& transfer = transfers_.at(tid);
   auto when = delay;
   bool sent = false;
-  for (ib::mad::Packet packet{}; transfer.sender.next(packet); when += 1us) {
+  for (ib::mad::Packet packet{}; transfer.sender.next(packet); when += between) {
     sent = true;
     if ((change && !change(packet)) || happens(loss)) continue;
     const auto jitter = std::chrono::microseconds(shuffle ? random_() % 20 : 0);

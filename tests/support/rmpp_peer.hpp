@@ -26,6 +26,7 @@ class RmppPeer {
   double loss = 0, twice = 0;  ///< of packets, in both directions
   bool shuffle = false;        ///< segments overtake each other
   ib::async::Duration delay = std::chrono::microseconds(10), response_time = std::chrono::seconds(2);
+  ib::async::Duration between = std::chrono::microseconds(1);  ///< one segment and the next
   ib::mad::RmppSender::Options options;
 
   /// A MAD that was sent to it.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 #include "base/escape.hpp"
@@ -14,7 +15,9 @@
 #include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "mad/describe.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
 #include "tools/hex_input.hpp"
@@ -100,6 +103,7 @@ struct DecodeReport final : Report {
   std::optional<Part> mad;
   Bytes mad_bytes_found;
   int verbosity{};
+  Keys keys = Keys::hidden;
 
   void visit(out::Sink& sink) const override {
     if (umad) {
@@ -109,24 +113,24 @@ struct DecodeReport final : Report {
     }
     for (const Part& part : headers) {
       sink.begin_object(part.info->iba_name);
-      out::visit_structure(sink, part.bytes, *part.info);
+      out::visit_structure(sink, part.bytes, *part.info, keys);
       sink.end_object();
     }
     sink.value("description", mad_description(mad_bytes_found));
     if (!mad) return;
     sink.value("structure", mad->info->iba_name);
     sink.begin_object("mad");
-    out::visit_structure(sink, mad->bytes, *mad->info);
+    out::visit_structure(sink, mad->bytes, *mad->info, keys);
     sink.end_object();
   }
-  static void print(TextOut& out, const Part& part) { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info)); }
+  void print(TextOut& out, const Part& part) const { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys)); }
   void text(TextOut& out) const override {
     if (umad && verbosity >= 1) umad->text(out);
     if (verbosity >= 1) {
       for (const Part& part : headers) print(out, part);
     }
     if (verbosity >= 1 || !mad) print(out, {&mad::Header::info(), mad_bytes_found});
-    if (mad) out.print("{} {}\n{}", mad->info->iba_name, mad_description(mad->bytes), dump_words(mad->bytes, *mad->info));
+    if (mad) out.print("{} {}\n{}", mad->info->iba_name, mad_description(mad->bytes), dump_words(mad->bytes, *mad->info, keys));
   }
 };
 
@@ -174,6 +178,7 @@ class DecodeMad final : public Command {
     set.number("-o --offset", offset_, "OFFSET", "Start at this offset before decoding.");
     set.flag("-l --lrh", lrh_, "The data starts at the LRH, not the MAD header");
     set.flag("--umad", umad_, "The data includes a kernel umad header, eg it is from /dev/infiniband/umadX");
+    add_show_keys(set, common);
     add_common(set, common, group_output);
   }
 
@@ -182,13 +187,28 @@ class DecodeMad final : public Command {
     if (isatty(STDIN_FILENO) != 0) emit.flush();
     const int verbosity = session.options().error_level();
     const std::string text = read_stdin();
-    if (verbosity >= 2 && !is_literal(text)) emit.heading(fmt::format("Input HEX value is:\n   '{}'", escaped(without_blanks(text))));
     DecodeReport report;
     report.verbosity = verbosity;
+    report.keys = session.options().keys;
     report.input = is_literal(text) ? literal_bytes(text) : hex_bytes(text);
+    std::exception_ptr failure;
+    try {
+      take_apart(report);
+    } catch (const UsageError&) {
+      failure = std::current_exception();
+    }
+    if (verbosity >= 2) echo(report, text, emit);
+    if (failure) std::rethrow_exception(failure);
+    emit(report);
+    if (!report.mad) throw UsageError("Don't know what this mgmtClass/classVersion is.");
+    co_return;
+  }
+
+ private:
+  /// Finds the structures in the input.
+  void take_apart(DecodeReport& report) const {
     Taker taker(report.input);
     taker.take(offset_, "the offset");
-    if (verbosity >= 2) emit.heading(hex_text(taker.rest()));
     if (umad_) report.umad = UmadHeader{taker.take(umad_bytes, "the umad header")};
     if (lrh_) take_link_headers(taker, report.headers);
     report.mad_bytes_found = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
@@ -196,12 +216,21 @@ class DecodeMad final : public Command {
     const auto header = mad::Header::unpack(report.mad_bytes_found);
     const StructInfo* format = find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
     if (format != nullptr) report.mad = Part{format, report.mad_bytes_found};
-    emit(report);
-    if (format == nullptr) throw UsageError("Don't know what this mgmtClass/classVersion is.");
-    co_return;
   }
 
- private:
+  /// The input as it was typed, and as bytes; with zeros in the place of keys, if any are hidden.
+  void echo(const DecodeReport& report, const std::string& text, Emit& emit) const {
+    std::vector<std::uint8_t> shown = report.input;
+    const bool masked = report.keys == Keys::hidden && report.mad && has_secrets(report.mad->bytes, *report.mad->info);
+    if (masked) {
+      const std::vector<std::uint8_t> mad = mad::without_keys(report.mad->bytes);
+      std::ranges::copy(mad, shown.begin() + (report.mad->bytes.data() - report.input.data()));
+    }
+    if (!is_literal(text))
+      emit.heading(fmt::format("Input HEX value is:\n   '{}'", masked ? hex_text(shown) : escaped(without_blanks(text))));
+    if (offset_ <= shown.size()) emit.heading(hex_text(Bytes(shown).subspan(offset_)));
+  }
+
   std::uint32_t offset_{};
   bool lrh_{}, umad_{};
 };

@@ -76,11 +76,12 @@ struct QueryReport final : Report {
 struct SetReport final : Report {
   std::string path;
   unsigned port{};
-  bool dry_run{}, needless{}, show_keys{};
+  bool dry_run{}, needless{};
+  Keys keys = Keys::hidden;
   std::vector<Change> changes;
   std::optional<AttributeText> after;  ///< the port's answer
 
-  bool hides(const Change& change) const { return change.secret && !show_keys; }
+  bool hides(const Change& change) const { return change.field->secret && keys == Keys::hidden; }
   void visit(out::Sink& sink) const override {
     sink.value("operation", "set");
     sink.value("path", path);
@@ -186,7 +187,7 @@ class Ibportstate final : public Command {
     report.path = to_text(path);
     report.port = port_;
     report.dry_run = dry_run_;
-    report.show_keys = session.options().show_keys;
+    report.keys = session.options().keys;
     report.needless = changes.only_if_disabled() && info.port_physical_state != smp::PortPhysicalState::disabled;
     if (report.needless) {
       emit(report);
@@ -236,7 +237,7 @@ class Ibportstate final : public Command {
     auto info = co_await transactor.subn_get<smp::MlnxExtPortInfo>(path, port_);
     if ((enabled & ~info.link_speed_supported) != 0) throw UsageError("The port does not support FDR10");
     const FieldInfo* field = find_field(smp::MlnxExtPortInfo::info(), "link_speed_enabled");
-    report.changes.push_back({"MlnxExtPortInfo", field, info.link_speed_enabled, enabled, false});
+    report.changes.push_back({"MlnxExtPortInfo", field, info.link_speed_enabled, enabled});
     if (dry_run_) co_return;
     info.state_change_enable = fdr10_bit;
     info.link_speed_enabled = enabled;

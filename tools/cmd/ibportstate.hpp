@@ -18,7 +18,6 @@ struct Change {
   std::string_view attribute;  ///< "PortInfo"
   const FieldInfo* field{};
   std::uint64_t from{}, to{};
-  bool secret{};
 };
 
 /// The operations of one command line.

@@ -30,18 +30,18 @@ constexpr StateOperation state_operations[]{
 };
 
 std::uint64_t setting_value(const subnet::PortSetting& setting, const std::string& text) {
-  if (setting.name == "mkey") return parse_m_key(text, "New M_Key");
+  if (setting.descriptor().secret) return parse_m_key(text, "New M_Key");
   const std::uint64_t value = parse_unsigned(text, setting.name);
   setting.check(value);
   return value;
 }
 
 Change change_of(const subnet::PortSetting& setting, std::uint64_t from, std::uint64_t to) {
-  return {"PortInfo", &setting.descriptor(), from, to, setting.name == "mkey"};
+  return {"PortInfo", &setting.descriptor(), from, to};
 }
 
 Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to) {
-  return {"PortInfo", find_field(smp::PortInfo::info(), field), from, to, false};
+  return {"PortInfo", find_field(smp::PortInfo::info(), field), from, to};
 }
 
 }  // namespace

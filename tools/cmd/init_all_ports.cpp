@@ -102,7 +102,7 @@ class InitAllPorts final : public Command {
     ++report.ports_failed;
     log::error(fmt::format("Failed to set port state of port {} of {} via {}", port.number, to_text(subnet.node(port.node).guid()),
                            to_text(path)));
-    print_error(info.error(), session.options().error_level(), false);
+    print_error(info.error(), session.options().error_level(), session.options().keys, false);
   }
 };
 

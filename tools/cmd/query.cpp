@@ -28,7 +28,8 @@ struct QueryReport final : Report {
   std::uint32_t modifier{};
   bool table = false;  ///< a list, of any length
   sa::Records answer;  ///< one without a table
-  bool words = false, show_keys = false;
+  bool words = false;
+  Keys keys = Keys::hidden;
 
   void visit(out::Sink& sink) const override {
     sink.value("method", method);
@@ -48,12 +49,10 @@ struct QueryReport final : Report {
   void text(TextOut& out) const override {
     std::size_t number = 0;
     for (const Bytes record : answer.bytes) {
-      const std::vector<std::string_view> hidden = hidden_in(record);
-      const std::vector<std::uint8_t> cleared = hidden.empty() ? std::vector<std::uint8_t>() : without_secrets(record, *answer.type);
-      const Bytes shown = hidden.empty() ? record : Bytes(cleared);
       if (table) out.print("Reply structure #{}\n", number++);
-      add_listing(out, shown);
-      out.print("{}{}", table && !hidden.empty() ? indent : "", secrets_note(hidden));
+      add_listing(out, record);
+      const std::string_view note = secrets_note(record, *answer.type, keys);
+      if (!note.empty()) out.print("{}{}", table ? indent : "", note);
     }
   }
   Exit status() const override { return answer.cut ? Exit::incomplete : Exit::ok; }
@@ -61,22 +60,20 @@ struct QueryReport final : Report {
  private:
   static constexpr std::string_view indent = "\t\t";
 
-  std::vector<std::string_view> hidden_in(Bytes record) const {
-    return show_keys ? std::vector<std::string_view>() : secrets_in(record, *answer.type);
-  }
   void add(out::Sink& sink, std::string_view key, Bytes record) const {
     sink.begin_object(key);
-    out::visit_structure(sink, record, *answer.type, hidden_in(record));
+    out::visit_structure(sink, record, *answer.type, keys);
     sink.end_object();
   }
-  void add_listing(TextOut& out, Bytes shown) const {
+  void add_listing(TextOut& out, Bytes record) const {
     DottedOptions style;
+    style.keys = keys;
     if (table) style.indent = indent;
     if (!words) {
-      out.write(dotted(shown, *answer.type, style));
+      out.write(dotted(record, *answer.type, style));
       return;
     }
-    std::string text = fmt::format("{}\n{}", answer.type->iba_name, dump_words(shown, *answer.type));
+    std::string text = fmt::format("{}\n{}", answer.type->iba_name, dump_words(record, *answer.type, keys));
     for (std::size_t at = 0; table && at < text.size(); at = text.find('\n', at) + 1) {
       text.insert(at, indent);
       at += indent.size();
@@ -124,7 +121,7 @@ class Query final : public Command {
     set.number("-a --attribute-id", modifier_, "MODIFIER", "Set the attribute modifier in the request MAD");
     set.value("-f --field", "FIELD=VALUE", "Set the given field in the request MAD.",
               [this](std::string_view text) { fields_.emplace_back(text); });
-    set.number("--smkey", sm_key_, "SMKEY", "Use this as the SAFormat.SMKey value; it is zero by default.");
+    set.key("--smkey", sm_key_, "SMKEY", "Use this as the SAFormat.SMKey value; it is zero by default.");
     set.flag("--zero", zero_, "Begin a Set with zeros instead of what a Get has read.");
     add_common(set, common, group_target);
   }
@@ -140,7 +137,7 @@ class Query final : public Command {
     report.info = &info;
     report.modifier = modifier_;
     report.words = session.options().error_level() >= 2;
-    report.show_keys = session.options().show_keys;
+    report.keys = session.options().keys;
     if (header.mgmt_class == mad::mgmt_class::sa) {
       co_await ask_sa(session, rpc, report);
     } else {

@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "sa/record_types.hpp"
 #include "tools/commands.hpp"
@@ -144,10 +145,10 @@ class Saquery final : public Command {
       co_return;
     }
     RecordsReport report(co_await make_pattern(session));
-    if (session.options().error_level() >= 1) announce(report.pattern, emit);
+    if (session.options().error_level() >= 1) announce(report.pattern, session.options().keys, emit);
     const CommonOptions& options = session.options();
     report.names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
-    report.show_keys = options.show_keys;
+    report.keys = options.keys;
     const std::uint8_t method = get_ ? mad::method::get : sa::list_method(report.pattern.record());
     report.single = method == mad::method::get;
     report.records.type = &report.pattern.answer();
@@ -238,11 +239,14 @@ class Saquery final : public Command {
     if (!pattern.matches_on("SGID") && !pattern.matches_on("SLID")) pattern.match("SGID", to_text(port.default_gid()));
   }
 
-  static void announce(const sa::Pattern& pattern, Emit& emit) {
+  static void announce(const sa::Pattern& pattern, Keys keys, Emit& emit) {
     const auto matches = pattern.matches();
     if (matches.empty()) return;
     emit.heading(fmt::format("Performing query on {} with component mask:", pattern.record().iba_name));
-    for (const auto& match : matches) emit.heading(fmt::format("  {:2} {} = {}", match.bit, match.member, match.shown));
+    for (const auto& match : matches) {
+      const bool hidden = match.secret && keys == Keys::hidden;
+      emit.heading(fmt::format("  {:2} {} = {}", match.bit, match.member, hidden ? hidden_text : match.shown));
+    }
   }
 
   const sa::RecordType* type_{};

@@ -135,7 +135,7 @@ async::Task<RecordsReport> ports_with(Session& session, std::string_view capabil
   report.records.type = &pattern.record();
   if (records) report.records = std::move(*records);
   tell_if_cut(session, report.records);
-  report.show_keys = session.options().show_keys;
+  report.keys = session.options().keys;
   report.names = session.options().int_names ? RecordNames::internal : RecordNames::saquery;
   co_return report;
 }

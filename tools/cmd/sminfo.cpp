@@ -43,7 +43,7 @@ class Sminfo final : public Command {
     set.number("-s --state", state_, "STATE", "Set the SM state");
     set.number("-p --priority", priority_, "PRIORITY", "Set the SM priority");
     set.number("-a --activity", activity_, "COUNT", "Set the activity count");
-    set.number("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "Use this value for the SMPSMInfo.SMKey");
+    set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "Use this value for the SMPSMInfo.SMKey");
     add_common(set, common, group_target);
   }
 

@@ -13,6 +13,7 @@
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
 #include "tools/commands.hpp"
+#include "tools/secrets.hpp"
 #include "tools/session.hpp"
 #include "tools/smp_tables.hpp"
 
@@ -25,10 +26,20 @@ struct SmpdumpReport final : Report {
   Form form = Form::words;
   std::string path;
   mad::Reply reply;
+  Keys keys = Keys::hidden;
 
-  Bytes data() const {
+  Bytes raw_data() const {
     const Bytes payload = reply.payload();
     return payload.first(std::min(payload.size(), smp_block_bytes));
+  }
+  /// The data, with zeros in the place of keys that are hidden.
+  std::vector<std::uint8_t> data() const {
+    const StructInfo* info = keys == Keys::hidden ? attribute() : nullptr;
+    return info != nullptr ? without_secrets(raw_data(), *info) : std::vector<std::uint8_t>(raw_data().begin(), raw_data().end());
+  }
+  const StructInfo* attribute() const {
+    const mad::HeaderView header = reply.header();
+    return find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id());
   }
   const StructInfo* format() const { return find_format(reply.header().mgmt_class(), reply.header().class_version()); }
 
@@ -41,17 +52,17 @@ struct SmpdumpReport final : Report {
     sink.value("data", hex);
     if (const StructInfo* info = format()) {
       sink.begin_object("mad");
-      out::visit_structure(sink, reply.bytes, *info);
+      out::visit_structure(sink, reply.bytes, *info, keys);
       sink.end_object();
     }
   }
   void text(TextOut& out) const override {
-    const Bytes bytes = data();
     if (form == Form::decoded) {
       const StructInfo* info = format();
-      out.print("{}\n{}", info->iba_name, dump_words(reply.bytes, *info));
+      out.print("{}\n{}", info->iba_name, dump_words(reply.bytes, *info, keys));
       return;
     }
+    const std::vector<std::uint8_t> bytes = data();
     if (form == Form::string) {
       out.print("{}\n", escaped(fixed_text(bytes)));
       return;
@@ -60,6 +71,7 @@ struct SmpdumpReport final : Report {
       out.print("{:02x}{:02x}{}", bytes[i], bytes[i + 1], (i + 2) % 16 == 0 ? "\n" : " ");
     }
     out.print("SMP status: {}\n", to_hex(reply.header().raw_status(), 4));
+    if (const StructInfo* info = attribute()) out.write(secrets_note(raw_data(), *info, keys));
   }
 };
 
@@ -89,6 +101,7 @@ class Smpdump final : public Command {
     SmpdumpReport report;
     report.form = decode_ ? Form::decoded : string_ ? Form::string : Form::words;
     report.path = to_text(path);
+    report.keys = session.options().keys;
     report.reply = co_await session.transactor().call(request);
     emit(report);
   }

@@ -57,7 +57,7 @@ Fabric::Fabric(Context& context)
   prepare(sa);
   sa.sm_key = settings_.sa_key;
   if (settings_.sm_lid) sa.dlid = *settings_.sm_lid;
-  if (settings_.pkey_index < end_port_.pkeys.size()) sa.pkey = end_port_.pkeys[settings_.pkey_index];
+  set_pkey(sa);
 }
 
 void Fabric::prepare(path::IbPath& path) const {
@@ -65,6 +65,11 @@ void Fabric::prepare(path::IbPath& path) const {
   path.m_key = settings_.m_key;
   path.retries = tries - 1;
   path.timeout = settings_.timeout_ms ? std::chrono::milliseconds(*settings_.timeout_ms) : default_timeout;
+}
+
+void Fabric::set_pkey(path::IbPath& path) const {
+  const std::vector<Pkey>& pkeys = end_port_.carrier(false).pkeys;
+  if (settings_.pkey_index < pkeys.size()) path.pkey = pkeys[settings_.pkey_index];
 }
 
 std::optional<Target> Fabric::by_lid(long lid) {
@@ -232,7 +237,7 @@ Target Fabric::gmp_target(Target target) const {
   path::IbPath& path = target.path.ib();
   path.dqpn = path.sqpn = Qpn{1};
   path.qkey = path::qp1_qkey;
-  if (settings_.pkey_index < end_port_.pkeys.size()) path.pkey = end_port_.pkeys[settings_.pkey_index];
+  set_pkey(path);
   return target;
 }
 

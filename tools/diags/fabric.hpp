@@ -70,6 +70,8 @@ class Fabric {
   std::optional<Target> by_route(std::string_view text);
   async::Task<std::optional<Target>> by_guid(std::string_view text);
   void prepare(path::IbPath& path) const;
+  /// To the P_Key at the index of -Y, if the port has one there.
+  void set_pkey(path::IbPath& path) const;
   void warn_of(const mad::MadError& error, std::string_view function, const std::string& target) const;
 
   const Settings& settings_;

@@ -137,7 +137,7 @@ class Ibportstate : public Legacy {
     const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
     if (xdr) out.write(libibmad_listing(asked.bytes, all, xdr_fields));
     if (asked.is_switch() && asked.port != 0) return;
-    out.write(libibmad_listing(asked.bytes, all, m_key_fields, context.settings.show_keys ? "" : "m_key"));
+    out.write(libibmad_listing(asked.bytes, all, m_key_fields, context.settings.keys));
   }
 
   static void show_mlnx(Context& context, const Asked& asked) {

@@ -63,6 +63,9 @@ int run_legacy(Legacy& legacy, std::span<char* const> words) {
   } catch (const Failure& failure) {
     std::fputs(failure_line(legacy.tool().name, failure, settings.debug > 0).c_str(), stdout);
     return failed_status;
+  } catch (const Error& error) {
+    std::fputs(failure_line(legacy.tool().name, Failure("main", error.what()), settings.debug > 0).c_str(), stdout);
+    return failed_status;
   }
   return run_parsed(legacy, settings, arguments);
 }
@@ -73,6 +76,8 @@ subnet::NodeNameMap read_node_names(const std::string& file) {
     return subnet::NodeNameMap::read(name);
   } catch (const subnet::NodeNameMapError& error) {
     fmt::print(stderr, "WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, error.line());
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "WARNING failed to read node name map: {}\n", error.what());
   } catch (const SysError& error) {
     if (!file.empty() || error.code() != ENOENT)
       fmt::print(stderr, "WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code()));
@@ -89,7 +94,7 @@ tools::CommonOptions common_options(const Settings& settings) {
   common.m_key = settings.m_key;
   common.sm_key = settings.sa_key;
   common.pkey_index = settings.pkey_index;
-  common.show_keys = settings.show_keys;
+  common.keys = settings.keys;
   common.mlnx_extended_port_info = settings.mlnx_extended_port_info;
   // A first -d has lines of its own in this dialect; from the second on ours show the packets.
   if (settings.debug > 1) common.debug = settings.debug;

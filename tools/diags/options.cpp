@@ -81,7 +81,7 @@ bool take_common(const Tool& tool, int letter, const char* value, Settings& to) 
       to.sm_lid = sm_lid_of(value);
       break;
     case 'K':
-      to.show_keys = true;
+      to.keys = Keys::shown;
       break;
     case 'y':
       to.m_key = read_m_key(value, "M_Key: ", "Bad M_Key", "process_opt");

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/keys.hpp"
 #include "iba/types.hpp"
 #include "ibdiag_conf.hpp"
 
@@ -46,7 +47,7 @@ struct Settings {
   std::uint64_t m_key = 0;                     ///< -y
   std::uint64_t sa_key = 0;
   std::uint16_t pkey_index = 0;              ///< -Y
-  bool show_keys = false;                    ///< -K
+  Keys keys = Keys::hidden;                  ///< -K
   bool show_errors = false;                  ///< -e, -d
   std::optional<unsigned> outstanding_smps;  ///< -o
   int verbose = 0;                           ///< count of -v

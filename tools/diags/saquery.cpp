@@ -22,6 +22,7 @@
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "mad/describe.hpp"
 #include "mad/rpc.hpp"
 #include "sa/records.hpp"
 
@@ -63,18 +64,24 @@ constexpr Choice choices[]{
 /// What -dd shows on stdout of each query: the request as the 256 bytes that are sent, and the answer.
 class QueryDump final : public mad::Tracer {
  public:
-  explicit QueryDump(tools::TextOut& out) : out_(out) {}
+  QueryDump(tools::TextOut& out, Keys keys) : out_(out), keys_(keys) {}
   void completed(Bytes request, const path::Path& /*path*/, Bytes reply) override {
     std::array<std::uint8_t, mad::packet_size> sent{};
     std::copy_n(request.begin(), std::min(request.size(), sent.size()), sent.begin());
-    out_.print("SA Request:\n{}", hex_words(sent));
-    if (!reply.empty()) out_.print("SA Response:\n{}", hex_words(reply));
+    show("SA Request", sent);
+    if (!reply.empty()) show("SA Response", reply);
   }
   void retried(Bytes /*request*/, const path::Path& /*path*/) override {}
   void unexpected(Bytes /*mad*/, const path::Path& /*path*/, bool /*late*/) override {}
 
  private:
+  void show(std::string_view what, Bytes mad) {
+    const std::vector<std::uint8_t> masked = mad::without_keys(mad);
+    out_.print("{}:\n{}", what, hex_words(keys_ == Keys::shown ? mad : Bytes(masked)));
+  }
+
   tools::TextOut& out_;
+  Keys keys_;
 };
 
 class Saquery : public Legacy {
@@ -180,7 +187,7 @@ async::Task<> Saquery::run(Context& context) {
   }
   check_operand(context, at);
   const Fabric fabric(context);
-  if (context.settings.debug > 1) context.session.rpc().set_tracer(&dump_.emplace(context.out));
+  if (context.settings.debug > 1) context.session.rpc().set_tracer(&dump_.emplace(context.out, context.settings.keys));
   names_ = read_node_names(map_file_);
   for (const auto& [word, member] : {std::pair{&source_, "SLID"}, {&destination_, "DLID"}}) {
     if (!*word || (*word)->empty()) continue;
@@ -259,7 +266,7 @@ async::Task<> Saquery::query_records(const RecordQuery& query, const std::vector
   tools::TextOut& out = context_->out;
   constexpr std::size_t mask2_at_bit = 32;
   const auto mask2 = static_cast<std::uint32_t>(wire::get_bits(class_port_info_, mask2_at_bit, 27));
-  const RecordStyle style{names_, context_->settings.show_keys, mask2};
+  const RecordStyle style{names_, context_->settings.keys, mask2};
   if (query.form == &class_port_info_form) {
     out.write(record_text(class_port_info_form, class_port_info_, style));
     co_return;

@@ -11,6 +11,7 @@
 #include "base/escape.hpp"
 #include "diags/smpquery_ops.hpp"
 #include "iba/libibmad_text.hpp"
+#include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 
@@ -32,7 +33,9 @@ std::string line_text(std::string_view label, std::size_t column, std::string_vi
   return fmt::format("\t\t{:.<{}}{}\n", label, column, value);
 }
 
-std::string key_text(const RecordStyle& style, const std::string& key) { return style.show_keys ? key : "<not displayed>"; }
+std::string key_text(const RecordStyle& style, const std::string& key) {
+  return style.keys == Keys::shown ? key : std::string(hidden_text);
+}
 
 std::string node_type(Bytes record, const RecordStyle& /*style*/) {
   constexpr std::array<std::string_view, 4> texts{"UNKNOWN", "Channel Adapter", "Switch", "Router"};
@@ -43,7 +46,7 @@ std::string node_type(Bytes record, const RecordStyle& /*style*/) {
 std::string name_in_style(Bytes record, const RecordStyle& style) { return node_name(record, style.names); }
 
 std::string port_info_lines(Bytes record, const RecordStyle& style) {
-  const std::string listing = port_info_text(part(record, 4, 64), style.show_keys);
+  const std::string listing = port_info_text(part(record, 4, 64), style.keys);
   // Two tabs before each field; the names of single bits stand on lines of their own, which have tabs already.
   std::string text;
   for (std::size_t at = 0; at < listing.size();) {

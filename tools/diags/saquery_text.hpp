@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/keys.hpp"
 #include "subnet/node_name_map.hpp"
 
 namespace ib::diags {
@@ -16,7 +17,7 @@ namespace ib::diags {
 /// What the forms depend on.
 struct RecordStyle {
   const subnet::NodeNameMap& names;
-  bool show_keys = false;
+  Keys keys = Keys::hidden;
   std::uint32_t capability_mask2 = 0;  ///< of the SA's ClassPortInfo
 };
 

@@ -66,14 +66,9 @@ class Smpquery : public Legacy {
       target = co_await fabric.resolve(address);
     }
     if (!target) throw Failure("main", fmt::format("can't resolve destination port {}", address));
-    Query query{fabric,
-                *target,
-                context.out,
-                arguments[0],
-                static_cast<int>(context.number(combined ? 3 : 2)),
-                extended_,
-                context.settings.show_keys,
-                names};
+    Query query{
+        fabric, *target, context.out, arguments[0], static_cast<int>(context.number(combined ? 3 : 2)), extended_, context.settings.keys,
+        names};
     co_await operation->run(query);
   }
 

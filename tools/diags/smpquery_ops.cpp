@@ -43,7 +43,7 @@ Task<> switch_info(Query& query) {
 Task<> port_info(Query& query) {
   const std::uint32_t modifier = port_modifier(query.port) | (query.extended ? extended_speeds_bit : 0U);
   const auto bytes = co_await query.get_bytes(smp::PortInfo::attribute_id, modifier, "port info query failed");
-  query.out.print("# Port info: {} port {}\n{}", query.target.text, query.port, port_info_text(bytes, query.show_keys));
+  query.out.print("# Port info: {} port {}\n{}", query.target.text, query.port, port_info_text(bytes, query.keys));
 }
 
 /// Whether the node says that it answers PortInfoExtended; a warning tells why not.
@@ -191,12 +191,12 @@ const Operation* find_operation(std::string_view name) {
   return nullptr;
 }
 
-std::string port_info_text(Bytes port_info, bool show_keys) {
+std::string port_info_text(Bytes port_info, Keys keys) {
   constexpr std::size_t width_active_at = 31;
   const unsigned width = port_info.size() > width_active_at ? port_info[width_active_at] : 0;
   if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
     warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  return libibmad_listing(port_info, smp::PortInfo::info(), show_keys ? "" : "m_key");
+  return libibmad_listing(port_info, smp::PortInfo::info(), keys);
 }
 
 std::string description_line(std::string_view name) {

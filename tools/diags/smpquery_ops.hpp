@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "async/task.hpp"
+#include "base/keys.hpp"
 #include "diags/console.hpp"
 #include "diags/fabric.hpp"
 #include "subnet/node_name_map.hpp"
@@ -24,7 +25,7 @@ struct Query {
   std::string_view operation;  ///< as the user wrote it
   int port;                    ///< the first argument after the address, 0 if there is none
   bool extended;               ///< -x: ask for extended speeds
-  bool show_keys;
+  Keys keys;
   const subnet::NodeNameMap& names;
 
   /// An attribute that the operation can not do without; fails with `or_else`.
@@ -50,7 +51,7 @@ async::Task<T> Query::get(std::uint32_t modifier, const char* or_else) {
 }
 
 /// A PortInfo as libibmad lists it, which warns of a width that it does not know.
-std::string port_info_text(Bytes port_info, bool show_keys);
+std::string port_info_text(Bytes port_info, Keys keys);
 /// "Node Description:" with dots and the name flush right.
 std::string description_line(std::string_view name);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "async/interrupt.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 
 #include "support/catch.hpp"
@@ -17,6 +20,47 @@ Task<> raise_after(Loop& loop, Duration delay, int signal) {
 }
 
 Task<> sleep(Loop& loop, Duration delay) { co_await loop.sleep_for(delay); }
+
+/// Sets what `signal` does, for as long as it lives.
+class Disposition {
+ public:
+  Disposition(int signal, void (*handler)(int)) : signal_(signal) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    ::sigaction(signal, &action, &before_);
+  }
+  ~Disposition() { ::sigaction(signal_, &before_, nullptr); }
+  Disposition(const Disposition&) = delete;
+  Disposition& operator=(const Disposition&) = delete;
+
+ private:
+  int signal_;
+  struct sigaction before_ {};
+};
+
+void handler(int /*signal*/) {}
+
+auto handler_of(int signal) {
+  struct sigaction now {};
+  REQUIRE(::sigaction(signal, nullptr, &now) == 0);
+  return now.sa_handler;
+}
+
+/// The signal that ends a process which gets `first` and then `second` while an Interrupt lives; 0 where none does.
+int end_of(int first, int second) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Loop loop;
+    Interrupt interrupt(loop);
+    std::raise(first);
+    loop.run(interrupt.wait());
+    std::raise(second);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
 
 }  // namespace
 
@@ -44,8 +88,37 @@ TEST_CASE("a signal that came before anybody waited is not lost") {
 
 TEST_CASE("signals do what they did before once nobody waits for them") {
   Loop loop;
+  const Disposition usual(SIGINT, SIG_DFL), own(SIGTERM, handler);
   { Interrupt interrupt(loop); }
-  struct sigaction now {};
-  REQUIRE(::sigaction(SIGINT, nullptr, &now) == 0);
-  REQUIRE(now.sa_handler == SIG_DFL);
+  CHECK(handler_of(SIGINT) == SIG_DFL);
+  CHECK(handler_of(SIGTERM) == handler);
+  {
+    Interrupt interrupt(loop);
+    std::raise(SIGTERM);
+    loop.run(interrupt.wait());
+  }
+  CHECK(handler_of(SIGINT) == SIG_DFL);
+  CHECK(handler_of(SIGTERM) == handler);
+}
+
+TEST_CASE("a second signal ends the program, whatever the first was") {
+  for (const int first : {SIGINT, SIGTERM}) {
+    for (const int second : {SIGINT, SIGTERM}) CHECK(end_of(first, second) == second);
+  }
+}
+
+TEST_CASE("what was ignored stays ignored: by nohup, or in the background") {
+  const Disposition ignored(SIGINT, SIG_IGN);
+  Loop loop;
+  {
+    Interrupt interrupt(loop);
+    CHECK(handler_of(SIGINT) == SIG_IGN);
+    std::raise(SIGINT);
+    std::raise(SIGTERM);
+    loop.run(interrupt.wait());
+    CHECK(handler_of(SIGINT) == SIG_IGN);
+    std::raise(SIGINT);
+  }
+  CHECK(handler_of(SIGINT) == SIG_IGN);
+  CHECK(end_of(SIGTERM, SIGINT) == 0);
 }

@@ -135,3 +135,60 @@ TEST_CASE("timers come in order of their deadlines, however they are armed, move
   }
   REQUIRE(fired == expected);
 }
+
+namespace {
+
+/// Reads a byte at a time from a pipe and notes the time of a timer beside it.
+struct SlowReader final : PollSource {
+  void ready(short) override {
+    char byte{};
+    if (::read(fd, &byte, 1) == 1) ++bytes;
+  }
+  int fd{};
+  std::size_t bytes{};
+};
+struct Deadline final : Timer {
+  explicit Deadline(const SlowReader& r) : reader(r) {}
+  void expired() override { bytes_at_end = reader.bytes; }
+  const SlowReader& reader;
+  std::size_t bytes_at_end{};
+};
+
+}  // namespace
+
+TEST_CASE("what can be read after a stall is read before timers fire") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const std::string bytes(50, 'x');
+  REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == 50);
+  FakeClock clock;
+  Loop loop(clock);
+  SlowReader reader;
+  reader.fd = ends[0];
+  Deadline deadline(reader);
+  loop.watch(reader, ends[0], POLLIN);
+  loop.arm(deadline, loop.now() + 1s);
+  clock.advance(1min);
+  loop.run(sleep_for(1s));
+  CHECK(deadline.bytes_at_end == 50);
+  reader.unwatch();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("a descriptor that is always ready does not hold up timers") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], "x", 1) == 1);
+  struct Deaf final : PollSource {
+    void ready(short) override {}
+  } deaf;
+  FakeClock clock;
+  Loop loop(clock);
+  loop.watch(deaf, ends[0], POLLIN);
+  loop.run(sleep_for(1s));
+  CHECK(loop.now() == Time{} + 1s);
+  deaf.unwatch();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}

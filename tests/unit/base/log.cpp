@@ -40,6 +40,7 @@ TEST_CASE("a diagnostic carries its level's letter on its first line", "[log]") 
 }
 
 TEST_CASE("a diagnostic does nothing to the terminal", "[log]") {
-  const auto text = stderr_of([] { ib::log::error("\x1b[31mred\a\r\tcaf\u00e9 \u009b\x7f \xe9\nnext"); });
-  CHECK(text == "E: \\x1b[31mred\\x07\\x0d\tcaf\u00e9 \xc2\\x9b\\x7f \xe9\nnext\n");
+  const auto text =
+      stderr_of([] { ib::log::error("\x1b[31mred\a\r\tcaf\u00e9 \u009b\x7f \xe9\nnext \x9b[2J \u202ecba\u2066 \xc0\xaf C:\\"); });
+  CHECK(text == "E: \\x1b[31mred\\x07\\r\tcaf\u00e9 \\x9b\\x7f \\xe9\nnext \\x9b[2J \\u202ecba\\u2066 \\xc0\\xaf C:\\\n");
 }

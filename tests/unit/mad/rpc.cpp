@@ -5,7 +5,10 @@
 #include <cerrno>
 
 #include "async/group.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
+#include "mad/rmpp.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
@@ -183,6 +186,82 @@ TEST_CASE("errors of the node carry their status and words") {
   REQUIRE(special.error().reply().size() == packet_size);
 }
 
+TEST_CASE("the status of a class has eight bits, but on directed routes") {
+  std::uint16_t code = 0x8000;
+  Bench bench([&code](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.deliver(answer_to(mad, code), 1ms); });
+  for (const auto& [status, expected] : {std::pair(0x8000, 0x80), {0x8100, 0x81}, {0xff00, 0xff}, {0x0100, 1}}) {
+    code = static_cast<std::uint16_t>(status);
+    const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+    REQUIRE_FALSE(result);
+    const auto* error = dynamic_cast<const MadClassError*>(&result.error());
+    REQUIRE(error != nullptr);
+    REQUIRE(error->code() == expected);
+    REQUIRE(error->status() == status);
+  }
+  path::IbDrPath self;
+  self.end_port = &bench.host.port;
+  code = 0x8000;  // the D bit
+  const auto directed = bench.loop.run(ask(*bench.rpc, self));
+  REQUIRE(directed);
+  code = 0x8100;
+  const auto refused = bench.loop.run(ask(*bench.rpc, self));
+  REQUIRE_FALSE(refused);
+  REQUIRE(dynamic_cast<const MadClassError&>(refused.error()).code() == 1);
+}
+
+TEST_CASE("a late Busy does not end a call whose last try may still be answered") {
+  int tries = 0;
+  Bench bench([&tries](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    if (++tries == 1) channel.deliver(answer_to(mad, status::busy), 1200ms);
+    if (tries == 2) channel.deliver(answer_to(mad), 500ms);
+  });
+  bench.channel->reports = false;
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5, 1s, 1)));
+  REQUIRE(result);
+  REQUIRE(bench.elapsed() == 1s + 10ms + 500ms);
+  REQUIRE(bench.channel->sent == 2);
+}
+
+TEST_CASE("that an answer of this host could not be sent says nothing of a request with the same transaction ID") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    channel.deliver(answer_to(mad), 500ms);
+    channel.later(1ms, [&channel, answer = answer_to(mad)] { channel.report_failure(answer, ENETUNREACH); });
+  });
+  const auto result = bench.loop.run(ask(*bench.rpc, to_lid(bench, 5)));
+  REQUIRE(result);
+  REQUIRE(bench.channel->sent == 1);
+}
+
+namespace {
+Task<> ask_both(Rpc& rpc, path::Path smp, path::Path gmp, int count, int& answers, int& failures) {
+  async::Loop& loop = co_await async::current_loop;
+  async::TaskGroup group(loop);
+  struct Local {
+    static Task<> ask_gmp(Rpc& rpc, path::Path path) { static_cast<void>(co_await rpc.try_gmp_get<pm::PortCounters>(path)); }
+  };
+  group.spawn(Local::ask_gmp(rpc, gmp));
+  co_await async::sleep_for(3s);  // the slow answer is here
+  for (int i = 0; i < count; ++i) group.spawn(ask_into(rpc, smp, answers, failures));
+  co_await group.join();
+}
+}  // namespace
+
+TEST_CASE("slow answers to GMPs do not make SMPs wait longer for the places of lost ones") {
+  // 40 SMPs to a dead port, each to a node of its own as far as the engine knows, and room for 1: a lost one gives up its place after
+  // some round trips of SMPs.
+  Bench bench(
+      [](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+        if (mad[1] == mgmt_class::performance) channel.deliver(answer_to(mad), 2s);
+      },
+      {1, 4, 8});
+  path::IbPath gmp = to_lid(bench, 6, 3s).ib();
+  gmp.dqpn = Qpn{1};
+  int answers = 0, failures = 0;
+  bench.loop.run(ask_both(*bench.rpc, to_lid(bench, 5, 1s, 0), gmp, 4, answers, failures));
+  REQUIRE(failures == 4);
+  REQUIRE(bench.elapsed() <= 3s + 3 * 100ms + 1s);
+}
+
 TEST_CASE("answers that contradict their request are errors and never payload") {
   const auto changed = [](std::size_t at, std::uint8_t value) {
     return lie([at, value](std::vector<std::uint8_t>& answer) { answer[at] = value; });
@@ -342,4 +421,25 @@ TEST_CASE("statistics name the reason of each MAD") {
   REQUIRE(counts.size() == 2);
   REQUIRE(counts[0] == std::pair<Reason, std::uint64_t>("probe", 2));
   REQUIRE(counts[1] == std::pair<Reason, std::uint64_t>("asked", 1));
+}
+
+TEST_CASE("an ACK is no answer to a request that no segments answer") {
+  int tries = 0;
+  Bench bench([&tries](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
+    std::vector<std::uint8_t> answer = answer_to(mad);
+    if (++tries == 1) {
+      answer[25] = static_cast<std::uint8_t>(rmpp::Type::ack);
+      answer[26] = rmpp::flags::active;
+    }
+    channel.deliver(std::move(answer), 1ms);
+  });
+  bench.channel->reports = false;
+  struct Local {
+    static Task<Result<sa::NodeRecord>> ask(Rpc& rpc) {
+      const sa::NodeRecord::Query query;
+      co_return co_await rpc.try_subn_adm_get(query);
+    }
+  };
+  REQUIRE(bench.loop.run(Local::ask(*bench.rpc)));
+  REQUIRE(tries == 2);
 }

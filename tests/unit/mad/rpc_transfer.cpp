@@ -395,3 +395,24 @@ TEST_CASE("a device that goes away in the midst of a transfer ends it") {
   };
   REQUIRE_THROWS_AS(bench.ask(), SysError);
 }
+
+TEST_CASE("an ACK of nothing does not hold up a request") {
+  Bench bench(3);
+  int requests = 0;
+  bench.fabric.network.gmp = [&](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    if (RmppView::is_active(mad) || ++requests > 1) {
+      bench.peer.take(bench.fabric.channel(), mad);
+      return {};
+    }
+    Packet ack{};
+    std::ranges::copy(mad, ack.begin());
+    ack[3] = response_method(mad[3]);
+    set_rmpp(ack, rmpp::Type::ack, 0, rmpp::Status::success, 1, 64);
+    return FakeFabric::Answer(ack.begin(), ack.end());
+  };
+  const auto result = bench.ask();
+  REQUIRE(is_whole(result, 3));
+  REQUIRE(requests == 2);
+  REQUIRE(bench.rpc->stats()->unexpected == 1);
+  REQUIRE(bench.elapsed() < 2s);
+}

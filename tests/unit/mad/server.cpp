@@ -117,6 +117,7 @@ TEST_CASE("An answer repeats its request's header and goes back the way that it 
   source.dlid_bits = 0;
   source.has_grh = true;
   source.sgid = Gid::from(link_local_prefix, Guid{0x99});
+  source.dgid = bench.port.gids[0];
   source.hop_limit = 7;
   source.flow_label = 0xabc;
   Mad request = ping();
@@ -225,8 +226,7 @@ TEST_CASE("A send that fails is reported, and the server goes on") {
   bench.server->set_reporter([&](const Error&) { ++reports; });
   Source source;
   source.has_grh = true;
-  source.sgid_index = 200;  // beyond the table
-  source.pkey_index = 999;
+  source.pkey_index = 999;              // beyond the table
   CHECK(bench.answer(ping(), source));  // the fake channel minds nothing of that
   auto* old = bench.channel;
   old->refuse_sends = EINVAL;
@@ -250,4 +250,24 @@ TEST_CASE("A server runs until it is stopped or its device goes") {
   later.what = [&] { other.channel->break_down(EIO); };
   other.loop.arm(later, other.loop.now() + 5s);
   CHECK_THROWS_AS(other.loop.run(other.server->run()), SysError);
+}
+
+TEST_CASE("Whatever a handler throws refuses one request and stops nothing") {
+  Bench bench;
+  std::vector<std::string> reported;
+  bench.server->set_reporter([&reported](const Error& error) { reported.push_back(error.message()); });
+  const auto throws = [&bench](auto thrown) {
+    bench.server->on(sysstat_class, method::get, ofa::SysStatPing::attribute_id, [thrown](const Incoming&) { throw thrown; });
+    CHECK(status_of(bench.answer(ping())) == status::unsupported_method_attribute);
+  };
+  throws(std::invalid_argument("the payload is too long"));
+  throws(Error("no luck"));
+  throws(7);
+  REQUIRE(reported.size() == 3);
+  CHECK(reported[0] == "A request can not be answered: the payload is too long");
+  CHECK(reported[1] == "no luck");
+  CHECK(reported[2] == "A request can not be answered, for a reason unknown");
+  CHECK(bench.server->counts().refused == 3);
+  bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& incoming, const Incoming&) { return incoming; });
+  CHECK(status_of(bench.answer(ping())) == 0);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Both ends of a long answer: a Server that sends a table and an Rpc that asks for it, over a network between two channels.
+#include "iba-gen/ofa.hpp"
 #include "iba-gen/sa.hpp"
+#include "mad/sysstat.hpp"
 #include "support/catch.hpp"
 #include "support/two_hosts.hpp"
 
@@ -18,6 +20,17 @@ struct Bench : ibtest::TwoHosts {
       for (std::size_t i = 0; i < count; ++i) records[i].lid = Lid{static_cast<std::uint16_t>(i)};
       server->send_table(incoming, records);
     });
+  }
+  /// A request from a port that acknowledges nothing.
+  void hold(std::uint64_t tid) {
+    std::vector<std::uint8_t> request(packet_size);
+    request[0] = 1;
+    request[1] = mgmt_class::sa;
+    request[2] = 2;
+    request[3] = method::get_table;
+    request[17] = sa::NodeRecord::attribute_id;
+    store_be(&request[8], tid << 32 | 1);
+    serving_channel->deliver(request, 0s);
   }
   std::size_t count = 1000;
 };
@@ -71,21 +84,40 @@ TEST_CASE("clients that vanish do not fill a server") {
   bench.lost = [](Bytes mad) { return (mad[3] & method::response) != 0; };
   std::size_t reported = 0;
   bench.server->set_reporter([&](const Error&) { ++reported; });
-  std::vector<std::uint8_t> request(packet_size);
-  request[0] = 1;
-  request[1] = mgmt_class::sa;
-  request[2] = 2;
-  request[3] = method::get_table;
-  request[17] = sa::NodeRecord::attribute_id;
-  for (std::uint16_t i = 0; i < 300; ++i) {
-    store_be(&request[14], i);
-    bench.serving_channel->deliver(request, 0s);
-  }
+  for (std::uint64_t i = 0; i < 300; ++i) bench.hold(i);
   bench.loop.run(async::sleep_for(1s));
   REQUIRE(bench.server->counts().answered == RmppOutbox::most_transfers);
   REQUIRE(reported == 300 - RmppOutbox::most_transfers);
+  REQUIRE(bench.server->counts().refused == reported);
   bench.loop.run(async::sleep_for(60s));
   bench.lost = nullptr;
+  REQUIRE(bench.loop.run(ask(*bench.client)));
+}
+
+TEST_CASE("what a server has no room for is refused as busy") {
+  Bench bench;
+  SECTION("too many transfers") {
+    bench.count = 10;
+    for (std::uint64_t i = 0; i < RmppOutbox::most_transfers; ++i) bench.hold(i);
+    bench.loop.run(async::sleep_for(1ms));
+    REQUIRE(bench.server->counts().answered == RmppOutbox::most_transfers);
+  }
+  SECTION("too many bytes") {
+    bench.count = 180'000;  // 19 MiB
+    for (std::uint64_t i = 0; i < 4; ++i) bench.hold(i);
+    bench.loop.run(async::sleep_for(1ms));
+    REQUIRE(bench.server->counts().answered == 3);
+    REQUIRE(bench.server->counts().refused == 1);
+  }
+  const std::uint64_t refused = bench.server->counts().refused;
+  bench.client->sa_path().ib().retries = 0;
+  const auto result = bench.loop.run(ask(*bench.client));
+  REQUIRE_FALSE(result);
+  REQUIRE(result.error().status() == status::busy);
+  REQUIRE(bench.server->counts().refused == refused + 1);
+  // Who never acknowledges is given up, and there is room again.
+  bench.count = 10;
+  bench.loop.run(async::sleep_for(20s));
   REQUIRE(bench.loop.run(ask(*bench.client)));
 }
 
@@ -138,4 +170,43 @@ TEST_CASE("where the kernel does RMPP it gets the whole answer") {
   REQUIRE(result);
   REQUIRE(result->records.size() == 1000);
   REQUIRE(bench.serving_channel->sent == 1);
+}
+
+namespace {
+
+/// Pings LID 2 with `length` bytes.
+Task<Result<Reply>> ping(Rpc& rpc, std::size_t length) {
+  path::IbPath path;
+  path.end_port = &rpc.end_port();
+  path.dlid = Lid{2};
+  path.slid = rpc.end_port().lid;
+  path.dqpn = path.sqpn = Qpn{1};
+  const path::Path there = path;
+  std::vector<std::uint8_t> payload(length);
+  for (std::size_t i = 0; i < length; ++i) payload[i] = static_cast<std::uint8_t>(i * 7);
+  const Request request{.path = there,
+                        .mgmt_class = ofa::SysStatPing::mgmt_class,
+                        .attribute_id = ofa::SysStatPing::attribute_id,
+                        .payload = payload,
+                        .oui = openib_oui};
+  Result<Reply> reply = co_await rpc.try_call(request);
+  co_return reply;
+}
+
+}  // namespace
+
+TEST_CASE("a ping longer than a packet comes back whole, and the next one is answered too") {
+  for (const bool kernel_does_rmpp : {false, true}) {
+    Bench bench;
+    serve_sysstat(*bench.server, {"host", "cpu"});
+    bench.serving_channel->rmpp = bench.client_channel->rmpp = kernel_does_rmpp;
+    for (const std::size_t length : {8U, 216U, 217U, 400U, 432U, 5000U}) {
+      CAPTURE(kernel_does_rmpp, length);
+      const auto reply = bench.loop.run(ping(*bench.client, length));
+      REQUIRE(reply);
+      const Bytes payload = reply->payload();
+      REQUIRE(payload.size() >= length);
+      for (std::size_t i = 0; i < length; ++i) REQUIRE(payload[i] == static_cast<std::uint8_t>(i * 7));
+    }
+  }
 }

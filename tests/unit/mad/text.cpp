@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What the user reads: error lines at each -v, trace lines at each -d.
+#include <fmt/format.h>
+
 #include "iba-gen/smp.hpp"
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
@@ -75,7 +77,7 @@ TEST_CASE("an error says what, with -v where to, with -vv what was in the packet
 
 TEST_CASE("a timeout has no reply to show") {
   const Fixture f;
-  const MadTimeout error(f.mad, f.path);
+  const MadTimeout error(f.mad, f.path, 4);
   REQUIRE(error.lines(2).size() == 3);
   REQUIRE(error.status() == 0);
   REQUIRE(error.message() == "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) timed out to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'");
@@ -116,12 +118,44 @@ TEST_CASE("the long trace decodes both packets") {
   REQUIRE_THAT(f.text, ibtest::ends_with("\n"));
 }
 
+TEST_CASE("keys of the records of a table are blanked wherever they begin") {
+  constexpr std::size_t data = 56, step = 176, key = 32, key_size = 16;  // of ServiceRecords, 200 bytes of which a segment has
+  std::vector<std::uint8_t> table(data + 5 * step, std::uint8_t{0x77});
+  const std::array<std::uint8_t, 20> header{1, 3, 2, 0x92};
+  std::fill_n(table.begin(), data, std::uint8_t{0});
+  std::copy(header.begin(), header.end(), table.begin());
+  table[17] = 0x31;
+  table[24] = table[25] = table[26] = 1;  // RMPP: version 1, DATA, active
+  table[45] = step / 8;
+  const auto is_key = [](std::size_t at) { return at % step >= key && at % step < key + key_size; };
+  const std::vector<std::uint8_t> whole = without_keys(table);
+  for (std::size_t at = 0; at < 5 * step; ++at) REQUIRE(whole[data + at] == (is_key(at) ? 0 : 0x77));
+  for (std::uint8_t segment = 1; segment <= 4; ++segment) {
+    const std::size_t before = (segment - 1U) * 200;
+    std::vector<std::uint8_t> packet(table.begin(), table.begin() + 256);
+    packet[31] = segment;
+    const std::vector<std::uint8_t> shown = without_keys(packet);
+    INFO(int{segment});
+    // The first bytes of a later segment are decoded as if a record began there: more than keys may be blank.
+    for (std::size_t at = 0; at < 200; ++at) {
+      if (is_key(before + at)) REQUIRE(shown[data + at] == 0);
+    }
+    const std::string dump = dump_packet(packet);
+    for (std::size_t at = 0; at + 4 <= step; at += 4) {
+      if (is_key(before + at)) CHECK_THAT(dump, ibtest::contains(fmt::format("\n{:3} 00000000", data + at)));
+    }
+  }
+  table[44] = table[45] = 0;  // the size of a record is not said
+  CHECK(without_keys(table)[data + step + key] == 0);
+  for (std::size_t size = 0; size < 100; ++size) CHECK(without_keys(Bytes(table).first(size)).size() == size);
+}
+
 TEST_CASE("a Result is a value or an error") {
   const Fixture f;
   Result<int> good = 5;
   REQUIRE(good);
   REQUIRE(std::move(good).take() == 5);
-  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path));
+  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path, 4));
   REQUIRE_FALSE(bad);
   REQUIRE_THROWS_AS(std::move(bad).take(), MadTimeout);
   try {

@@ -173,3 +173,37 @@ TEST_CASE("indexes are found in the end port's tables", "[path]") {
   CHECK(dlid_bits(p) == 0x11);
   CHECK_THROWS_AS(pkey_index(IbPath{}), Error);
 }
+
+TEST_CASE("a GID index above 255 is refused, not cut to another one", "[path]") {
+  Ends ends;
+  ends.port.gids.resize(302);
+  ends.port.gids[255] = Gid::from(link_local_prefix, {0x1255});
+  ends.port.gids[256] = Gid::from(link_local_prefix, {0x1256});
+  IbPath p;
+  p.end_port = &ends.port;
+  path::set_sgid_index(p, 255);
+  CHECK(sgid_index(p) == 255);
+  path::set_sgid_index(p, 256);
+  CHECK_THROWS_WITH(sgid_index(p), "GID fe80::1256 of ibsim0/1 has index 256, and packets leave from the first 256 GIDs only");
+}
+
+TEST_CASE("P_Keys and GIDs of a planarized HCA are those of the half that carries GMPs", "[path]") {
+  Ends smi, gsi;
+  smi.port.smi_port = gsi.port.smi_port = &smi.port;
+  smi.port.gsi_port = gsi.port.gsi_port = &gsi.port;
+  const Gid gid = Gid::from(link_local_prefix, {0x77});
+  smi.port.gids = {Gid{}, Gid{}, gid};
+  gsi.port.gids = {Gid{}, gid};
+  smi.port.pkeys = {Pkey{0xffff}, Pkey{0x8005}};
+  gsi.port.pkeys = {Pkey{0xffff}, Pkey{0x8003}, Pkey{0x8005}};
+  for (const sys::EndPort* named : {&smi.port, &gsi.port}) {
+    IbPath p;
+    p.end_port = named;
+    p.sgid = gid;
+    p.pkey = Pkey{0x8005};
+    CHECK(sgid_index(p) == 1);
+    CHECK(pkey_index(p) == 2);
+    path::set_pkey_index(p, 1);
+    CHECK(p.pkey == Pkey{0x8003});
+  }
+}

@@ -52,3 +52,8 @@ TEST_CASE("a line without a GUID is an error that shows the line") {
 }
 
 TEST_CASE("a map that can not be read is a system error") { CHECK_THROWS_AS(NodeNameMap::read("/nonexistent/map"), ib::SysError); }
+
+TEST_CASE("a map that is no regular file is refused, not read for ever") {
+  CHECK_THROWS_AS(NodeNameMap::read("/dev/zero"), ib::UsageError);
+  CHECK_THROWS_AS(NodeNameMap::read("/"), ib::UsageError);
+}

@@ -183,7 +183,7 @@ TEST_CASE("a command's own options take letters and names from the common ones")
     CHECK(common.verbosity == 2);
     CHECK(common.m_key == 5);
     CHECK(common.pkey_index == std::uint16_t{2});
-    CHECK(common.show_keys);
+    CHECK(common.keys == ib::Keys::shown);
     CHECK(common.timeout == std::chrono::milliseconds(100));
     CHECK(common.outstanding_smps == 7U);
   }

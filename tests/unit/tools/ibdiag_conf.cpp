@@ -2,6 +2,7 @@
 // ibdiag.conf, with the liberties that infiniband-diags' reader took.
 #include "ibdiag_conf.hpp"
 
+#include "base/error.hpp"
 #include "support/catch.hpp"
 
 using ib::tools::IbdiagConf;
@@ -40,3 +41,8 @@ TEST_CASE("ibdiag.conf: the last line wins, a value may hold '=' and the file ma
 }
 
 TEST_CASE("ibdiag.conf: a missing file is no error") { CHECK_FALSE(IbdiagConf::read("/nonexistent").device.has_value()); }
+
+TEST_CASE("ibdiag.conf: what is no regular file is refused, not read for ever") {
+  CHECK_THROWS_AS(IbdiagConf::read("/dev/zero"), ib::UsageError);
+  CHECK_THROWS_AS(IbdiagConf::read("/"), ib::UsageError);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace ib {
+
+namespace {
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO or pipe";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "a special file";
+}
+
+}  // namespace
+
+std::string read_regular_file(const std::string& path, std::size_t limit) {
+  // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) throw SysError(errno, "open", path);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
+  // The size that the file system tells is not relied on: files of /proc have none, and others grow.
+  std::string text;
+  std::array<char, 65536> chunk{};
+  for (;;) {
+    const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SysError(errno, "read", path);
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) throw UsageError(fmt::format("'{}' is too long: it may have {} bytes at most", path, limit));
+  }
+}
+
+}  // namespace ib

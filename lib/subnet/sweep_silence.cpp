@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Nodes that fall silent while they are read. The engine notices (mad/responder.hpp); here a node has only a few requests open,
+// so that a thousand silent ones time out side by side, and what a silent node did not answer is put aside. Before the sweep ends
+// each silent node is asked for its NodeInfo once more, by one try. One that answers is read on; else its silence is one failure.
+#include <fmt/format.h>
+
+#include "subnet/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+constexpr unsigned most_open_reads = 4;  // of one node: as many SMPs as the engine sends to one (mad::Limits)
+}
+
+void Sweep::queue_read(const Work& work) {
+  Reading& reading = readings_[work.at];
+  if (reading.open < most_open_reads) {
+    ++reading.open;
+    ready_.push_back(work);
+  } else {
+    reading.waiting.push_back(work);
+  }
+}
+
+void Sweep::read_ended(NodeIndex node) {
+  Reading& reading = readings_[node];
+  --reading.open;
+  if (reading.waiting.empty()) return;
+  const Work next = reading.waiting.front();
+  reading.waiting.erase(reading.waiting.begin());
+  queue_read(next);
+}
+
+/// Puts a read aside that was not answered since its node is silent. False where it failed on its own, or the node came back and still
+/// does not answer this.
+bool Sweep::fell_silent(const Work& work, const Answer& answer) {
+  const std::optional<unsigned> tries = tries_in_vain(answer);
+  if (!tries || !readings_[work.at].by_route.is_silent()) return false;
+  Silence& silence = silences_[work.at];
+  if (silence.came_back) return false;
+  if (!silence.error || *tries > 0) silence.error = answer.shared_error();
+  silence.unread.push_back(work);
+  silence.unread.back().again = work.again || *tries > 0;
+  return true;
+}
+
+async::Task<> Sweep::ask_silent_nodes_again() {
+  for (bool all_asked = false; !all_asked;) {
+    all_asked = true;
+    for (auto& [node, silence] : silences_) {
+      if (std::exchange(silence.asked_again, true)) continue;
+      group_.spawn(ask_again(node, silence));
+      all_asked = false;
+    }
+    co_await group_.join();
+  }
+  for (const auto& [node, silence] : silences_) report_silence(node, silence);
+}
+
+async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
+  mad::Responder& responder = readings_[node].by_route;
+  responder.give_another_chance();
+  path::Path path = directed_path(node);
+  path.ib().retries = 0;
+  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &responder);
+  if (!answer) co_return;
+  silence.came_back = true;
+  const std::vector<Work> unread = std::exchange(silence.unread, {});
+  for (const Work& work : unread) queue(work);
+  pump();
+}
+
+void Sweep::report_silence(NodeIndex node, const Silence& silence) {
+  if (silence.unread.empty()) return;
+  for (const Work& work : silence.unread) {
+    if (!work.again && question_of(work.what).reason == mad::asked) ++unasked_;
+  }
+  fail({Failure::Kind::no_answer, node, -1, false, "NodeInfo", 0,
+        fmt::format("It answered at first and then fell silent; {} of its attributes are not known.", silence.unread.size()),
+        silence.error});
+}
+
+}  // namespace ib::subnet

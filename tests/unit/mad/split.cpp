@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// GMPs by one channel, SMPs and served classes by another. A program that serves over the two is what requests come to.
+#include "mad/split.hpp"
+
+#include "iba-gen/ofa.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "mad/server.hpp"
+#include "support/catch.hpp"
+#include "support/fake_channel.hpp"
+
+using namespace ib;
+using namespace ib::mad;
+using namespace std::chrono_literals;
+using ibtest::FakeChannel;
+
+namespace {
+
+using Mad = std::vector<std::uint8_t>;
+
+/// A host whose two channels answer nothing and keep what they sent.
+struct Bench : ibtest::FakeHost {
+  explicit Bench(OpenChannel open) {
+    auto gmps = std::make_unique<FakeChannel>(port, keep(by_verbs));
+    gmps->mask = ~std::uint64_t{0};
+    gmps->reports = false;
+    verbs = gmps.get();
+    if (!open) open = [this](const sys::EndPort& end_port) { return open_umad(end_port); };
+    rpc = std::make_unique<Rpc>(loop, make_split_channel(std::move(gmps), open));
+    server = std::make_unique<Server>(*rpc);
+  }
+  Bench() : Bench(OpenChannel()) {}
+
+  std::unique_ptr<Channel> open_umad(const sys::EndPort& end_port) {
+    auto opened = std::make_unique<FakeChannel>(end_port, keep(by_umad));
+    opened->rmpp = true;
+    opened->source.slid = Lid{9};
+    opened->source.sqpn = 1;
+    umad = opened.get();
+    return opened;
+  }
+  static FakeChannel::Network keep(std::vector<Mad>& sent) {
+    return [&sent](FakeChannel&, Bytes mad, const path::Path&, async::Duration) { sent.emplace_back(mad.begin(), mad.end()); };
+  }
+  path::Path path() const {
+    path::IbPath path;
+    path.end_port = &port;
+    path.slid = port.lid;
+    path.dlid = Lid{9};
+    path.timeout = 1s;
+    path.retries = 0;
+    return path;
+  }
+  /// Has `request` come to QP1.
+  void take(Mad request) {
+    umad->deliver(std::move(request), 1ms);
+    loop.run(pause());
+  }
+  async::Task<> pause() { co_await loop.sleep_for(5s); }
+
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  std::vector<Mad> by_verbs, by_umad;
+  FakeChannel *verbs{}, *umad{};
+  std::unique_ptr<Rpc> rpc;
+  std::unique_ptr<Server> server;
+};
+
+Mad ping(const path::Path& path) {
+  const std::array<std::uint8_t, 8> cookie{1, 2, 3};
+  const auto mad = to_mad({.path = path,
+                           .mgmt_class = ofa::SysStatPing::mgmt_class,
+                           .attribute_id = ofa::SysStatPing::attribute_id,
+                           .payload = cookie,
+                           .oui = ofa::SysStatPing::vendor_oui});
+  return {mad.begin(), mad.end()};
+}
+
+}  // namespace
+
+TEST_CASE("What is served comes and is answered by umad, and all else goes by verbs") {
+  Bench bench;
+  CHECK(bench.umad == nullptr);
+  bench.server->serve(service_of<ofa::SysStatPing>());
+  REQUIRE(bench.umad != nullptr);
+  REQUIRE(bench.umad->services.size() == 1);
+  CHECK(bench.umad->services[0].mgmt_class == ofa::SysStatPing::mgmt_class);
+  CHECK(bench.verbs->services.empty());
+  bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& asked, const Incoming&) { return asked; });
+  bench.take(ping(bench.path()));
+  REQUIRE(bench.by_umad.size() == 1);
+  CHECK(HeaderView(bench.by_umad[0]).is_response());
+  CHECK(bench.server->counts().answered == 1);
+
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<pm::PortCounters>(bench.path())));
+  CHECK(bench.by_verbs.size() == 1);
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<ofa::SysStatPing>(bench.path())));  // of a served class: one way for both
+  CHECK(bench.by_umad.size() == 2);
+  CHECK(bench.by_verbs.size() == 1);
+}
+
+TEST_CASE("Answers in segments are left to umad's kernel for served classes only") {
+  Bench bench;
+  const auto channel = make_split_channel(std::make_unique<FakeChannel>(bench.port, Bench::keep(bench.by_verbs)),
+                                          [&](const sys::EndPort& end_port) { return bench.open_umad(end_port); });
+  CHECK_FALSE(channel->does_rmpp(mgmt_class::sa));
+  channel->serve({.mgmt_class = mgmt_class::sa, .class_version = 2});
+  CHECK(channel->does_rmpp(mgmt_class::sa));
+  CHECK_FALSE(channel->does_rmpp(ofa::SysStatPing::mgmt_class));
+
+  const std::vector<std::uint8_t> longer(2000, 7);
+  bench.server->serve(service_of<ofa::SysStatPing>());
+  bench.server->on(ofa::SysStatPing::mgmt_class, method::get, ofa::SysStatPing::attribute_id,
+                   [&](const Incoming& incoming) { bench.server->send_rmpp_reply(incoming, longer); });
+  bench.take(ping(bench.path()));
+  REQUIRE(bench.by_umad.size() == 1);
+  CHECK(bench.by_umad[0].size() == data_area(ofa::SysStatPing::mgmt_class).offset + longer.size());
+  CHECK(bench.by_verbs.empty());
+}
+
+TEST_CASE("SMPs open umad at the first one, and a window is that of verbs") {
+  Bench bench;
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_subn_get<smp::NodeInfo>(path::IbDrPath(&bench.port))));
+  REQUIRE(bench.umad != nullptr);
+  CHECK_FALSE(bench.by_umad.empty());
+  CHECK(bench.by_verbs.empty());
+  auto gmps = std::make_unique<FakeChannel>(bench.port, nullptr);
+  gmps->most_in_flight = 77;
+  const auto channel = make_split_channel(std::move(gmps), nullptr);
+  CHECK(channel->max_in_flight() == 77);
+  CHECK(channel->tid_mask() == 0xffffffffU);
+}
+
+TEST_CASE("Where umad can not be opened, serving is refused in one line, and asking goes on") {
+  Bench bench([](const sys::EndPort&) -> std::unique_ptr<Channel> {
+    SysError error(EACCES, "open", "/dev/infiniband/umad0");
+    error.note("No permission to use /dev/infiniband/umad0: run as root");
+    throw error;
+  });
+  try {
+    bench.server->serve(service_of<ofa::SysStatPing>());
+    FAIL("served");
+  } catch (const Error& error) {
+    CHECK(error.lines(0) == std::vector<std::string>{"fake0/1 can not serve: requests come to its QP1, which umad alone reaches. No "
+                                                     "permission to use /dev/infiniband/umad0: run as root"});
+    CHECK(error.exit_status() == Exit::failed);
+  }
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<ofa::SysStatPing>(bench.path())));
+  CHECK(bench.by_verbs.size() == 1);
+}

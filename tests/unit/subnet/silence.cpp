@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Nodes that fall silent while they are read: one costs one chain of tries, a thousand about as much, and each is one failure.
+#include "support/catch.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::subnet;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using ibtest::Swept;
+
+namespace {
+
+/// A host, a switch, hubs at that switch and leaves of 36 ports at the hubs, each by one link, so that a leaf is asked for its NodeInfo
+/// once. `leaves` ≤ 2000.
+struct Tree {
+  explicit Tree(unsigned count) {
+    const auto root = fabric.add_switch(0x100, 16, "root");
+    const auto host = fabric.add_ca(0x8000, 1, "host");
+    fabric.link(root, 1, host, 1);
+    for (unsigned i = 0; i < count; ++i) {
+      if (i % 200 == 0) {
+        hub = fabric.add_switch(0x200 + i / 200, 254, "hub");
+        fabric.link(root, 2 + i / 200, hub, 1);
+      }
+      leaves.push_back(fabric.add_switch(0x10000 + i, 36, "leaf"));
+      fabric.link(hub, 2 + i % 200, leaves.back(), 1);
+    }
+    fabric.assign_lids();
+    fabric.attach(host);
+  }
+  FakeFabric fabric;
+  FakeFabric::NodeId hub{};
+  std::vector<FakeFabric::NodeId> leaves;
+};
+
+DiscoverOptions routed(Routing routing) {
+  DiscoverOptions options;
+  options.routing = routing;
+  return options;
+}
+
+/// How long a sweep takes in which a node never answers: one chain of tries and next to nothing else.
+async::Duration one_chain() {
+  Tree tree(1);
+  tree.fabric.node(tree.leaves[0]).faults.silent = true;
+  return Swept(tree.fabric).took;
+}
+
+}  // namespace
+
+TEST_CASE("a switch that falls silent costs one chain of tries and is one failure, wherever it stops") {
+  const async::Duration chain = one_chain();
+  for (const Routing routing : {Routing::directed, Routing::lid}) {
+    // After NodeInfo; after NodeDescription, PortInfo of port 0 and SwitchInfo; in the middle of the ports; before the last one.
+    for (const unsigned answers : {1U, 2U, 3U, 4U, 5U, 20U, 39U}) {
+      Tree tree(3);
+      tree.fabric.node(tree.leaves[1]).faults.answers_left = answers;
+      const Swept swept(tree.fabric, routed(routing));
+      CAPTURE(answers, routing == Routing::lid);
+      REQUIRE(swept.subnet.failures.size() == 1);
+      const Failure& failure = swept.subnet.failures[0];
+      CHECK(failure.kind == Failure::Kind::no_answer);
+      CHECK(swept.subnet.node(failure.node).guid() == Guid{0x10001});
+      CHECK(failure.port == -1);
+      CHECK_FALSE(failure.beyond);
+      CHECK(failure.attribute == "NodeInfo");
+      CHECK(failure.error != nullptr);
+      CHECK(failure.why ==
+            "It answered at first and then fell silent; " + std::to_string(40 - answers) + " of its attributes are not known.");
+      CHECK(swept.took < chain * 3 / 2);
+      CHECK(swept.subnet.nodes().size() == tree.fabric.size());
+      CHECK(swept.sent() == swept.stats.plan + swept.explained());
+    }
+  }
+}
+
+TEST_CASE("a thousand switches that fall silent cost about as much as one") {
+  for (const Routing routing : {Routing::directed, Routing::lid}) {
+    for (const unsigned answers : {1U, 4U, 20U}) {
+      Tree one(1000), many(1000);
+      one.fabric.node(one.leaves[0]).faults.answers_left = answers;
+      for (const FakeFabric::NodeId leaf : many.leaves) many.fabric.node(leaf).faults.answers_left = answers;
+      const Swept first(one.fabric, routed(routing)), second(many.fabric, routed(routing));
+      CAPTURE(answers, routing == Routing::lid, first.took / 1ms, second.took / 1ms);
+      CHECK(first.subnet.failures.size() == 1);
+      CHECK(second.subnet.failures.size() == 1000);
+      CHECK(second.took < first.took * 3 / 2);
+      CHECK(second.sent() == second.stats.plan + second.explained());
+    }
+  }
+}
+
+TEST_CASE("a node that was silent for a while is read to the end") {
+  Tree tree(3);
+  FakeFabric::Node& leaf = tree.fabric.node(tree.leaves[1]);
+  unsigned asked = 0;
+  leaf.faults.deaf = [&asked] { return ++asked > 10 && asked <= 10 + 4 + 3; };  // for one chain
+  const Swept swept(tree.fabric);
+  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.subnet.ports_of(swept.subnet.node(swept.subnet.find_node(Guid{0x10001})))[36].has_info);
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+}
+
+TEST_CASE("one attribute that is not answered is a failure of that attribute alone") {
+  for (const std::uint16_t attribute : {smp::NodeDescription::attribute_id, smp::SwitchInfo::attribute_id, smp::PortInfo::attribute_id,
+                                        smp::MlnxExtPortInfo::attribute_id}) {
+    Tree tree(3);
+    tree.fabric.node(tree.leaves[1]).faults.ignores = attribute;
+    DiscoverOptions options;
+    options.mlnx_extended_port_info = true;
+    const Swept swept(tree.fabric, options);
+    CAPTURE(attribute);
+    std::size_t unanswered = 0;
+    for (const Failure& failure : swept.subnet.failures) {
+      if (failure.kind != Failure::Kind::no_answer) continue;
+      CHECK(failure.attribute != "NodeInfo");
+      CHECK(swept.subnet.node(failure.node).guid() == Guid{0x10001});
+      ++unanswered;
+    }
+    // Of ports all 37; of ports that may be FDR10 the linked one and port 0.
+    CHECK(unanswered == (attribute == smp::PortInfo::attribute_id ? 37 : attribute == smp::MlnxExtPortInfo::attribute_id ? 2 : 1));
+  }
+}
+
+TEST_CASE("where a tenth of all MADs is lost no node is declared dead") {
+  for (const Routing routing : {Routing::directed, Routing::lid}) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      Tree tree(300);
+      tree.fabric.network.loss = 0.1;
+      tree.fabric.seed(seed);
+      const Swept swept(tree.fabric, routed(routing), 5);
+      CAPTURE(seed, routing == Routing::lid);
+      for (const Failure& failure : swept.subnet.failures) CHECK(failure.attribute != "NodeInfo");
+      CHECK(swept.subnet.nodes().size() == tree.fabric.size());
+    }
+  }
+}
