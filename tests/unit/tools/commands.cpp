@@ -160,3 +160,31 @@ TEST_CASE_METHOD(Small, "smpdump in its forms") {
   CHECK(document["data"].get<std::string>().size() == 128);
   CHECK(document["mad"]["data"]["node_guid"] == "0000:0000:0000:0300");
 }
+
+TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one") {
+  const auto complaint = [this](std::vector<std::string> words) {
+    const auto outcome = ibtool(fabric, std::move(words));
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK(complaint({"smpqery"}) == "E: Bad command smpqery: did you mean smpquery?\n");
+  CHECK(complaint({"perfectly"}) == "E: Bad command perfectly (see ibtool help)\n");
+  CHECK(complaint({"help", "ibnetdiscovr"}) == "E: Bad command ibnetdiscovr: did you mean ibnetdiscover?\n");
+  CHECK_THAT(complaint({"smpquery", "NodeInof", "3"}), contains("Unknown operation 'nodeinof': did you mean NodeInfo?"));
+  CHECK_THAT(complaint({"smpquery", "NI", "3", "--timout", "5"}), contains("unrecognized option '--timout': did you mean --timeout?"));
+  CHECK_THAT(complaint({"saquery", "NodeRecrod"}), contains("Unknown operation 'noderecrod': did you mean NodeRecord?"));
+  CHECK_THAT(complaint({"query", "SubnGte", "SMPNodeInfo"}), contains("Invalid method 'SubnGte': did you mean SubnGet?"));
+  CHECK_THAT(complaint({"query", "SubnGet", "SMPNodeInof"}),
+             contains("Invalid attribute 'SMPNodeInof' for SubnGet: did you mean SMPNodeInfo?"));
+}
+
+TEST_CASE_METHOD(Small, "options of all commands may stand before the name") {
+  const json document = parsed(ibtool(fabric, {"--json", "ibaddr", "3"}));
+  CHECK(document["lid"] == 3);
+  CHECK(ibtool(fabric, {"-v", "-t", "100", "ibaddr", "3"}).out == ibtool(fabric, {"ibaddr", "3"}).out);
+  CHECK(ibtool(fabric, {"--stats", "ibaddr", "3"}).err == ibtool(fabric, {"ibaddr", "3", "--stats"}).err);
+  const auto nothing = ibtool(fabric, {"-v"});
+  CHECK(nothing.status == 2);
+  CHECK(nothing.err == "E: No command is named (see ibtool help)\n");
+}
