@@ -346,6 +346,8 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
       std::ranges::fill(data, std::uint8_t{255});
       for (std::size_t i = 0; i < 64 && modifier * 64 + i < node.lft.size(); ++i) data[i] = node.lft[modifier * 64 + i];
       return 0;
+    case smp::MulticastForwardingTable::attribute_id:
+      return fill_mft(node, modifier, data);
     case smp::PKeyTable::attribute_id:
       if ((modifier & 0xffffU) == 0) ib::store_be(data.data(), ib::default_pkey.value);
       return 0;
@@ -355,6 +357,20 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
     default:
       return status::unsupported_method_attribute;
   }
+}
+
+/// The modifier names a block of 32 multicast LIDs and, in its upper four bits, the 16 ports that the masks are of (IBA 14.2.5.12).
+std::uint16_t FakeFabric::fill_mft(const Node& node, std::uint32_t modifier, MutableBytes data) {
+  if (!node.is_switch()) return status::unsupported_method_attribute;
+  const unsigned block = modifier & 0x1ffU, position = modifier >> 28;
+  if (block * 32 >= node.switch_info.multicast_fdb_cap || position * 16 >= node.ports.size()) return status::invalid_attribute_or_modifier;
+  for (const auto& [mlid, ports] : node.mft) {
+    if (mlid < 0xc000 || (mlid - 0xc000U) / 32 != block) continue;
+    std::uint16_t mask = 0;
+    for (const unsigned port : ports) mask = static_cast<std::uint16_t>(mask | (port / 16 == position ? 1U << port % 16 : 0U));
+    ib::store_be(&data[mlid % 32U * 2], mask);
+  }
+  return 0;
 }
 
 std::uint16_t FakeFabric::fill_port_info(Node& node, unsigned in_port, Bytes request, MutableBytes data) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet in memory: switches and channel adapters that answer SMPs (SubnGet of NodeInfo, NodeDescription, PortInfo,
-// SwitchInfo, LFT, P_Key table, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
+// SwitchInfo, LFT, MFT, P_Key table, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
 // fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing. GMPs go to the services
 // that nodes run side by side (fake_pma.hpp is one), those that no node serves to Network::gmp.
 //
@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,9 +64,11 @@ class FakeFabric {
     ib::smp::NodeInfo info;  ///< port_guid and local_port_num are set for each answer
     std::array<std::uint8_t, 64> description{};
     ib::smp::SwitchInfo switch_info;
-    std::optional<ib::smp::SMInfo> sm_info;    ///< of a subnet manager, if one runs there
-    std::vector<Port> ports;                   ///< [0] is a switch's management port; unused by CAs
-    std::vector<std::uint8_t> lft;             ///< of a switch: output port by LID, 255 for none
+    std::optional<ib::smp::SMInfo> sm_info;  ///< of a subnet manager, if one runs there
+    std::vector<Port> ports;                 ///< [0] is a switch's management port; unused by CAs
+    std::vector<std::uint8_t> lft;           ///< of a switch: output port by LID, 255 for none
+    /// Of a switch: output ports by multicast LID, up to switch_info.multicast_fdb_cap of them.
+    std::map<std::uint16_t, std::set<unsigned>> mft;
     Faults faults;                             ///< of its SMA and of all its services
     std::map<std::uint8_t, Service> services;  ///< by management class
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }
@@ -139,6 +142,7 @@ class FakeFabric {
   ib::smp::PortInfo port_info(const Node& node, unsigned port) const;
   Answer answer(NodeId id, unsigned in_port, ib::Bytes request);
   std::uint16_t fill(NodeId id, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
+  static std::uint16_t fill_mft(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   std::uint16_t fill_port_info(Node& node, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
   void route_switches();
 
