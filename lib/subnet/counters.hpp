@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -36,6 +35,7 @@ struct PmaSupport {
   std::uint32_t capability_mask2{};  ///< pm::capability_mask2
   /// Whether PortCountersExtended exists.
   bool extended() const;
+  /// Whether it counts `counter` in PortCounters, and in PortCountersExtended.
   bool narrow(const CounterInfo& counter) const;
   bool wide(const CounterInfo& counter) const;
 };

@@ -14,8 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
-#include <span>
 #include <utility>
 #include <vector>
 
