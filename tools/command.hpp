@@ -45,5 +45,7 @@ struct CommandInfo {
 std::span<const CommandInfo> commands();
 /// The command of that name or alias, or null.
 const CommandInfo* find_command(std::string_view name);
+/// The same; throws UsageError, with the nearest name, where there is none.
+const CommandInfo& command_named(std::string_view name);
 
 }  // namespace ib::tools

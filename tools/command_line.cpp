@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/nearest.hpp"
 #include "tools/options.hpp"
 
 namespace ib::tools {
@@ -34,7 +35,12 @@ const Option& OptionSet::find_long(std::string_view name) const {
       spellings.push_back(fmt::format("'--{}'", n));
     }
   }
-  if (found.empty()) throw OptionError(fmt::format("unrecognized option '--{}'", name));
+  if (found.empty()) {
+    std::vector<std::string_view> names;
+    for (const Option& option : options_) names.insert(names.end(), option.names.begin(), option.names.end());
+    const std::string_view meant = nearest(name, names);
+    throw OptionError(fmt::format("unrecognized option '--{}'{}", name, meant.empty() ? "" : fmt::format(": did you mean --{}?", meant)));
+  }
   if (found.size() > 1) throw OptionError(fmt::format("option '--{}' is ambiguous; possibilities: {}", name, fmt::join(spellings, " ")));
   return *found.front();
 }

@@ -3,9 +3,14 @@
 // out of a static library.
 #include "tools/commands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <ranges>
 
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "diags/tools.hpp"
 
 namespace ib::tools {
@@ -58,6 +63,13 @@ const CommandInfo* find_command(std::string_view name) {
     if (command.name == name || std::find(command.aliases.begin(), command.aliases.end(), name) != command.aliases.end()) return &command;
   }
   return nullptr;
+}
+
+const CommandInfo& command_named(std::string_view name) {
+  if (const CommandInfo* info = find_command(name)) return *info;
+  std::vector<std::string_view> names;
+  std::ranges::transform(table, std::back_inserter(names), &CommandInfo::name);
+  throw UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
 }
 
 }  // namespace ib::tools

@@ -79,6 +79,10 @@ class OptionSet {
   /// Scans all of `args`, then sets what they name in their order, and returns the operands. Throws OptionError.
   std::vector<std::string> parse(std::span<const std::string> args);
 
+  /// Does the option (or bundle of letters) `word` take the next word as its value, whatever that is? Throws OptionError for an
+  /// unknown long one.
+  bool takes_next(const std::string& word) const;
+
   const std::vector<Option>& options() const { return options_; }
   const std::string& operands() const { return operands_; }
   const std::string& notes() const { return notes_; }
@@ -92,8 +96,6 @@ class OptionSet {
   const Option& find_long(std::string_view name) const;
   /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
   std::string unabbreviated(const std::string& word) const;
-  /// Does the option (or bundle of letters) `word` take the next word as its value, whatever that is?
-  bool takes_next(const std::string& word) const;
 
   std::vector<Option> options_;
   std::string operands_, notes_;

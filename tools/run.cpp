@@ -69,6 +69,18 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   return execute(*command, info, std::move(common), std::move(operands), around);
 }
 
+/// How many of `args` are options, and their values, before the first other word. Throws OptionError for what no command takes.
+std::size_t leading_options(std::span<const std::string> args) {
+  CommonOptions common;
+  General general;
+  OptionSet set;
+  add_common(set, common, ~0U);
+  add_general(set, common, general);
+  std::size_t at = 0;
+  while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
+  return std::min(at, args.size());
+}
+
 /// `ibtool …`: finds the command, or answers what is asked of the program itself.
 int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
@@ -79,12 +91,12 @@ int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
     std::printf("ibtool %s\n", version);
     return 0;
   }
-  const CommandInfo* info = find_command(args[0]);
-  if (info == nullptr) {
-    log::error(fmt::format("Bad command {} (see ibtool help)", args[0]));
-    return static_cast<int>(Exit::usage);
-  }
-  return run_command(*info, args.subspan(1), around);
+  // Options of all commands may stand before the name.
+  const std::size_t at = leading_options(args);
+  if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
+  std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
+  words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  return run_command(command_named(args[at]), words, around);
 }
 
 }  // namespace

@@ -223,10 +223,13 @@ std::string libibmad_line(std::string_view name, std::string_view value) {
 }
 
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys) {
+  // Fields that are listed as bytes may hold a structure with keys.
+  const std::vector<std::uint8_t> masked = keys == Keys::hidden ? without_secrets(bytes, info) : std::vector<std::uint8_t>();
+  const Bytes shown = keys == Keys::hidden ? Bytes(masked) : bytes;
   std::string out;
-  list_rank(out, bytes, info, 0, keys);
-  list_rank(out, bytes, info, 1, keys);
-  if (any_of_rank(bytes, info, 2)) list_rank(out, bytes, info, 2, keys);
+  list_rank(out, shown, info, 0, keys);
+  list_rank(out, shown, info, 1, keys);
+  if (any_of_rank(shown, info, 2)) list_rank(out, shown, info, 2, keys);
   return out;
 }
 

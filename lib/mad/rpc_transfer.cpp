@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 /// How long nothing may come before the last ACK is repeated: one try's time within these bounds.
 constexpr Duration least_patience = 500ms, most_patience = 2s;
 /// How long nothing may come before a transfer is given up: one try's time, but no less than this. Linux repeats segments after
-/// 2 s of silence: a segment may be lost twice. The tries of one call may spend as much silence together as an unanswered
+/// 2 s of silence: a segment may be lost three times. The tries of one call may spend as much silence together as an unanswered
 /// call would wait, but no less than this.
-constexpr Duration least_silence = 5s;
+constexpr Duration least_silence = 7s;
 /// How long a complete transfer still answers repeated segments.
 constexpr Duration linger = 10s;
 

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
@@ -96,7 +97,9 @@ FieldRef Pattern::component(std::string_view member) const {
   }
   if (is_multi_path()) possible.insert(possible.end(), {"SGID", "DGID"});
   if (possible.empty()) throw UsageError(fmt::format("Cannot set member queries with type {}", form_->iba_name));
-  throw UsageError(fmt::format("Cannot set member {} on {}. Try one of {}", escaped(member), form_->iba_name, fmt::join(possible, ", ")));
+  const std::vector<std::string_view> names(possible.begin(), possible.end());
+  throw UsageError(fmt::format("Cannot set member {} on {}{} Try one of {}", escaped(member), form_->iba_name,
+                               did_you_mean(member, names, "."), fmt::join(names, ", ")));
 }
 
 void Pattern::match(std::string_view member, std::string_view text) {

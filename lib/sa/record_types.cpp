@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 
@@ -79,7 +80,9 @@ const RecordType& find_record_type(std::string_view word) {
     if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
-  throw UsageError(fmt::format("Unknown operation {}", quoted(given)));
+  std::vector<std::string_view> names;
+  for (const RecordType& type : table) names.insert(names.end(), {type.name, type.alias, type.info().iba_name});
+  throw UsageError(fmt::format("Unknown operation {}{}", quoted(given), did_you_mean(given, names)));
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {

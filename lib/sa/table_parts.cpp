@@ -168,7 +168,7 @@ class Parts {
 
   /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
   async::Task<> ask(Pattern pattern, std::size_t next_key, Records& into) {
-    gave_up_ = gave_up_ || ++queries_ > most_queries || bytes_ > most_bytes;
+    gave_up_ = gave_up_ || ++queries_ > most_queries;
     if (gave_up_) {
       into.cut = true;
       co_return;
@@ -190,9 +190,11 @@ class Parts {
 
   /// Adds the records of a part that is not divided.
   void add(const Records& part, Records& into) {
-    into.cut = into.cut || part.cut;
-    for (const Bytes record : part.bytes) into.bytes.push_back(record);
     bytes_ += part.bytes.size() * part.type->bytes;
+    gave_up_ = gave_up_ || bytes_ > most_bytes;
+    into.cut = into.cut || part.cut || gave_up_;
+    if (gave_up_) return;
+    for (const Bytes record : part.bytes) into.bytes.push_back(record);
   }
 
   /// `pattern` with each value of the first key, from `key` on, that it does not have and that has values.
@@ -330,7 +332,7 @@ class Parts {
   std::vector<EndPort> by_node_, by_port_;
   std::span<const Key> keys_;
   std::uint64_t queries_ = 0;
-  std::size_t bytes_ = 0;  // of all records that were added
+  std::size_t bytes_ = 0;  // of all records that came
   bool gave_up_ = false, end_ports_cut_ = false;
 };
 

@@ -33,9 +33,9 @@ Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, pat
       subnet_(subnet),
       start_(std::move(start)),
       options_(std::move(options)),
-      group_(loop),
       patience_(*this),
-      doubts_left_(max_doubts) {}
+      doubts_left_(max_doubts),
+      group_(loop) {}
 
 async::Task<> Sweep::run() {
   co_await ask_start();

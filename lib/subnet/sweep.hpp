@@ -32,6 +32,11 @@ class Sweep {
     std::uint16_t level{};
     std::uint32_t at{};  ///< a node; for `beyond` the port to look beyond
   };
+  /// A port beyond which stands what contradicts the model.
+  struct Doubt {
+    PortIndex from{};
+    smp::NodeInfo info;  ///< what answers there
+  };
   /// What one kind of read asks for.
   struct Question {
     std::string_view name;
@@ -72,6 +77,7 @@ class Sweep {
   // sweep_silence.cpp: nodes that fall silent
   void queue_read(const Work& work);
   void read_ended(NodeIndex node);
+  bool is_silent(NodeIndex node) const { return readings_[node].by_route.is_silent(); }
   bool fell_silent(const Work& work, const Answer& answer);
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
@@ -95,8 +101,9 @@ class Sweep {
   bool same_make(NodeIndex node, const smp::NodeInfo& info) const;
   NodeIndex plain_match(PortIndex from, const smp::NodeInfo& info) const;
   void doubt(PortIndex from);
+  async::Task<> look_into(PortIndex from);
   async::Task<> settle_doubts();
-  async::Task<> settle(PortIndex from);
+  async::Task<> settle(PortIndex from, smp::NodeInfo info);
   async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
 
   // sweep_routes.cpp: how to get there
@@ -128,7 +135,6 @@ class Sweep {
   DiscoverStats stats_;
   std::uint64_t unasked_{};  // requests of the plan that silent nodes were spared
 
-  async::TaskGroup group_;
   std::deque<Work> ready_;        // reads that may go now
   std::deque<Reading> readings_;  // by node; a deque, since requests point to their responders
   std::map<NodeIndex, Silence> silences_;
@@ -137,7 +143,7 @@ class Sweep {
   std::size_t open_level_{};                    // the highest level that may be asked
   Patience patience_;
 
-  std::deque<PortIndex> doubts_;  // ports beyond which stands what contradicts the model
+  std::deque<Doubt> doubts_;
   bool settling_{};
   unsigned doubts_left_;
 
@@ -145,6 +151,8 @@ class Sweep {
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
   bool node_limit_told_{};
+
+  async::TaskGroup group_;  // the last member: its tasks end before what their requests refer to
 };
 
 }  // namespace ib::subnet

@@ -3,6 +3,8 @@
 // sweep ran, or two nodes have one GUID. Each case is put to the nodes themselves, one at a time: who stands beyond the
 // port in question, seen from the place where the GUID was found first? Only a node that is provably at two places at
 // once becomes two nodes of the model.
+#include <utility>
+
 #include "subnet/sweep.hpp"
 
 namespace ib::subnet {
@@ -48,33 +50,37 @@ void Sweep::doubt(PortIndex from) {
     return;
   }
   --doubts_left_;
-  doubts_.push_back(from);
-  if (!settling_) {
-    settling_ = true;
-    group_.spawn(settle_doubts());
-  }
+  group_.spawn(look_into(from));
 }
 
-async::Task<> Sweep::settle_doubts() {
-  while (!doubts_.empty()) {
-    const PortIndex from = doubts_.front();
-    doubts_.pop_front();
-    co_await settle(from);
-    pump();
-  }
-  settling_ = false;
-}
-
-async::Task<> Sweep::settle(PortIndex from) {
-  // Cables may have been moved since: only what still answers is worth an argument.
+/// Cables may have been moved since: only what still answers is worth an argument. Many doubts may lead to a switch that is gone, so
+/// they are looked into side by side.
+async::Task<> Sweep::look_into(PortIndex from) {
   if (!directed_beyond(from)) co_return;
   Answer answer = co_await ask_beyond(from, looked_into);
   if (!answer) {
     subnet_.unlink(from);
     fail(subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, answer);
-    co_return;
+  } else {
+    doubts_.push_back({from, smp::NodeInfo::unpack(answer->payload())});
+    co_await settle_doubts();
   }
-  const smp::NodeInfo info = smp::NodeInfo::unpack(answer->payload());
+  pump();
+}
+
+/// Settles what there is to settle, one at a time: each may change what the next is about.
+async::Task<> Sweep::settle_doubts() {
+  if (std::exchange(settling_, true)) co_return;
+  while (!doubts_.empty()) {
+    const Doubt doubt = doubts_.front();
+    doubts_.pop_front();
+    co_await settle(doubt.from, doubt.info);
+    pump();
+  }
+  settling_ = false;
+}
+
+async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   unsigned twins = 0;
   for (NodeIndex candidate = subnet_.find_node(info.node_guid); candidate != none; candidate = subnet_.node(candidate).twin) {
     ++twins;
@@ -116,13 +122,14 @@ async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp
     const PortIndex place = subnet_.port(to).peer;
     if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return true;
     if (place == none || !directed_beyond(place)) co_return false;
+    if (is_silent(subnet_.port(place).node)) co_return true;
     Answer answer = co_await ask_beyond(place, looked_into);
     if (!answer) co_return true;  // it has moved
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
     co_return there.node_guid != info.node_guid || there.local_port_num != info.local_port_num;
   }
   if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return true;
-  if (!directed_beyond(to)) co_return false;
+  if (!directed_beyond(to) || is_silent(candidate)) co_return false;
   Answer answer = co_await ask_beyond(to, looked_into);
   if (!answer) co_return false;
   const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());

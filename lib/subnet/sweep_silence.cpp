@@ -34,7 +34,7 @@ void Sweep::read_ended(NodeIndex node) {
 /// does not answer this.
 bool Sweep::fell_silent(const Work& work, const Answer& answer) {
   const std::optional<unsigned> tries = tries_in_vain(answer);
-  if (!tries || !readings_[work.at].by_route.is_silent()) return false;
+  if (!tries || !is_silent(work.at)) return false;
   Silence& silence = silences_[work.at];
   if (silence.came_back) return false;
   if (!silence.error || *tries > 0) silence.error = answer.shared_error();

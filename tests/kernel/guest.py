@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("ip", "rdma", "setpriv", "ibstat", "ibv_devices", "ibv_devinfo")
 SCRIPTS = ("ibstatus",)
 HOST_TOOLS = ("qemu-system-x86_64", "busybox", "apt-get", "dpkg-deb", "ldd")
-BOOT_LIMIT = 180 * float(os.environ.get("MESON_TEST_MULTIPLIER", "1"))  # seconds; 6 to 25 are usual
+BOOT_LIMIT = 600  # seconds; 10 to 100 are usual, three times as many on a busy machine
 DONE = 33  # qemu's exit status: what the guest wrote to the exit device (16), times two, plus one
 
 

@@ -53,7 +53,7 @@ COMMANDS = {
     "no_such_host": "ibtool rdma_bw -C rxe0 no-such-host.invalid",
     "port_taken": f"nc -l -p 5100 >/dev/null & {WAIT.format(port=5100)} ibtool rdma_bw -p 5100; status=$?; kill $!; exit $status",
     "stranger_answers": against(SMALL, "HTTP/1.1 400 Bad Request\\r\\n\\r\\n" + "x" * 200),
-    "server_leaves": against(SMALL, "").replace("sleep 2", "true").replace("nc -l", "timeout 1 nc -l"),
+    "server_leaves": against(SMALL, "").replace("sleep 2", "true").replace("nc -l", "timeout 6 nc -l"),
     "newer_server": against(SMALL, "IBTRDMBW\\000\\002" + "\\000" * 118),
     "rude_refusal": against(SMALL, "IBTRDMBW\\000\\001\\005\\000\\000\\000\\000\\000no\\033[2J" + "\\000" * 200),
     "stranger_asks": sent_to_server("GET / HTTP/1.1\\r\\n\\r\\n" + "x" * 200),

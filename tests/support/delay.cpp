@@ -176,7 +176,7 @@ class Wire {
   bool goes_to_silent(const std::uint8_t* bytes) {
     const std::uint8_t mgmt_class = bytes[kMad + 1];
     if (mgmt_class != kDirected && mgmt_class != kLidRouted) return false;
-    const std::uint32_t lid = std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+    const auto lid = static_cast<std::uint32_t>(bytes[0] << 8 | bytes[1]);  // as umad has it: its 16 bits in network order come first
     for (Place& place : silent_) {
       const Route& route = place.route;
       const bool by_route =

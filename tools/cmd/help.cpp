@@ -18,10 +18,7 @@ class Help final : public Command {
       emit.text().write(command_list());
       co_return;
     }
-    const std::string& name = session.operands().front();
-    const CommandInfo* info = find_command(name);
-    if (info == nullptr) throw UsageError(fmt::format("No help text for '{}'", name));
-    emit.text().write(help_of(*info));
+    emit.text().write(help_of(command_named(session.operands().front())));
   }
 };
 

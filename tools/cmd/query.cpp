@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
@@ -82,22 +83,19 @@ struct QueryReport final : Report {
   }
 };
 
-std::string names_of(const std::vector<const StructInfo*>& attributes) {
-  std::string names;
-  for (const StructInfo* info : attributes) names += (names.empty() ? "" : ", ") + std::string(info->iba_name);
-  return names;
-}
-
 const mad::RpcName& find_method(std::string_view word) {
   if (const mad::RpcName* rpc = mad::find_rpc(word)) return *rpc;
-  std::string names;
-  for (const mad::RpcName& rpc : mad::rpc_names()) names += (names.empty() ? "" : ", ") + std::string(rpc.name);
-  throw UsageError(fmt::format("Invalid method {}. Try one of {}", quoted(word), names));
+  std::vector<std::string_view> names;
+  for (const mad::RpcName& rpc : mad::rpc_names()) names.push_back(rpc.name);
+  throw UsageError(fmt::format("Invalid method {}{} Try one of {}", quoted(word), did_you_mean(word, names, "."), fmt::join(names, ", ")));
 }
 
 const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word) {
   if (const StructInfo* info = mad::find_attribute_of(rpc, word)) return *info;
-  throw UsageError(fmt::format("Invalid attribute {} for {}. Try one of {}", quoted(word), rpc.name, names_of(mad::attributes_of(rpc))));
+  std::vector<std::string_view> names;
+  for (const StructInfo* info : mad::attributes_of(rpc)) names.push_back(info->iba_name);
+  throw UsageError(fmt::format("Invalid attribute {} for {}{} Try one of {}", quoted(word), rpc.name, did_you_mean(word, names, "."),
+                               fmt::join(names, ", ")));
 }
 
 /// The methods and their attributes, for help.

@@ -155,7 +155,7 @@ class Saquery final : public Command {
     mad::Transactor& transactor = session.transactor();
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method);
     if (records) {
-      report.records = *std::move(records);
+      report.records = std::move(*records);
     } else {
       report.none = sa::is_no_records(records.error());
       if (!report.none) records.error().raise();

@@ -133,7 +133,7 @@ async::Task<RecordsReport> ports_with(Session& session, std::string_view capabil
       co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, mad::method::get_table, any_bit);
   if (!records && !sa::is_no_records(records.error())) records.error().raise();
   report.records.type = &pattern.record();
-  if (records) report.records = *std::move(records);
+  if (records) report.records = std::move(*records);
   tell_if_cut(session, report.records);
   report.keys = session.options().keys;
   report.names = session.options().int_names ? RecordNames::internal : RecordNames::saquery;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
@@ -196,7 +197,9 @@ const Operation& find_operation(std::string_view word) {
     if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
-  throw UsageError(fmt::format("Unknown operation {}", quoted(given)));
+  std::vector<std::string_view> names;
+  for (const Operation& op : operations) names.insert(names.end(), {op.name, op.short_name, op.attribute});
+  throw UsageError(fmt::format("Unknown operation {}{}", quoted(given), did_you_mean(given, names)));
 }
 
 }  // namespace ib::tools::smpquery

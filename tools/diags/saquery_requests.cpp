@@ -43,7 +43,7 @@ std::string status_line(unsigned status) {
 
 async::Task<sa::Records> ask_sa(mad::Transactor& transactor, const sa::Pattern& pattern, std::uint8_t method, std::uint32_t modifier) {
   mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), pattern, method, modifier);
-  if (records) co_return *std::move(records);
+  if (records) co_return std::move(*records);
   const mad::MadError& error = records.error();
   if (error.reply().empty()) {
     const std::string text = std::strerror(timed_out);

@@ -168,8 +168,8 @@ TEST_CASE("a transfer that stalls is aborted, and the request sent again") {
   REQUIRE(bench.peer.requests == 2);
   REQUIRE(bench.peer.aborts == 1);
   REQUIRE(bench.peer.aborted_with == rmpp::Status::total_time_too_long);
-  REQUIRE(bench.elapsed() > 5s);
-  REQUIRE(bench.elapsed() < 6s);
+  REQUIRE(bench.elapsed() > 7s);
+  REQUIRE(bench.elapsed() < 8s);
 }
 
 TEST_CASE("transfers that stall wait no longer in all than an unanswered call, and the error says how far they came") {
@@ -190,7 +190,7 @@ TEST_CASE("transfers that stall wait no longer in all than an unanswered call, a
   };
   // No shorter than a sender needs to repeat a segment that was lost, whatever the timeout.
   for (const async::Duration timeout : {100ms, 1000ms})
-    for (const unsigned retries : {0U, 3U}) CHECK(stalls(timeout, retries, 1, 1, "no end after 1 segments in 5 s of silence") < 5100ms);
+    for (const unsigned retries : {0U, 3U}) CHECK(stalls(timeout, retries, 1, 1, "no end after 1 segments in 7 s of silence") < 7100ms);
   CHECK(stalls(4s, 1, 99, 2, "no end after 99 segments in 8 s of silence") < 8100ms);
   CHECK(stalls(6s, 2, 99, 3, "no end after 99 segments in 18 s of silence") < 18100ms);
   CHECK(stalls(30s, 0, 99, 1, "no end after 99 segments in 30 s of silence") < 30100ms);
@@ -229,7 +229,7 @@ TEST_CASE("a sender that breaks off again and again after a while has no more ti
   const auto result = bench.ask();
   REQUIRE_FALSE(result);
   CHECK(bench.peer.requests == 2);
-  CHECK(bench.elapsed() < 6s);
+  CHECK(bench.elapsed() < 7100ms);
 }
 
 TEST_CASE("the sender's ABORT is an error, at once") {
@@ -330,7 +330,6 @@ Task<> ask_into(Rpc& rpc, std::size_t count, std::size_t& whole) {
   const sa::NodeRecord::Query query;
   const auto result = co_await rpc.try_subn_adm_get_table(query);
   if (is_whole(result, count)) ++whole;
-  if (!result) WARN(result.error().message());
 }
 Task<> ask_often(Bench& bench, std::size_t times, std::size_t& whole) {
   async::TaskGroup group(bench.loop);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Nodes that fall silent while they are read: one costs one chain of tries, a thousand about as much, and each is one failure.
+#include <cerrno>
+
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -91,6 +93,21 @@ TEST_CASE("a thousand switches that fall silent cost about as much as one") {
   }
 }
 
+TEST_CASE("a switch whose links go down while it is read costs one chain of tries") {
+  const async::Duration chain = one_chain();
+  for (const Routing routing : {Routing::directed, Routing::lid}) {
+    for (unsigned answers = 1; answers < 60; ++answers) {
+      FakeFabric fabric = FakeFabric::fat_tree(8, 4, 8);
+      REQUIRE(fabric.node(0).ports.size() == 9);  // a spine, with a link to each leaf
+      fabric.node(0).faults.vanish_after = answers;
+      const Swept swept(fabric, routed(routing));
+      CAPTURE(answers, routing == Routing::lid);
+      CHECK(swept.took < chain * 3 / 2);
+      CHECK(swept.subnet.nodes().size() >= fabric.size() - 1);
+    }
+  }
+}
+
 TEST_CASE("a node that was silent for a while is read to the end") {
   Tree tree(3);
   FakeFabric::Node& leaf = tree.fabric.node(tree.leaves[1]);
@@ -135,4 +152,14 @@ TEST_CASE("where a tenth of all MADs is lost no node is declared dead") {
       CHECK(swept.subnet.nodes().size() == tree.fabric.size());
     }
   }
+}
+
+TEST_CASE("a sweep may end while its requests are on their way") {
+  Tree tree(3);
+  tree.fabric.node(tree.leaves[1]).faults.answers_left = 3;
+  tree.fabric.node(tree.leaves[2]).faults.deaf = [&tree, asked = 0]() mutable {
+    if (++asked == 20) tree.fabric.channel().later(1s, [&tree] { tree.fabric.channel().break_down(EIO); });
+    return false;
+  };
+  REQUIRE_THROWS_AS(Swept(tree.fabric), SysError);
 }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "diags/console.hpp"
+#include "diags/legacy.hpp"
 #include "support/catch.hpp"
 
 using namespace ib::diags;
@@ -103,4 +105,9 @@ TEST_CASE("the usage text lists the tool's options first") {
   CHECK(text.find("pkey-idx") == std::string::npos);
   CHECK(text.find("show_keys") == std::string::npos);
   CHECK(text.ends_with("  --version, -V           show version\n\nExamples:\n  atool 3 1\t# an example\n\n"));
+}
+
+TEST_CASE("files that are none end nothing but what needs them") {
+  CHECK_THROWS_AS(parse({"-z", "/dev/zero"}), ib::UsageError);
+  CHECK(read_node_names("/dev/zero").empty());  // a warning says so
 }
