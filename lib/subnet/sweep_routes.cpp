@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "mad/packet.hpp"
+#include "subnet/port_paths.hpp"
 #include "subnet/sweep.hpp"
 
 namespace ib::subnet {
@@ -31,33 +32,12 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
          at != subnet_.port(subnet_.start).node;
 }
 
-path::Path Sweep::directed_path(NodeIndex node) const {
-  if (node == subnet_.port(subnet_.start).node) return start_;
-  std::array<std::uint8_t, 64> route{};
-  const unsigned hops = route_to(subnet_, node, route);
-  path::IbDrPath path;
-  if (const path::IbDrPath* base = start_.directed()) {
-    path = *base;
-  } else {  // the start was named by its LID: the routed part goes there
-    static_cast<path::IbPath&>(path) = start_.ib();
-    path.dr_slid = path.slid;
-  }
-  for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
-  return path;
-}
+path::Path Sweep::directed_path(NodeIndex node) const { return smp_path(subnet_, node, start_); }
 
+/// To a node that has_usable_lid().
 path::Path Sweep::lid_path(NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  path::IbPath path;
-  path.end_port = start_.ib().end_port;
-  path.slid = path.end_port->lid;
-  path.dlid = subnet_.lid(subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port));
-  path.dqpn = path.sqpn = Qpn{0};
-  path.qkey = 0;
-  path.m_key = start_.ib().m_key;
-  path.retries = start_.ib().retries;
-  path.timeout = start_.ib().timeout;
-  return path;
+  return *subnet::lid_path(subnet_, subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port), start_, Qpn{0});
 }
 
 std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {

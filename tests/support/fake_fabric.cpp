@@ -37,6 +37,26 @@ smp::PortInfo default_port_info(unsigned number) {
   return info;
 }
 
+/// Whether a fault of who is asked, and has answered `answered` times, swallows the request.
+bool is_dropped(FakeFabric::Faults& faults, unsigned answered, Bytes mad) {
+  if (faults.silent || answered >= faults.answers_left) return true;
+  if (faults.deaf && faults.deaf()) return true;
+  if (faults.ignores != 0 && faults.ignores == HeaderView(mad).attribute_id()) return true;
+  if (faults.drop_next == 0) return false;
+  --faults.drop_next;
+  return true;
+}
+
+/// The status with which a fault has a request answered.
+std::optional<std::uint16_t> forced_status(FakeFabric::Faults& faults, Bytes mad) {
+  if (faults.busy_next > 0) {
+    --faults.busy_next;
+    return status::busy;
+  }
+  const bool applies = faults.status_attribute == 0 || faults.status_attribute == HeaderView(mad).attribute_id();
+  return faults.status != 0 && applies ? std::optional(faults.status) : std::nullopt;
+}
+
 }  // namespace
 
 FakeFabric::FakeFabric() : random_(1) {}
@@ -184,33 +204,59 @@ std::unique_ptr<FakeChannel> FakeFabric::open() {
 }
 
 void FakeFabric::carry(FakeChannel& channel, Bytes mad, const ib::path::Path& path) {
-  requests_.resize(nodes_.size() + 1);
-  std::optional<Answer> reply;
   ib::async::Duration delay = network.delay;
-  const bool lost = network.loss > 0 && std::uniform_real_distribution<>(0, 1)(random_) < network.loss;
-  if (!ib::mad::is_smp(mad[1])) {
-    if (network.gmp && !lost) reply = network.gmp(mad, path);
-  } else {
-    const std::optional<Target> target = follow_route(mad, path);
+  const bool is_smp = ib::mad::is_smp(mad[1]);
+  const std::optional<Target> target = is_smp ? follow_route(mad, path) : find_lid(path.ib().dlid);
+  if (is_smp) {
+    requests_.resize(nodes_.size() + 1);
     ++requests_[target ? target->node : nodes_.size()];
-    if (!target || lost || channel.in_network() >= network.capacity) return;
-    Node& node = nodes_[target->node];
-    if (node.faults.silent || node.answered >= node.faults.answers_left) return;
-    if (node.faults.deaf && node.faults.deaf()) return;
-    if (node.faults.ignores != 0 && node.faults.ignores == HeaderView(mad).attribute_id()) return;
-    if (node.faults.drop_next > 0) {
-      --node.faults.drop_next;
-      return;
-    }
-    reply = answer(target->node, target->in_port, mad);
-    if (node.faults.delay) delay = *node.faults.delay;
-    if (node.answered == node.faults.vanish_after) {
-      for (Port& port : node.ports) port.up = false;
-    }
   }
+  if (network.loss > 0 && std::uniform_real_distribution<>(0, 1)(random_) < network.loss) return;
+  if (is_smp && channel.in_network() >= network.capacity) return;
+  std::optional<Answer> reply = is_smp ? answer_smp(target, mad, delay) : answer_gmp(target, mad, path, delay);
   if (!reply) return;
   if (network.duplicate) channel.deliver(*reply, delay + 1us);
   channel.deliver(std::move(*reply), delay);
+}
+
+std::optional<FakeFabric::Answer> FakeFabric::answer_smp(const std::optional<Target>& target, Bytes mad, ib::async::Duration& delay) {
+  if (!target) return {};
+  Node& node = nodes_[target->node];
+  if (is_dropped(node.faults, node.answered, mad)) return {};
+  Answer reply = answer(target->node, target->in_port, mad);
+  if (node.faults.delay) delay = *node.faults.delay;
+  return reply;
+}
+
+std::optional<FakeFabric::Answer> FakeFabric::answer_gmp(const std::optional<Target>& target, Bytes mad, const ib::path::Path& path,
+                                                         ib::async::Duration& delay) {
+  Node* const node = target ? &nodes_[target->node] : nullptr;
+  const auto found = node != nullptr ? node->services.find(mad[1]) : std::map<std::uint8_t, Service>::iterator{};
+  if (node == nullptr || found == node->services.end()) return network.gmp ? network.gmp(mad, path) : std::nullopt;
+  Service& service = found->second;
+  ++service.requests;
+  if (is_dropped(node->faults, node->answered, mad) || is_dropped(service.faults, service.answered, mad)) return {};
+  std::optional<std::uint16_t> code = forced_status(node->faults, mad);
+  if (!code) code = forced_status(service.faults, mad);
+  std::optional<Answer> reply;
+  if (code) {
+    reply = answer_to(mad, *code);
+  } else {
+    reply = service.answer(target->in_port, mad);
+  }
+  if (!reply) return {};
+  for (const Faults* faults : {&node->faults, &service.faults}) {
+    if (faults->lie) faults->lie(*reply);
+    if (faults->delay) delay = *faults->delay;
+  }
+  ++service.answered;
+  answered(*node);
+  return reply;
+}
+
+void FakeFabric::answered(Node& node) {
+  if (++node.answered != node.faults.vanish_after) return;
+  for (Port& port : node.ports) port.up = false;
 }
 
 std::optional<FakeFabric::Target> FakeFabric::follow_route(Bytes mad, const ib::path::Path& path) const {
@@ -257,25 +303,14 @@ std::optional<FakeFabric::Target> FakeFabric::find_lid(ib::Lid lid) const {
 
 FakeFabric::Answer FakeFabric::answer(NodeId id, unsigned in_port, Bytes request) {
   Node& node = nodes_[id];
-  const HeaderView header(request);
   Answer reply = answer_to(request);
-  ++node.answered;
-  std::uint16_t code = 0;
-  if (node.faults.busy_next > 0) {
-    --node.faults.busy_next;
-    code = status::busy;
-  } else if (node.faults.status != 0 && (node.faults.status_attribute == 0 || node.faults.status_attribute == header.attribute_id())) {
-    code = node.faults.status;
-  } else {
-    code = fill(id, in_port, request, MutableBytes(reply).subspan(data_offset, 64));
-  }
-  reply = [&] {
-    Answer with_status = answer_to(request, code);
-    std::copy_n(reply.begin() + data_offset, 64, with_status.begin() + data_offset);
-    return with_status;
-  }();
-  if (node.faults.lie) node.faults.lie(reply);
-  return reply;
+  std::optional<std::uint16_t> code = forced_status(node.faults, request);
+  if (!code) code = fill(id, in_port, request, MutableBytes(reply).subspan(data_offset, 64));
+  Answer with_status = answer_to(request, *code);
+  std::copy_n(reply.begin() + data_offset, 64, with_status.begin() + data_offset);
+  if (node.faults.lie) node.faults.lie(with_status);
+  answered(node);
+  return with_status;
 }
 
 std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, MutableBytes data) {
@@ -311,6 +346,8 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
       std::ranges::fill(data, std::uint8_t{255});
       for (std::size_t i = 0; i < 64 && modifier * 64 + i < node.lft.size(); ++i) data[i] = node.lft[modifier * 64 + i];
       return 0;
+    case smp::MulticastForwardingTable::attribute_id:
+      return fill_mft(node, modifier, data);
     case smp::PKeyTable::attribute_id:
       if ((modifier & 0xffffU) == 0) ib::store_be(data.data(), ib::default_pkey.value);
       return 0;
@@ -320,6 +357,20 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
     default:
       return status::unsupported_method_attribute;
   }
+}
+
+/// The modifier names a block of 32 multicast LIDs and, in its upper four bits, the 16 ports that the masks are of (IBA 14.2.5.12).
+std::uint16_t FakeFabric::fill_mft(const Node& node, std::uint32_t modifier, MutableBytes data) {
+  if (!node.is_switch()) return status::unsupported_method_attribute;
+  const unsigned block = modifier & 0x1ffU, position = modifier >> 28;
+  if (block * 32 >= node.switch_info.multicast_fdb_cap || position * 16 >= node.ports.size()) return status::invalid_attribute_or_modifier;
+  for (const auto& [mlid, ports] : node.mft) {
+    if (mlid < 0xc000 || (mlid - 0xc000U) / 32 != block) continue;
+    std::uint16_t mask = 0;
+    for (const unsigned port : ports) mask = static_cast<std::uint16_t>(mask | (port / 16 == position ? 1U << port % 16 : 0U));
+    ib::store_be(&data[mlid % 32U * 2], mask);
+  }
+  return 0;
 }
 
 std::uint16_t FakeFabric::fill_port_info(Node& node, unsigned in_port, Bytes request, MutableBytes data) {

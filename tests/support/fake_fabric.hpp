@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet in memory: switches and channel adapters that answer SMPs (SubnGet of NodeInfo, NodeDescription, PortInfo,
-// SwitchInfo, LFT, P_Key table, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
-// fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing.
+// SwitchInfo, LFT, MFT, P_Key table, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
+// fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing. GMPs go to the services
+// that nodes run side by side (fake_pma.hpp is one), those that no node serves to Network::gmp.
 //
 //   FakeFabric fabric;
 //   const auto sw = fabric.add_switch(0x100, 8, "leaf"); const auto host = fabric.add_ca(0x200, 1, "host");
@@ -12,9 +13,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,7 +40,7 @@ class FakeFabric {
     ib::smp::PortInfo info;                           ///< what it answers, but for the state, which follows the link
   };
   struct Faults {
-    bool silent = false;          ///< its SMA never answers; a switch still forwards
+    bool silent = false;          ///< it never answers; a switch still forwards
     unsigned answers_left = ~0U;  ///< after so many answers it falls silent
     unsigned drop_next = 0;       ///< drops so many requests, then answers
     std::function<bool()> deaf;   ///< asked at each request: true drops it
@@ -49,6 +52,14 @@ class FakeFabric {
     std::optional<ib::async::Duration> delay;  ///< instead of the fabric's
     std::function<void(Answer&)> lie;          ///< may change every answer
   };
+  /// The agent of a node for a management class that uses QP1.
+  struct Service {
+    /// The answer to a request that came to port `in_port` of the node; nothing: no answer.
+    std::function<std::optional<Answer>(unsigned in_port, ib::Bytes request)> answer;
+    Faults faults;          ///< of this agent; those of its node apply as well
+    unsigned requests = 0;  ///< that reached the node
+    unsigned answered = 0;
+  };
   struct Node {
     ib::smp::NodeInfo info;  ///< port_guid and local_port_num are set for each answer
     std::array<std::uint8_t, 64> description{};
@@ -56,7 +67,10 @@ class FakeFabric {
     std::optional<ib::smp::SMInfo> sm_info;  ///< of a subnet manager, if one runs there
     std::vector<Port> ports;                 ///< [0] is a switch's management port; unused by CAs
     std::vector<std::uint8_t> lft;           ///< of a switch: output port by LID, 255 for none
-    Faults faults;
+    /// Of a switch: output ports by multicast LID, up to switch_info.multicast_fdb_cap of them.
+    std::map<std::uint16_t, std::set<unsigned>> mft;
+    Faults faults;                             ///< of its SMA and of all its services
+    std::map<std::uint8_t, Service> services;  ///< by management class
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }
     unsigned answered = 0;  ///< MADs so far
   };
@@ -69,7 +83,7 @@ class FakeFabric {
     bool lid_routing = true;      ///< LID routed SMPs are answered
     bool combined_routes = true;  ///< directed routes that begin or end with LID routing are answered
     bool rmpp = false;            ///< channels put answers in segments together, as the kernel does
-    /// Answers GMPs; nothing: no answer.
+    /// Answers the GMPs for which the node at their LID has no service; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
   };
 
@@ -117,6 +131,10 @@ class FakeFabric {
   };
   NodeId add(ib::smp::NodeType type, std::uint64_t guid, unsigned ports, std::string_view description);
   void carry(FakeChannel& channel, ib::Bytes mad, const ib::path::Path& path);
+  std::optional<Answer> answer_smp(const std::optional<Target>& target, ib::Bytes mad, ib::async::Duration& delay);
+  std::optional<Answer> answer_gmp(const std::optional<Target>& target, ib::Bytes mad, const ib::path::Path& path,
+                                   ib::async::Duration& delay);
+  static void answered(Node& node);
   std::optional<Target> follow_route(ib::Bytes mad, const ib::path::Path& path) const;
   std::optional<Target> find_lid(ib::Lid lid) const;
   std::optional<Target> across(NodeId node, unsigned port) const;
@@ -124,6 +142,7 @@ class FakeFabric {
   ib::smp::PortInfo port_info(const Node& node, unsigned port) const;
   Answer answer(NodeId id, unsigned in_port, ib::Bytes request);
   std::uint16_t fill(NodeId id, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
+  static std::uint16_t fill_mft(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   std::uint16_t fill_port_info(Node& node, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
   void route_switches();
 

@@ -134,3 +134,18 @@ TEST_CASE("faults: nodes fall silent, vanish, lie, are busy, lose requests") {
   REQUIRE(bench.get<smp::NodeInfo>(leaf));
   REQUIRE_FALSE(bench.get<smp::NodeInfo>(leaf));
 }
+
+TEST_CASE("switches tell their multicast forwarding tables") {
+  Bench bench;
+  const FakeFabric::NodeId leaf = 1;
+  bench.fabric.node(leaf).switch_info.multicast_fdb_cap = 64;
+  bench.fabric.node(leaf).mft = {{0xc000, {0, 2}}, {0xc021, {1, 3}}};
+  using Mft = smp::MulticastForwardingTable;
+  CHECK(bench.get<Mft>(bench.direct({1}))->port_mask_block[0] == 5);
+  const auto second = bench.get<Mft>(bench.direct({1}), 1);
+  CHECK(second->port_mask_block[0] == 0);
+  CHECK(second->port_mask_block[1] == 10);
+  CHECK_FALSE(bench.get<Mft>(bench.direct({1}), 2));         // beyond its capacity
+  CHECK_FALSE(bench.get<Mft>(bench.direct({1}), 1U << 28));  // beyond its ports
+  CHECK_FALSE(bench.get<Mft>(bench.direct({})));
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/counters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "async/event.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+
+namespace ib::subnet {
+namespace {
+
+namespace capability = pm::capability_mask;
+
+constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended of IBA 1.2.1 ended
+constexpr std::uint64_t half_range = std::uint64_t{1} << 63;
+
+/// The fields of an attribute that say what is asked for, not what was counted.
+bool is_selector(const FieldInfo& field) {
+  return field.name == "port_select" || field.name == "counter_select" || field.name == "counter_select2";
+}
+
+std::uint16_t needed_for(std::string_view counter) {
+  if (counter == "port_xmit_wait") return capability::port_counters_xmit_wait_supported;
+  if (counter == "qp1_dropped") return capability::is_qp1_drop_supported;
+  return 0;
+}
+
+std::vector<CounterInfo> make_counter_infos() {
+  std::vector<CounterInfo> all;
+  const auto entry = [&all](const FieldInfo& field) -> CounterInfo& {
+    const auto known = std::ranges::find(all, field.name, &CounterInfo::name);
+    if (known != all.end()) return *known;
+    CounterInfo info;
+    info.name = field.name;
+    info.needs = needed_for(field.name);
+    info.octets = field.unit == "4 bytes" ? 4 : 0;
+    return all.emplace_back(info);
+  };
+  for (const FieldInfo& field : pm::PortCounters::info().fields) {
+    if (!field.reserved && !is_selector(field)) entry(field).narrow = &field;
+  }
+  for (const FieldInfo& field : pm::PortCountersExt::info().fields) {
+    if (field.reserved || is_selector(field)) continue;
+    CounterInfo& info = entry(field);
+    info.wide = &field;
+    info.additional = field.bit_offset >= additional_from;
+    info.ietf = !info.additional && info.narrow == nullptr;
+  }
+  return all;
+}
+
+/// The attribute that a PMA answers with.
+async::Task<mad::Result<mad::Reply>> ask_pma(mad::Transactor& transactor, path::Path pma, std::uint16_t attribute, std::uint8_t number) {
+  const std::array<std::uint8_t, 2> port_select{0, number};  // byte 1 of all attributes of a port
+  const mad::Request request{.path = pma, .mgmt_class = mad::mgmt_class::performance, .attribute_id = attribute, .payload = port_select};
+  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  co_return reply;
+}
+
+/// What the PMAs of a survey support: each is asked by the first of its ports, the others wait for the answer.
+class PmaSupports {
+ public:
+  explicit PmaSupports(const Subnet& subnet) : subnet_(subnet) {}
+
+  async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
+    const auto [found, is_new] = entries_.try_emplace(subnet_.end_port_of(port.index));
+    Entry& entry = found->second;
+    if (is_new) {
+      mad::Result<PmaSupport> result = co_await read_pma_support(port.transactor, port.path);
+      entry.result.emplace(std::move(result));
+      entry.answered.set();
+    } else {
+      co_await entry.answered;
+    }
+    co_return *entry.result;
+  }
+
+  async::Task<mad::Result<CounterReading>> read(SurveyPort port) {
+    const mad::Result<PmaSupport> support = co_await of(port);
+    if (!support) co_return support.shared_error();
+    mad::Result<CounterReading> reading = co_await read_counters(port.transactor, port.path, port.number, *support);
+    co_return reading;
+  }
+
+ private:
+  struct Entry {
+    std::optional<mad::Result<PmaSupport>> result;
+    async::Event answered;
+  };
+  const Subnet& subnet_;
+  std::map<PortIndex, Entry> entries_;  // by end port
+};
+
+CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
+  using Kind = CounterChange::Kind;
+  CounterChange change;
+  if (!before.known() || before.bits != after.bits) return change;
+  const std::uint64_t forward = after.value - before.value;  // modulo 2^64
+  // One of 64 bits that went down by more than half of what it holds wrapped. Line rates need decades for that half.
+  const bool wrapped = after.bits == 64 && forward < half_range;
+  if (after.value < before.value && !wrapped) {
+    change.kind = Kind::reset;
+  } else if (after.saturated()) {
+    change.kind = Kind::saturated;
+  } else {
+    change.kind = Kind::counted;
+    change.delta = forward;
+    if (seconds > 0) change.rate = static_cast<double>(forward) * std::max(1U, info.octets) / seconds;
+  }
+  return change;
+}
+
+}  // namespace
+
+std::span<const CounterInfo> counter_infos() {
+  static const std::vector<CounterInfo> infos = make_counter_infos();
+  return infos;
+}
+
+bool PmaSupport::extended() const {
+  return (capability_mask & (capability::is_extended_width_supported | capability::is_extended_width_no_ietf_supported)) != 0;
+}
+
+bool PmaSupport::narrow(const CounterInfo& counter) const {
+  return counter.narrow != nullptr && (capability_mask & counter.needs) == counter.needs;
+}
+
+bool PmaSupport::wide(const CounterInfo& counter) const {
+  if (counter.wide == nullptr || !extended() || (capability_mask & counter.needs) != counter.needs) return false;
+  if (counter.additional) return (capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
+  return !counter.ietf || (capability_mask & capability::is_extended_width_supported) != 0;
+}
+
+const CounterValue& CounterReading::operator[](std::string_view name) const {
+  const std::span<const CounterInfo> infos = counter_infos();
+  const auto found = std::ranges::find(infos, name, &CounterInfo::name);
+  if (found == infos.end()) throw std::invalid_argument("no counter is named " + std::string(name));
+  return values.at(static_cast<std::size_t>(found - infos.begin()));
+}
+
+CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended) {
+  CounterReading reading;
+  reading.values.reserve(counter_infos().size());
+  for (const CounterInfo& info : counter_infos()) {
+    CounterValue value;
+    const bool wide = support.wide(info) && !port_counters_extended.empty();
+    const FieldInfo* field = wide ? info.wide : info.narrow;
+    if (wide || (support.narrow(info) && !port_counters.empty())) {
+      value.value = read_number(wide ? port_counters_extended : port_counters, *field);
+      value.bits = static_cast<std::uint8_t>(field->bits);
+    }
+    reading.values.push_back(value);
+  }
+  return reading;
+}
+
+async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma) {
+  const mad::Result<mad::Reply> reply = co_await ask_pma(transactor, std::move(pma), mad::ClassPortInfo::attribute_id, 0);
+  if (!reply) co_return reply.shared_error();
+  const auto info = mad::ClassPortInfo::unpack(reply->payload());
+  co_return PmaSupport{info.capability_mask, info.capability_mask2};
+}
+
+async::Task<mad::Result<CounterReading>> read_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number,
+                                                       PmaSupport support) {
+  Bytes narrow, wide;
+  std::optional<mad::Result<mad::Reply>> narrow_reply, wide_reply;
+  const bool all_wide =
+      std::ranges::none_of(counter_infos(), [&](const CounterInfo& info) { return support.narrow(info) && !support.wide(info); });
+  if (!all_wide) {
+    mad::Result<mad::Reply> reply = co_await ask_pma(transactor, pma, pm::PortCounters::attribute_id, number);
+    if (!reply) co_return reply.shared_error();
+    narrow_reply.emplace(std::move(reply));
+    narrow = (*narrow_reply)->payload();
+  }
+  if (support.extended()) {
+    mad::Result<mad::Reply> reply = co_await ask_pma(transactor, pma, pm::PortCountersExt::attribute_id, number);
+    if (!reply) co_return reply.shared_error();
+    wide_reply.emplace(std::move(reply));
+    wide = (*wide_reply)->payload();
+  }
+  co_return merge_counters(support, narrow, wide);
+}
+
+async::Task<Surveyed<CounterReading>> survey_counters(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                                      SurveyOptions options) {
+  PmaSupports supports(subnet);
+  const SurveyQuestion<CounterReading> ask = [&supports](SurveyPort port) { return supports.read(port); };
+  Surveyed<CounterReading> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
+  co_return found;
+}
+
+std::vector<CounterChange> difference(const CounterReading& before, const CounterReading& after, double seconds) {
+  std::vector<CounterChange> changes;
+  const std::span<const CounterInfo> infos = counter_infos();
+  for (std::size_t i = 0; i < infos.size() && i < before.values.size() && i < after.values.size(); ++i) {
+    changes.push_back(change(infos[i], before.values[i], after.values[i], seconds));
+  }
+  return changes;
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/survey.hpp"
+
+#include <fmt/format.h>
+
+#include "iba/registry.hpp"
+#include "subnet/port_paths.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::uint8_t any_class = 0;  // of agents that are out of reach
+
+std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
+  if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
+  return gmp_path(subnet, port, options.start);
+}
+
+std::string title_of(const mad::HeaderView& header) {
+  const StructInfo* info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id());
+  return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
+}
+
+/// How often a request was sent that nobody answered; nothing where it failed in another way.
+std::optional<unsigned> tries_in_vain(const Error* error) {
+  const auto* timeout = dynamic_cast<const mad::MadTimeout*>(error);
+  return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
+}
+
+}  // namespace
+
+SurveyRun::Agents::Agents(SurveyRun& run, PortIndex port)
+    : Transactor(run.transactor_.end_port()), run_(run), port_(port), path_(path_to(run.subnet_, port, run.options_)) {
+  sa_path() = run.transactor_.sa_path();
+}
+
+async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Request& request) {
+  mad::Request of_agent = request;
+  // The SA is none of the port's agents.
+  if (request.mgmt_class != mad::mgmt_class::sa) of_agent.responder = &run_.agent(port_, request.mgmt_class).responder;
+  mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(of_agent);
+  co_return reply;
+}
+
+SurveyRun::Agent& SurveyRun::agent(PortIndex port, std::uint8_t mgmt_class) {
+  // An SMA answers for its whole node, agents of GMPs for what its LID stands for.
+  const bool smp = mad::is_smp(mgmt_class);
+  return agents_[{smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class}];
+}
+
+/// The port of a failure that is one for all for which the agent answers: −1 for a whole node.
+int SurveyRun::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
+  const Port& at = subnet_.port(port);
+  return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
+}
+
+std::uint32_t SurveyRun::add(Failure failure) {
+  found_.push_back({std::move(failure), none});
+  return static_cast<std::uint32_t>(found_.size() - 1);
+}
+
+std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
+  const std::optional<unsigned> tries = tries_in_vain(error.get());
+  const bool has_request = error->request().size() >= mad::header_size;
+  const mad::HeaderView header(has_request ? error->request() : Bytes{});
+  const Port& at = subnet_.port(port);
+  Failure failure{tries ? Failure::Kind::no_answer : Failure::Kind::refused, at.node, at.number, false, {}, 0, error->message(), error};
+  if (has_request) {
+    failure.attribute = title_of(header);
+    failure.modifier = header.attribute_modifier();
+  }
+  if (const auto known = by_error_.find(error.get()); known != by_error_.end()) {
+    found_[known->second].failure.port = has_request ? port_number_of(port, header.mgmt_class()) : -1;
+    return known->second;
+  }
+  Agent* const silent = tries && has_request ? &agent(port, header.mgmt_class()) : nullptr;
+  if (silent == nullptr || !silent->responder.is_silent()) return by_error_[error.get()] = add(std::move(failure));
+  failure.port = port_number_of(port, header.mgmt_class());
+  if (silent->failure == none) {
+    silent->failure = add(std::move(failure));
+  } else if (tries > 0U && tries_in_vain(found_[silent->failure].failure.error.get()) == 0U) {
+    found_[silent->failure].failure = std::move(failure);  // the one that was really sent tells more
+  }
+  return silent->failure;
+}
+
+std::uint32_t SurveyRun::fail_unreachable(PortIndex port) {
+  Agent& unknown = agent(port, any_class);
+  if (unknown.failure == none) {
+    unknown.failure = add({Failure::Kind::no_answer,
+                           subnet_.port(port).node,
+                           port_number_of(port, any_class),
+                           false,
+                           {},
+                           0,
+                           "No LID of its own is known: GMPs do not reach it.",
+                           {}});
+  }
+  return unknown.failure;
+}
+
+void SurveyRun::ended() {
+  ++done_;
+  if (options_.progress) options_.progress(done_, count_);
+}
+
+std::uint32_t SurveyRun::settle(std::uint32_t failure, std::vector<Failure>& failures) {
+  Found& found = found_[failure];
+  if (found.place == none) {
+    found.place = static_cast<std::uint32_t>(failures.size());
+    failures.push_back(std::move(found.failure));
+  }
+  return found.place;
+}
+
+}  // namespace ib::subnet

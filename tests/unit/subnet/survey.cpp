@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Surveys: a value or a failure for each port, side by side; silent agents cost one chain and are one failure each.
+#include "subnet/survey.hpp"
+
+#include "iba-gen/pm.hpp"
+#include "subnet/port_paths.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::subnet;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using ibtest::Swept;
+
+namespace {
+
+constexpr unsigned leaves = 10, spines = 2, hosts = 20;
+
+async::Task<mad::Result<pm::PortCounters>> read_port_counters(SurveyPort port) {
+  pm::PortCounters wanted;
+  wanted.port_select = port.number;
+  mad::Result<pm::PortCounters> counters = co_await port.transactor.try_gmp_get(port.path, 0, wanted);
+  co_return counters;
+}
+
+async::Task<mad::Result<smp::PortInfo>> read_port_info(SurveyPort port) {
+  mad::Result<smp::PortInfo> info = co_await port.transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
+  co_return info;
+}
+
+/// A fat tree of which every node runs a PMA that has counted, for each port, its number; swept.
+struct Bench {
+  explicit Bench(unsigned retries = 3) : fabric(FakeFabric::fat_tree(leaves, spines, hosts)), sweep(fabric, {}, retries) {
+    start.end_port = &fabric.end_port();
+    start.sqpn = Qpn{0};
+    start.retries = retries;
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      ibtest::FakePma& pma = run_pma(fabric, id);
+      for (unsigned port = 1; port < fabric.node(id).ports.size(); ++port) pma.count(port, "port_rcv_pkts") = 1000 + port;
+    }
+    for (PortIndex i = 0; i < sweep.subnet.ports().size(); ++i) {
+      if (sweep.subnet.port(i).peer != none) linked.push_back(i);
+    }
+  }
+  template <class T>
+  Surveyed<T> survey(const SurveyQuestion<T>& ask, SurveyOptions options, const std::vector<PortIndex>& ports) {
+    const async::Time begin = sweep.clock.now();
+    Surveyed<T> found = sweep.loop.run(ib::subnet::survey(*sweep.rpc, sweep.subnet, ports, std::move(options), ask));
+    took = sweep.clock.now() - begin;
+    return found;
+  }
+  Surveyed<pm::PortCounters> counters(std::size_t window = 1024) {
+    SurveyOptions options(start);
+    options.window = window;
+    return survey<pm::PortCounters>(read_port_counters, options, linked);
+  }
+  FakeFabric::Node& spine() { return fabric.node(0); }
+  FakeFabric::Faults& pma_faults(FakeFabric::NodeId id) { return fabric.node(id).services.at(mad::mgmt_class::performance).faults; }
+  NodeIndex node(FakeFabric::NodeId id) const { return sweep.subnet.find_node(const_cast<FakeFabric&>(fabric).node(id).info.node_guid); }
+
+  FakeFabric fabric;
+  Swept sweep;
+  path::IbDrPath start;
+  std::vector<PortIndex> linked;
+  async::Duration took{};
+};
+
+template <class T>
+std::size_t values(const Surveyed<T>& found) {
+  return static_cast<std::size_t>(std::ranges::count_if(found.rows, [](const auto& row) { return row.value.has_value(); }));
+}
+
+}  // namespace
+
+TEST_CASE("a survey gives a value for each port, in the order given, by GMPs and by SMPs") {
+  Bench bench;
+  std::ranges::reverse(bench.linked);
+  REQUIRE(bench.linked.size() == 2 * (leaves * spines + leaves * hosts));
+  const auto found = bench.counters();
+  CHECK(found.complete());
+  REQUIRE(found.rows.size() == bench.linked.size());
+  for (std::size_t i = 0; i < found.rows.size(); ++i) {
+    REQUIRE(found.rows[i].port == bench.linked[i]);
+    REQUIRE(found.rows[i].value);
+    CHECK(found.rows[i].value->port_rcv_pkts == 1000U + bench.sweep.subnet.port(bench.linked[i]).number);
+  }
+  const SurveyOptions by_smp(bench.start, SurveyWay::smp);
+  const auto infos = bench.survey<smp::PortInfo>(read_port_info, by_smp, bench.linked);
+  CHECK(infos.complete());
+  for (const auto& row : infos.rows) {
+    REQUIRE(row.value);
+    CHECK(row.value->lid == bench.sweep.subnet.port(row.port).info().lid);
+  }
+  const auto nothing = bench.survey<smp::PortInfo>(read_port_info, by_smp, {});
+  CHECK(nothing.complete());
+  CHECK(nothing.rows.empty());
+}
+
+TEST_CASE("a survey of 300 ports takes a round trip for each window of the engine, and one for each port where one is open") {
+  Bench bench;
+  bench.linked.resize(300);
+  const std::uint64_t before = bench.sweep.sent();
+  CHECK(bench.counters().complete());
+  CHECK(bench.sweep.sent() - before == 300);
+  // The engine's window grows as 8, 16, 32, 64, 128, 128.
+  CHECK(bench.took <= 7 * bench.fabric.network.delay);
+  CHECK(bench.counters(1).complete());
+  CHECK(bench.took == 300 * bench.fabric.network.delay);
+}
+
+TEST_CASE("a silent PMA costs a survey one chain of tries and is one failure, all others are read") {
+  Bench one;
+  one.pma_faults(0).silent = true;
+  one.linked = {one.sweep.subnet.port_of(one.node(0), 1)};
+  CHECK_FALSE(one.counters().complete());
+  const async::Duration chain = one.took;
+
+  for (const std::size_t window : {1024U, 128U}) {
+    Bench bench;
+    for (const FakeFabric::NodeId id : {0U, 2U, 3U}) bench.pma_faults(id).silent = true;  // a spine, a leaf, a host
+    const std::uint64_t before = bench.fabric.node(0).services.at(4).requests;
+    const auto found = bench.counters(window);
+    CAPTURE(window);
+    CHECK_FALSE(found.complete());
+    CHECK(values(found) == bench.linked.size() - leaves - (hosts + spines) - 1);
+    REQUIRE(found.failures.size() == 3);
+    CHECK(bench.took < chain * 3 / 2);
+    CHECK(bench.fabric.node(0).services.at(4).requests - before < 4 + leaves);
+    for (const auto& row : found.rows) {
+      REQUIRE(row.value.has_value() == (row.failure == none));
+      if (row.failure != none) CHECK(found.failures.at(row.failure).node == bench.sweep.subnet.port(row.port).node);
+    }
+    // In the order of the rows: the sweep's first node is the host that asks.
+    for (const Failure& failure : found.failures) {
+      CHECK(failure.kind == Failure::Kind::no_answer);
+      CHECK(failure.attribute == "PortCounters");
+      CHECK(failure.port == (bench.sweep.subnet.node(failure.node).kind() == NodeKind::sw ? -1 : 1));
+      REQUIRE(failure.error);
+      CHECK(dynamic_cast<const mad::MadTimeout&>(*failure.error).tries() > 0);
+    }
+    // The SMA is another agent, and another way.
+    CHECK(bench.survey<smp::PortInfo>(read_port_info, SurveyOptions(bench.start, SurveyWay::smp), bench.linked).complete());
+  }
+}
+
+TEST_CASE("a PMA that refuses is a failure of each port that it refuses") {
+  Bench bench;
+  bench.pma_faults(0).status = mad::status::invalid_attribute_or_modifier;
+  const auto found = bench.counters();
+  REQUIRE(found.failures.size() == leaves);
+  for (const Failure& failure : found.failures) {
+    CHECK(failure.kind == Failure::Kind::refused);
+    CHECK(failure.node == bench.node(0));
+    CHECK(failure.port > 0);
+  }
+  CHECK(values(found) == bench.linked.size() - leaves);
+}
+
+TEST_CASE("a tenth of all MADs lost leaves a survey complete") {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    Bench bench(7);
+    bench.fabric.network.loss = 0.1;
+    bench.fabric.seed(seed);
+    CAPTURE(seed);
+    CHECK(bench.counters().complete());
+  }
+}
+
+TEST_CASE("ports without a LID of their own are not asked by LID, and are one failure a node") {
+  Bench bench;
+  bench.fabric.node(0).ports[0].info.lid = {};
+  const Swept again(bench.fabric);
+  const PortIndex first = again.subnet.port_of(again.subnet.find_node(bench.spine().info.node_guid), 1);
+  CHECK_FALSE(gmp_path(again.subnet, first, bench.start));
+  SurveyOptions options(bench.start);
+  const SurveyQuestion<pm::PortCounters> ask = read_port_counters;
+  async::Loop& loop = const_cast<Swept&>(again).loop;
+  const auto found = loop.run(ib::subnet::survey(*again.rpc, again.subnet, {first, first + 1}, options, ask));
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].error == nullptr);
+  CHECK(found.rows[0].failure == 0);
+  CHECK(found.rows[1].failure == 0);
+}
+
+TEST_CASE("a survey tells how far it is; what a question throws ends it") {
+  Bench bench;
+  std::vector<std::size_t> seen;
+  SurveyOptions options(bench.start);
+  options.progress = [&](std::size_t done, std::size_t of) {
+    CHECK(of == bench.linked.size());
+    seen.push_back(done);
+  };
+  CHECK(bench.survey<pm::PortCounters>(read_port_counters, options, bench.linked).complete());
+  REQUIRE(seen.size() == bench.linked.size());
+  CHECK(std::ranges::is_sorted(seen));
+  CHECK(seen.back() == bench.linked.size());
+  const auto broken = [](SurveyPort port) -> async::Task<mad::Result<pm::PortCounters>> {
+    if (port.number == 3) throw Error("enough");
+    return read_port_counters(port);
+  };
+  const SurveyQuestion<pm::PortCounters> ask = broken;
+  CHECK_THROWS_AS(bench.survey(ask, options, bench.linked), Error);
+}
