@@ -81,5 +81,7 @@ TEST_CASE_METHOD(Site, "numbers have ranges, and complaints name them") {
     CHECK(done.out.empty());
     CHECK_THAT(done.err, contains(complaint));
   }
+  CHECK_THAT(ibtool(fabric, {"sminfo", "-s", "16"}).err, contains("--state: 16 is not within 0…15"));
+  CHECK_THAT(ibtool(fabric, {"sminfo", "-p", "300"}).err, contains("--priority: 300 is not within 0…15"));
   CHECK(ibtool(fabric, {"ibnetdiscover", "-o", "1", "--retries", "255"}).status == 0);
 }
