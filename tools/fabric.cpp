@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"

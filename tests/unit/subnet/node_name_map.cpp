@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/error.hpp"
 #include "support/catch.hpp"
 
 using ib::Guid;

@@ -56,7 +56,7 @@ TEST_CASE("operands and options by legacy names") {
     CHECK(plain(done.out + done.err));
   }
   CHECK_THAT(legacy({"ibstat", "--no\x1bsuch"}).err, contains("ibstat: unrecognized option '--no such'\n"));
-  CHECK_THAT(legacy({"ibstat", "x", "--p"}).err, contains("ibstat: option '--p' is ambiguous; possibilities: '--port_list'"));
+  CHECK_THAT(legacy({"ibstat", "x", "--ver"}).err, contains("ibstat: option '--ver' is ambiguous; possibilities: '--verbose'"));
 }
 
 TEST_CASE("names of a map and ibdiag.conf by legacy names") {
