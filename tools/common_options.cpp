@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/escape.hpp"
+#include "base/log.hpp"
 #include "mad/open.hpp"
 #include "path/parse.hpp"
 #include "tools/ibdiag_conf.hpp"
@@ -18,12 +19,14 @@
 namespace ib::tools {
 namespace {
 
+constexpr unsigned most_retries = 255, most_outstanding = 4096;
+
 /// Reads an M_Key from the terminal (or standard input) without showing it.
 std::uint64_t prompt_m_key(std::string_view prompt) {
   termios shown{};
   const bool terminal = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &shown) == 0;
   if (terminal) {
-    fmt::print(stderr, "{}: ", prompt);
+    std::fputs(fmt::format("{}: ", prompt).c_str(), stderr);
     termios hidden = shown;
     hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
@@ -81,8 +84,9 @@ void add_keys(OptionSet& set, CommonOptions& common) {
 void add_timing(OptionSet& set, CommonOptions& common) {
   set.value("-t --timeout", "MS", "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
             [&common](std::string_view text) { common.timeout = parse_timeout(text); });
-  set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.");
-  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.");
+  set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
+  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.",
+             {1, most_outstanding});
 }
 
 void set_gmp_carrier(CommonOptions& common, std::string_view name) {
@@ -105,6 +109,27 @@ void add_address(OptionSet& set, CommonOptions& common) {
              [&common] { common.address = path::Form::direct; });
   set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = path::Form::lid; });
   set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = path::Form::guid; });
+}
+
+/// Takes over what `file` said, and warns of its mistakes.
+void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
+  for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
+  if (conf.device) common.device = conf.device;
+  if (conf.port && *conf.port != 0) common.port = std::to_string(*conf.port);
+  if (conf.timeout) common.timeout = conf.timeout;
+  if (conf.m_key) common.m_key = *conf.m_key;
+  if (conf.sa_key) common.sm_key = *conf.sa_key;
+  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
+}
+
+/// The file of -z, which must be there.
+void read_config(const std::string& file, CommonOptions& common) {
+  try {
+    apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, common);
+  } catch (const SysError& error) {
+    throw OptionError(fmt::format("--config: {}", error.message()));
+  }
 }
 
 }  // namespace
@@ -142,26 +167,19 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   if ((groups & group_address) != 0) add_address(set, common);
 }
 
+void apply_default_config(CommonOptions& common) {
+  apply_config(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::ibtool), default_ibdiag_conf, common);
+}
+
 void add_general(OptionSet& set, CommonOptions& common, General& general) {
   set.begin_common();
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
-            [&common](std::string_view file) { apply_config(std::string(file), common); });
+            [&common](std::string_view file) { read_config(std::string(file), common); });
   set.make_early();
   set.flag("-h --help", general.help, "show this help message and exit");
   set.make_early();
   set.flag("-V --version", general.version, "Show the version and exit.");
   set.make_early();
-}
-
-void apply_config(const std::string& file, CommonOptions& common) {
-  const IbdiagConf conf = IbdiagConf::read(file);
-  if (conf.device) common.device = conf.device;
-  if (conf.port && *conf.port != 0) common.port = std::to_string(*conf.port);
-  if (conf.timeout) common.timeout = conf.timeout;
-  if (conf.m_key) common.m_key = *conf.m_key;
-  if (conf.sa_key) common.sm_key = *conf.sa_key;
-  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
-  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
 }
 
 }  // namespace ib::tools

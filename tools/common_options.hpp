@@ -86,7 +86,7 @@ struct General {
 /// Adds the options that every command has: -h, -V and -z.
 void add_general(OptionSet& set, CommonOptions& common, General& general);
 
-/// Takes over what the configuration file says.
-void apply_config(const std::string& file, CommonOptions& common);
+/// Takes over what the site's configuration file says, if there is one. Its mistakes are warnings.
+void apply_default_config(CommonOptions& common);
 
 }  // namespace ib::tools

@@ -29,6 +29,16 @@ void TextOut::flush() {
   buffer_.clear();
 }
 
+void TextOut::push() {
+  flush();
+  if (std::fflush(file_) != 0 && failure_ == 0) failure_ = errno;
+}
+
+void TextOut::finish(std::string_view name) {
+  push();
+  if (failure_ != 0 && failure_ != EPIPE) throw SysError(failure_, "write", name);
+}
+
 void Emit::heading(std::string_view line) {
   if (json()) return;
   text_.write(line);
@@ -37,13 +47,6 @@ void Emit::heading(std::string_view line) {
 
 void Emit::raise(Exit status) {
   if (status_ == Exit::ok || (status_ == Exit::incomplete && status == Exit::findings)) status_ = status;
-}
-
-void Emit::flush() {
-  text_.flush();
-  int failure = text_.failure();
-  if (std::fflush(file_) != 0 && failure == 0) failure = errno;
-  if (failure != 0 && failure != EPIPE) throw SysError(failure, "write", "standard output");
 }
 
 }  // namespace ib::tools

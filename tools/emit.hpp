@@ -32,6 +32,11 @@ class TextOut {
   }
   /// Hands the text to the FILE. What could not be written is remembered in failure().
   void flush();
+  /// Hands it to the system too, so that a reader has it at once.
+  void push();
+  /// push(), and throws SysError where the file, which messages call `name`, did not take all that was ever written (a full disk).
+  /// A reader that left (`| head`) is no error.
+  void finish(std::string_view name = "standard output");
   /// The errno of the first write that failed, else 0.
   int failure() const { return failure_; }
   /// The buffer, to append to directly; call write({}) now and then so that it drains.
@@ -76,9 +81,8 @@ class Emit {
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);
   Exit status() const { return status_; }
-  /// Pushes all output out. Throws SysError where stdout does not take it (a full disk), but not for a reader
-  /// that left (`| head`).
-  void flush();
+  /// Pushes all output out. Throws as TextOut::finish() does.
+  void flush() { text_.finish(); }
 
  private:
   void document(const std::function<void(out::Sink&)>& members);

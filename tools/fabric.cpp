@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
@@ -165,8 +166,9 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, con
 void tell_outcome(const Session& session, const Fabric& fabric) {
   print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
   if (!session.options().stats) return;
-  fmt::print(stderr, "mads planned: {}\n", fabric.stats.plan);
-  for (const auto& [reason, count] : fabric.stats.beyond) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
+  std::fputs(fmt::format("mads planned: {}\n", fabric.stats.plan).c_str(), stderr);
+  for (const auto& [reason, count] : fabric.stats.beyond)
+    std::fputs(fmt::format("mads beyond plan: {} {}\n", reason, count).c_str(), stderr);
 }
 
 /// True if the start of a sweep is a switch and nothing was found beyond any of its ports, though something should.

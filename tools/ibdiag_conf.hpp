@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The site's defaults for the common options, in the file format of infiniband-diags: one NAME=VALUE a line.
-// Both dialects read it: the default file before the command line, the file of -z where -z stands in it.
+// Both dialects read it: the default file before the command line, the file of -z where -z stands in it (ibtool: before the other
+// options).
 #pragma once
 
 #include <chrono>
@@ -8,10 +9,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ib::tools {
 
 inline constexpr const char* default_ibdiag_conf = "/etc/infiniband-diags/ibdiag.conf";
+
+/// Whose habits the file is read with.
+enum class ConfReader : std::uint8_t {
+  diags,   ///< a number ends where its digits end, and what is no number is 0
+  ibtool,  ///< a value that is not wholly right says nothing
+};
+
+/// A line that says nothing though it should.
+struct ConfMistake {
+  std::size_t line;  ///< from 1
+  std::string text;  ///< what is wrong; repeats no key
+};
 
 /// What a file says; absent members were not mentioned.
 struct IbdiagConf {
@@ -22,13 +36,15 @@ struct IbdiagConf {
   std::optional<std::uint64_t> sa_key;                 ///< sa_key: the SM_Key of SA queries
   std::optional<bool> mlnx_extended_port_info;         ///< MLX_EPI: ask Mellanox ports for ExtendedPortInfo in a sweep
   std::optional<std::string> node_description_format;  ///< nd_format
+  std::vector<ConfMistake> mistakes;                   ///< in the order of the lines
 
-  /// Reads `file`. One that is missing or can not be read says nothing: the default file is optional and so was
-  /// the file of -z ever since. Throws UsageError for what is no regular file or is longer than 1 MiB.
-  static IbdiagConf read(const std::string& file);
-  /// As infiniband-diags reads it: a name may be longer than the word it must begin with, numbers follow C
-  /// notation and end where their digits end, a line without a value says nothing.
-  static IbdiagConf parse(std::string_view text);
+  /// Reads `file`. Throws SysError where it can not be opened or read, UsageError for what is no regular file or is longer than 1 MiB.
+  static IbdiagConf read(const std::string& file, ConfReader reader);
+  /// The same, but a file that is missing or can not be read says nothing: the default file is optional, and so was the file of -z
+  /// in infiniband-diags.
+  static IbdiagConf read_if_any(const std::string& file, ConfReader reader);
+  /// A name may be longer than the word it must begin with, as in infiniband-diags, and numbers follow C notation.
+  static IbdiagConf parse(std::string_view text, ConfReader reader);
 };
 
 }  // namespace ib::tools

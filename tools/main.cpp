@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibtool: one program for the diagnostics of InfiniBand fabrics. What happens is in run.cpp.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdlib>
+#include <utility>
 
 #include "tools/run.hpp"
 
+namespace {
+
+/// Puts /dev/null in the place of a standard stream that is closed, or the next file or socket would go by its number and get the
+/// text. It is opened the wrong way round: to use it stays an error. False where that fails.
+bool occupy_standard_streams() {
+  for (const auto& [stream, mode] : {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", mode) != stream) return false;  // takes the lowest number that is free
+  }
+  return true;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  if (!occupy_standard_streams()) return static_cast<int>(ib::Exit::failed);
   // ibsim's client would let requests come before there is an agent for them, and crash. Serving says it at the right time.
   ::unsetenv("SIM_SET_ISSM");
   return ib::tools::run({argv, static_cast<std::size_t>(argc)});

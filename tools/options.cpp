@@ -47,10 +47,10 @@ std::int64_t parse_integer(std::string_view text, std::string_view what, std::in
   return number;
 }
 
-std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t high) {
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low, std::uint64_t high) {
   const std::optional<std::uint64_t> value = parse_number(text);
   if (!value) throw OptionError(fmt::format("{}: '{}' is not an unsigned integer of 64 bits", display_name(what), text));
-  if (*value > high) throw OptionError(fmt::format("{}: {} is more than {}", display_name(what), text, high));
+  if (*value < low || *value > high) throw OptionError(fmt::format("{}: {} is not within {}…{}", display_name(what), text, low, high));
   return *value;
 }
 

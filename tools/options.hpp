@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
@@ -42,7 +43,27 @@ struct Option {
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
 /// The same for values that need all 64 bits (keys and masks).
-std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low = 0,
+                             std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
+
+/// From the lowest to the highest value, both included.
+template <std::integral T>
+struct Range {
+  T low = std::numeric_limits<T>::min();
+  T high = std::numeric_limits<T>::max();
+};
+/// The range of a parameter from which T is not to be deduced.
+template <std::integral T>
+using Within = Range<std::type_identity_t<T>>;
+
+template <std::integral T>
+T parse_within(std::string_view text, std::string_view what, Range<T> range) {
+  if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
+    return parse_unsigned(text, what, range.low, range.high);
+  } else {
+    return static_cast<T>(parse_integer(text, what, range.low, range.high));
+  }
+}
 
 /// The options and operands that one command takes.
 class OptionSet {
@@ -52,10 +73,11 @@ class OptionSet {
   void count(std::string_view names, int& target, std::string_view help);
   void text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help);
   void text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
+  /// A number within `range`; a complaint names it.
   template <std::integral T>
-  void number(std::string_view names, T& target, std::string_view metavar, std::string_view help);
+  void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   template <std::integral T>
-  void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help);
+  void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   /// A number that no complaint repeats, since it is a secret.
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
@@ -104,27 +126,15 @@ class OptionSet {
 };
 
 template <std::integral T>
-void OptionSet::number(std::string_view names, T& target, std::string_view metavar, std::string_view help) {
-  std::string what(names);
-  value(names, metavar, help, [&target, what](std::string_view text) {
-    if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
-      target = parse_unsigned(text, what);
-    } else {
-      target = static_cast<T>(parse_integer(text, what, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-    }
-  });
+void OptionSet::number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range) {
+  value(names, metavar, help,
+        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
 }
 
 template <std::integral T>
-void OptionSet::number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help) {
-  std::string what(names);
-  value(names, metavar, help, [&target, what](std::string_view text) {
-    if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
-      target = parse_unsigned(text, what);
-    } else {
-      target = static_cast<T>(parse_integer(text, what, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-    }
-  });
+void OptionSet::number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range) {
+  value(names, metavar, help,
+        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
 }
 
 }  // namespace ib::tools

@@ -20,6 +20,16 @@
 namespace ib::tools {
 namespace {
 
+/// Prints what was asked for instead of a run. Throws SysError where stdout does not take it.
+int print(std::string_view text) {
+  TextOut out(stdout);
+  out.write(text);
+  out.finish();
+  return 0;
+}
+
+int print_version() { return print(fmt::format("ibtool {}\n", version)); }
+
 /// Runs the command and returns its exit status.
 int execute(Command& command, const CommandInfo& info, CommonOptions common, std::vector<std::string> operands,
             const Surroundings& around) {
@@ -33,8 +43,7 @@ int execute(Command& command, const CommandInfo& info, CommonOptions common, std
     session.print_stats();
     return static_cast<int>(emit.status());
   } catch (const Error& error) {  // with the session alive: errors refer to its end ports
-    emit.text().flush();
-    std::fflush(stdout);  // what was found before the error stands before it on a terminal
+    emit.text().push();           // what was found before the error stands before it on a terminal
     session.report(error);
     session.print_stats();
     return static_cast<int>(error.exit_status());
@@ -46,7 +55,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   CommonOptions common;
   General general;
   OptionSet set;
-  apply_config(default_ibdiag_conf, common);
+  apply_default_config(common);
   command->options(set, common);
   add_general(set, common, general);
   std::vector<std::string> operands;
@@ -58,14 +67,8 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
-  if (general.help) {
-    std::fputs(command_help(info, set).c_str(), stdout);
-    return 0;
-  }
-  if (general.version) {
-    std::printf("ibtool %s\n", version);
-    return 0;
-  }
+  if (general.help) return print(command_help(info, set));
+  if (general.version) return print_version();
   return execute(*command, info, std::move(common), std::move(operands), around);
 }
 
@@ -83,14 +86,8 @@ std::size_t leading_options(std::span<const std::string> args) {
 
 /// `ibtool …`: finds the command, or answers what is asked of the program itself.
 int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-    std::fputs(command_list().c_str(), stdout);
-    return 0;
-  }
-  if (args[0] == "--version" || args[0] == "-V") {
-    std::printf("ibtool %s\n", version);
-    return 0;
-  }
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(command_list());
+  if (args[0] == "--version" || args[0] == "-V") return print_version();
   // Options of all commands may stand before the name.
   const std::size_t at = leading_options(args);
   if (at == args.size()) throw UsageError("No command is named (see ibtool help)");

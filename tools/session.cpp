@@ -4,12 +4,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/log.hpp"
 
 namespace ib::tools {
+namespace {
+
+/// Reads a map and warns of the lines that say nothing, of which a file that is no map has many.
+subnet::NodeNameMap read_node_names(const std::string& file) {
+  constexpr std::size_t most_warnings = 10;
+  subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
+  const auto& bad = map.bad_lines();
+  for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
+    log::warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
+  if (bad.size() > most_warnings) log::warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
+  return map;
+}
+
+}  // namespace
 
 const sys::DeviceList& Session::devices() {
   if (!devices_) devices_ = sys::DeviceList::read();
@@ -29,9 +44,9 @@ std::optional<std::int64_t> Session::integer(std::size_t at) const { return at <
 
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
-  if (options_.node_name_map) return node_name_map_.emplace(subnet::NodeNameMap::read(*options_.node_name_map));
+  if (options_.node_name_map) return node_name_map_.emplace(read_node_names(*options_.node_name_map));
   try {
-    node_name_map_ = subnet::NodeNameMap::read(subnet::default_node_name_map_file);
+    node_name_map_ = read_node_names(subnet::default_node_name_map_file);
   } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
     if (error.code() != ENOENT && error.code() != EACCES) throw;
     node_name_map_.emplace();

@@ -64,8 +64,8 @@ class Session {
 
   const sys::DeviceList& devices();
   const sys::EndPort& end_port();
-  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Throws SysError or
-  /// subnet::NodeNameMapError.
+  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Lines that say nothing are
+  /// warnings. Throws as NodeNameMap::read() does.
   const subnet::NodeNameMap& node_name_map();
   /// All that asks the fabric. Opens it on end_port(). With --sa, SMPs that read become queries to the SA.
   mad::Transactor& transactor();

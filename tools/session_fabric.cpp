@@ -150,15 +150,15 @@ void Session::debug_path(std::string_view name, const path::Path& path) const {
 void Session::print_stats() const {
   const mad::Stats* stats = options_.stats && rpc_ ? rpc_->stats() : nullptr;
   if (stats == nullptr) return;
-  fmt::print(stderr, "mads sent: {}\n", stats->sent());
+  std::fputs(fmt::format("mads sent: {}\n", stats->sent()).c_str(), stderr);
   for (const auto& [reason, count] : stats->first_tries) {
-    if (reason != mad::asked) fmt::print(stderr, "mads beyond plan: {} {}\n", reason, count);
+    if (reason != mad::asked) std::fputs(fmt::format("mads beyond plan: {} {}\n", reason, count).c_str(), stderr);
   }
   for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost}, {"busy", stats->retries_busy}}) {
-    if (count != 0) fmt::print(stderr, "mads beyond plan: {} {}\n", what, count);
+    if (count != 0) std::fputs(fmt::format("mads beyond plan: {} {}\n", what, count).c_str(), stderr);
   }
   for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
-    if (count != 0) fmt::print(stderr, "mads received: {} {}\n", what, count);
+    if (count != 0) std::fputs(fmt::format("mads received: {} {}\n", what, count).c_str(), stderr);
   }
 }
 

@@ -74,6 +74,9 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
   }
 }
 
+/// Whether a character of a user's own words may be shown as it is.
+bool is_harmless(const Utf8Char& c) { return c.valid && (!is_hostile(c.code) || c.code == '\n' || c.code == '\t'); }
+
 /// JSON's escapes for one character (RFC 8259 7).
 void append_json_escape(std::string& out, char32_t code) {
   const char letter = code == '"' ? '"' : escape_letter(code);
@@ -112,12 +115,12 @@ std::string harmless(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     const auto c = decode_utf8(text);
-    if (!c.valid) {
-      append_bytes(out, text.substr(0, c.size));
-    } else if (is_hostile(c.code) && c.code != '\n' && c.code != '\t') {
+    if (is_harmless(c)) {
+      out += text.substr(0, c.size);
+    } else if (c.valid) {
       append_escape(out, c.code);
     } else {
-      out += text.substr(0, c.size);
+      append_bytes(out, text.substr(0, c.size));
     }
     text.remove_prefix(c.size);
   }
@@ -128,6 +131,17 @@ std::string printable(std::string_view text, char substitute) {
   std::string out(text);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, substitute);
+  return out;
+}
+
+std::string printable_words(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto c = decode_utf8(text);
+    out += is_harmless(c) ? text.substr(0, c.size) : std::string_view(" ");
+    text.remove_prefix(c.size);
+  }
   return out;
 }
 

@@ -27,6 +27,10 @@ std::string harmless(std::string_view text);
 /// For the diags dialect: every byte that is not printable ASCII replaced by `substitute`.
 std::string printable(std::string_view text, char substitute = ' ');
 
+/// For the diags dialect, where it repeats words of its user (operands, names of a map, files): UTF-8, line ends and tabs stay; what
+/// could disturb a terminal and bytes that are not UTF-8 become blanks.
+std::string printable_words(std::string_view text);
+
 /// Two lower-case hexadecimal digits a byte.
 std::string hex_text(Bytes bytes);
 

@@ -2,38 +2,26 @@
 // The reader is a scan over one buffer: maps of large sites have tens of thousands of lines.
 #include "subnet/node_name_map.hpp"
 
-#include <charconv>
-#include <utility>
-
 #include "base/file.hpp"
+#include "iba/text.hpp"
 
 namespace ib::subnet {
 namespace {
 
 constexpr std::size_t longest_file = std::size_t{16} << 20;  // bytes: 200,000 long lines
-constexpr std::string_view blanks = " \t\r\v\f";
+constexpr std::string_view blanks = " \t\r\v\f", blanks_or_hash = " \t\r\v\f#";
 
 std::string_view skip_blanks(std::string_view text) {
   const auto at = text.find_first_not_of(blanks);
   return at == std::string_view::npos ? std::string_view{} : text.substr(at);
 }
 
-/// Takes a GUID in C notation (0x…, 0…, decimal) from the front of `text`; nothing unless a blank, '#' or the end follows.
+/// Takes a GUID from the front of `text`; nothing unless a blank, '#' or the end follows.
 std::optional<Guid> take_guid(std::string_view& text) {
-  std::string_view digits = text;
-  int base = 10;
-  if (digits.starts_with("0x") || digits.starts_with("0X")) {
-    digits.remove_prefix(2);
-    base = 16;
-  } else if (digits.starts_with('0')) {
-    base = 8;
-  }
-  Guid guid;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), guid.value, base);
-  if (error != std::errc{}) return std::nullopt;
-  digits.remove_prefix(static_cast<std::size_t>(end - digits.data()));
-  if (!digits.empty() && digits.front() != '#' && blanks.find(digits.front()) == std::string_view::npos) return std::nullopt;
-  text = digits;
+  const std::string_view word = text.substr(0, text.find_first_of(blanks_or_hash));
+  const std::optional<std::uint64_t> number = parse_number(word);
+  const std::optional<Guid> guid = number ? Guid{*number} : parse_guid(word);
+  if (guid) text.remove_prefix(word.size());
   return guid;
 }
 
@@ -44,16 +32,9 @@ std::string_view name_in(std::string_view text) {
   return text.substr(begin, text.find_first_of("\"#", begin) - begin);
 }
 
-std::string complaint(const std::string& file, std::size_t line_number) {
-  return "The node name map '" + file + "' has no GUID at the start of line " + std::to_string(line_number) + ".";
-}
-
 }  // namespace
 
-NodeNameMapError::NodeNameMapError(const std::string& file, std::size_t line_number, std::string line)
-    : UsageError(complaint(file, line_number)), line_(std::move(line)) {}
-
-NodeNameMap NodeNameMap::parse(std::string_view text, const std::string& file) {
+NodeNameMap NodeNameMap::parse(std::string_view text) {
   NodeNameMap map;
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view whole = text.substr(0, text.find('\n'));
@@ -62,14 +43,17 @@ NodeNameMap NodeNameMap::parse(std::string_view text, const std::string& file) {
     std::string_view line = skip_blanks(whole);
     if (line.empty() || line.front() == '#') continue;
     const std::optional<Guid> guid = take_guid(line);
-    if (!guid) throw NodeNameMapError(file, number, std::string(whole));
+    if (!guid) {
+      map.bad_lines_.push_back({number, std::string(whole)});
+      continue;
+    }
     const std::string_view name = name_in(skip_blanks(line));
     if (!name.empty()) map.names_.try_emplace(*guid, name);
   }
   return map;
 }
 
-NodeNameMap NodeNameMap::read(const std::string& file) { return parse(read_regular_file(file, longest_file), file); }
+NodeNameMap NodeNameMap::read(const std::string& file) { return parse(read_regular_file(file, longest_file)); }
 
 std::optional<std::string_view> NodeNameMap::find(Guid node) const {
   const auto found = names_.find(node);

@@ -54,7 +54,6 @@ class Capture {
 };
 
 Outcome run(std::vector<std::string> words, const ib::tools::Surroundings& around) {
-  words.insert(words.begin(), "ibtool");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   Capture out(stdout), err(stderr);
@@ -63,6 +62,11 @@ Outcome run(std::vector<std::string> words, const ib::tools::Surroundings& aroun
   outcome.out = out.text();
   outcome.err = err.text();
   return outcome;
+}
+
+std::vector<std::string> ours(std::vector<std::string> words) {
+  words.insert(words.begin(), "ibtool");
+  return words;
 }
 
 }  // namespace
@@ -84,9 +88,11 @@ Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
   ib::tools::Surroundings around;
   around.open_channel = [&fabric](const ib::sys::EndPort&) { return fabric.open(); };
   around.clock = &clock;
-  return run(std::move(words), around);
+  return run(ours(std::move(words)), around);
 }
 
-Outcome ibtool(std::vector<std::string> words) { return run(std::move(words), {}); }
+Outcome ibtool(std::vector<std::string> words) { return run(ours(std::move(words)), {}); }
+
+Outcome legacy(std::vector<std::string> words) { return run(std::move(words), {}); }
 
 }  // namespace ibtest

@@ -20,5 +20,7 @@ struct Outcome {
 Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words);
 /// The same on the host of which SYSFS_PATH tells, for what asks no fabric.
 Outcome ibtool(std::vector<std::string> words);
+/// `NAME WORDS…` there, a tool of infiniband-diags: `words` begins with its name.
+Outcome legacy(std::vector<std::string> words);
 
 }  // namespace ibtest

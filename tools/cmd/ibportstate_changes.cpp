@@ -68,7 +68,7 @@ Changes::Changes(std::span<const std::string> words) {
     if (setting == nullptr && word != "fdr10") throw UsageError(fmt::format("Operation {} is not known", quoted(word)));
     if (++at == words.size()) throw UsageError(fmt::format("Operation '{}' needs a value", word));
     if (setting == nullptr) {
-      fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], "fdr10", 1));
+      fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], "fdr10", 0, 1));
     } else {
       settings_.emplace_back(setting, setting_value(*setting, words[at]));
     }

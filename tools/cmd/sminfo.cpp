@@ -40,8 +40,8 @@ class Sminfo final : public Command {
         "This command includes the ability to send a SubnSet(SMInfo)\n"
         "packet with a given priority, state, SM_Key and attribute\n"
         "modifier. A set is performed if ATTR_MOD is given. See IBA 14.4.1.");
-    set.number("-s --state", state_, "STATE", "Set the SM state");
-    set.number("-p --priority", priority_, "PRIORITY", "Set the SM priority");
+    set.number("-s --state", state_, "STATE", "Set the SM state", {0, 15});
+    set.number("-p --priority", priority_, "PRIORITY", "Set the SM priority", {0, 15});
     set.number("-a --activity", activity_, "COUNT", "Set the activity count");
     set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "Use this value for the SMPSMInfo.SMKey");
     add_common(set, common, group_target);
@@ -52,8 +52,6 @@ class Sminfo final : public Command {
     const std::optional<std::int64_t> modifier = session.integer(1);
     if (modifier && (*modifier < 0 || *modifier > std::numeric_limits<std::uint32_t>::max()))
       throw UsageError(fmt::format("The attribute modifier {} does not fit 32 bits", *modifier));
-    if (state_ && *state_ > 15) throw UsageError(fmt::format("The SM state {} does not fit 4 bits", *state_));
-    if (priority_ && *priority_ > 15) throw UsageError(fmt::format("The SM priority {} does not fit 4 bits", *priority_));
     path::Path path = co_await session.smp_path(session.target(0));
     if (session.target(0) == nullptr) path = path_to_sm(session);
     mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();

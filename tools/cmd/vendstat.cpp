@@ -64,7 +64,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
     const std::size_t comma = rest.find(',');
     std::string word(rest.substr(0, comma));
     if (base == 16 && !word.starts_with("0x")) word.insert(0, "0x");
-    values.push_back(static_cast<std::uint32_t>(parse_unsigned(word, option, std::numeric_limits<std::uint32_t>::max())));
+    values.push_back(static_cast<std::uint32_t>(parse_unsigned(word, option, 0, std::numeric_limits<std::uint32_t>::max())));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }

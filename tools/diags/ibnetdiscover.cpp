@@ -120,6 +120,7 @@ class Ibnetdiscover : public Legacy {
       if (!file) throw Failure("main", fmt::format("can't open file {} for writing", context.arguments[0]));
       tools::TextOut out(file.get());
       print(out, context.out, topology, fabric, nodes);
+      out.finish(context.arguments[0]);
     }
   }
 
@@ -132,7 +133,7 @@ class Ibnetdiscover : public Legacy {
     path::Path start = co_await context.session.smp_path(nullptr);
     mad::Transactor& transactor = context.session.transactor();
     co_await subnet::discover(transactor, fabric, start, how);
-    for (const subnet::Failure& failure : fabric.failures) std::fputs(failure_note(failure).c_str(), stderr);
+    for (const subnet::Failure& failure : fabric.failures) tell(failure_note(failure));
   }
 
   /// Backwards, as the tool keeps its lists; what it would not have found stands at the end.

@@ -86,8 +86,7 @@ class Ibping : public Legacy {
     if (host_.empty()) host_ = host;
     if (flood_) return;
     context.out.print("Pong from {} ({}): time {} ms\n", host, target.text, ms_text(rtt));
-    context.out.flush();
-    std::fflush(stdout);
+    context.out.push();
   }
 
   std::uint32_t count_ = ~0U, oui_ = mad::openib_oui;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/legacy.hpp"
 #include "diags/tools.hpp"
@@ -56,11 +57,11 @@ std::string rate_text(const sys::EndPort& port) {
 }
 
 void print_device(tools::TextOut& out, const sys::Device& device) {
-  out.print("{} '{}'\n", node_type(device), device.name);
-  out.print("\t{} type: {}\n", node_type(device), device.ca_type);
+  out.print("{} '{}'\n", node_type(device), printable(device.name));
+  out.print("\t{} type: {}\n", node_type(device), printable(device.ca_type));
   out.print("\tNumber of ports: {}\n", highest_port(device));
-  out.print("\tFirmware version: {}\n", device.firmware);
-  out.print("\tHardware version: {}\n", device.hardware);
+  out.print("\tFirmware version: {}\n", printable(device.firmware));
+  out.print("\tHardware version: {}\n", printable(device.hardware));
   out.print("\tNode GUID: 0x{:016x}\n", device.node_guid.value);
   out.print("\tSystem image GUID: 0x{:016x}\n", device.system_image_guid.value);
 }
@@ -76,7 +77,7 @@ void print_port(tools::TextOut& out, const sys::EndPort& port, bool alone) {
   out.print("{}SM lid: {}\n", indent, port.sm_lid.value);
   out.print("{}Capability mask: 0x{:08x}\n", indent, port.capability_mask);
   out.print("{}Port GUID: 0x{:016x}\n", indent, port.port_guid().value);
-  out.print("{}Link layer: {}\n", indent, port.link_layer_text.empty() ? "IB" : port.link_layer_text);
+  out.print("{}Link layer: {}\n", indent, port.link_layer_text.empty() ? "IB" : printable(port.link_layer_text));
 }
 
 class Ibstat : public Legacy {
@@ -95,7 +96,7 @@ class Ibstat : public Legacy {
         for (const auto& port : device->ports)
           if (port->port_guid().value != 0) context.out.print("0x{:016x}\n", port->port_guid().value);
       } else if (list_) {
-        context.out.print("{}\n", device->name);
+        context.out.print("{}\n", printable(device->name));
       } else {
         print(context, *device);
       }
@@ -132,7 +133,7 @@ class Ibstat : public Legacy {
            fmt::format("{}: '{}' has no port number {} - max ({})", node_type(device), device.name, number, highest_port(device)));
       throw Panic("main", fmt::format("stat of IB device '{}' failed", device.name), ENOENT);
     }
-    context.out.print("{}: '{}'\n", node_type(device), device.name);
+    context.out.print("{}: '{}'\n", node_type(device), printable(device.name));
     print_port(context.out, *port, true);
   }
 

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 #include "diags/options.hpp"
 #include "diags/tools.hpp"
@@ -69,16 +68,18 @@ class Ibstatus {
 
   void show_port(std::string_view device, std::string_view port) const {
     const std::string directory = fmt::format("{}/{}/", ports_directory(device), port);
-    const auto attribute = [&](std::string_view name) { return sys::read_attribute(fmt::format("{}{}", directory, name)); };
-    out_.print("Infiniband device '{}' port {} status:\n", device, port);
+    const auto attribute = [&](std::string_view name, const char* missing) {
+      return printable(sys::read_attribute(fmt::format("{}{}", directory, name)).value_or(missing));
+    };
+    out_.print("Infiniband device '{}' port {} status:\n", printable(device), printable(port));
     for (const auto& [title, name] : {std::pair{"default gid:\t", "gids/0"},
                                       {"base lid:\t", "lid"},
                                       {"sm lid:\t\t", "sm_lid"},
                                       {"state:\t\t", "state"},
                                       {"phys state:\t", "phys_state"},
                                       {"rate:\t\t", "rate"}})
-      out_.print("\t{} {}\n", title, attribute(name).value_or("unknown"));
-    out_.print("\tlink_layer:\t {}\n\n", attribute("link_layer").value_or("IB"));
+      out_.print("\t{} {}\n", title, attribute(name, "unknown"));
+    out_.print("\tlink_layer:\t {}\n\n", attribute("link_layer", "IB"));
   }
 
   tools::TextOut& out_;
@@ -96,7 +97,7 @@ int run(std::span<char* const> words, tools::TextOut& out) {
     if (end == words.begin()) ibstatus.show_all();
     for (const char* word : std::span(words.begin(), end)) ibstatus.show(word);
   } catch (const Failure& failure) {
-    out.print("Fatal error:  {}\n", failure.what());
+    out.print("Fatal error:  {}\n", printable_words(failure.what()));
     return failed_status;
   }
   return 0;
@@ -107,10 +108,7 @@ int run(std::span<char* const> words, tools::TextOut& out) {
 int ibstatus(std::span<char* const> words) {
   tools::TextOut out(stdout);
   const int status = run(words, out);
-  out.flush();
-  if (std::fflush(stdout) == 0 || errno == EPIPE) return status;
-  fmt::print(stderr, "ibstatus: standard output: {}\n", std::strerror(errno));
-  return failed_status;
+  return finish_output("ibstatus", out, status);
 }
 
 }  // namespace ib::diags

@@ -15,26 +15,30 @@
 namespace ib::diags {
 namespace {
 
-/// Runs what is left after the command line was read. Failures go to stdout behind the results, as they always did.
-int run_parsed(Legacy& legacy, const Settings& settings, const std::vector<std::string>& arguments) {
-  tools::TextOut out(stdout);
+/// Says on stderr why the tool ended early. What --version prints is there as well: where it can not be, that is a failure.
+int stopped(const Stop& stop) {
+  const bool told = tell(stop.err) || errno == EPIPE;
+  return told || stop.status != 0 ? stop.status : failed_status;
+}
+
+/// Runs the tool but for its last output. Failures go to stdout behind the results, as they always did.
+int run_tool(Legacy& legacy, std::span<char* const> words, tools::TextOut& out) {
+  Settings settings;
   const std::string_view name = legacy.tool().name;
   try {
+    const std::vector<std::string> arguments =
+        parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
     async::Loop loop;
     tools::Session session(common_options(settings), arguments, loop);
     Context context{settings, arguments, session, out};
     loop.run(legacy.run(context));
-    out.flush();
-    if (std::fflush(stdout) == 0 || errno == EPIPE) return 0;
-    fmt::print(stderr, "{}: standard output: {}\n", name, std::strerror(errno));
-    return failed_status;
+    return 0;
   } catch (const Stop& stop) {
     out.flush();
-    std::fputs(stop.err.c_str(), stderr);
-    return stop.status;
+    return stopped(stop);
   } catch (const Panic& panic) {
     out.flush();
-    std::fputs(panic_line(panic).c_str(), stderr);
+    tell(panic_line(panic));
   } catch (const Failure& failure) {
     out.write(failure_line(name, failure, settings.debug > 0));
   } catch (const Error& error) {
@@ -52,35 +56,23 @@ long Context::number(std::size_t at, long missing) const {
 void Legacy::option(int /*letter*/, const char* /*value*/, Settings& /*settings*/) {}
 
 int run_legacy(Legacy& legacy, std::span<char* const> words) {
-  Settings settings;
-  std::vector<std::string> arguments;
-  try {
-    arguments =
-        parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
-  } catch (const Stop& stop) {
-    std::fputs(stop.err.c_str(), stderr);
-    return stop.status;
-  } catch (const Failure& failure) {
-    std::fputs(failure_line(legacy.tool().name, failure, settings.debug > 0).c_str(), stdout);
-    return failed_status;
-  } catch (const Error& error) {
-    std::fputs(failure_line(legacy.tool().name, Failure("main", error.what()), settings.debug > 0).c_str(), stdout);
-    return failed_status;
-  }
-  return run_parsed(legacy, settings, arguments);
+  tools::TextOut out(stdout);
+  const int status = run_tool(legacy, words, out);
+  return finish_output(legacy.tool().name, out, status);
 }
 
 subnet::NodeNameMap read_node_names(const std::string& file) {
   const std::string name = file.empty() ? subnet::default_node_name_map_file : file;
   try {
-    return subnet::NodeNameMap::read(name);
-  } catch (const subnet::NodeNameMapError& error) {
-    fmt::print(stderr, "WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, error.line());
+    subnet::NodeNameMap map = subnet::NodeNameMap::read(name);
+    if (map.bad_lines().empty()) return map;
+    const std::string& line = map.bad_lines().front().text;
+    tell(fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
   } catch (const UsageError& error) {
-    fmt::print(stderr, "WARNING failed to read node name map: {}\n", error.what());
+    tell(fmt::format("WARNING failed to read node name map: {}\n", error.what()));
   } catch (const SysError& error) {
     if (!file.empty() || error.code() != ENOENT)
-      fmt::print(stderr, "WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code()));
+      tell(fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/escape.hpp"
 #include "diags/console.hpp"
 
 namespace ib::diags {
@@ -57,7 +58,7 @@ std::uint16_t pkey_index_of(const char* text) {
 bool take_common(const Tool& tool, int letter, const char* value, Settings& to) {
   switch (letter) {
     case 'z':
-      to.apply(tools::IbdiagConf::read(value));
+      to.apply(tools::IbdiagConf::read_if_any(value, tools::ConfReader::diags));
       break;
     case 'C':
       to.device = value;
@@ -109,6 +110,19 @@ bool take_common(const Tool& tool, int letter, const char* value, Settings& to) 
   return true;
 }
 
+/// Has getopt_long complain of the bad option among `words` in its own words, but with those of the user made printable.
+void complain(std::span<char* const> words, const std::string& letters, const std::vector<option>& table) {
+  std::vector<std::string> shown;
+  for (const char* word : words) shown.push_back(printable_words(word));
+  std::vector<char*> argv;
+  for (std::string& word : shown) argv.push_back(word.data());
+  const int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  optind = 0;
+  opterr = 1;
+  for (int letter = 0; letter != -1 && letter != '?';) letter = getopt_long(argc, argv.data(), letters.c_str(), table.data(), nullptr);
+}
+
 bool is_own(const Tool& tool, int letter) {
   for (const Option& option : tool.options)
     if (option.letter == letter) return true;
@@ -136,7 +150,7 @@ void Settings::apply(const tools::IbdiagConf& conf) {
 }
 
 std::vector<std::string> parse_command_line(const Tool& tool, std::span<char* const> words, Settings& settings, const Handler& own) {
-  settings.apply(tools::IbdiagConf::read(tools::default_ibdiag_conf));
+  settings.apply(tools::IbdiagConf::read_if_any(tools::default_ibdiag_conf, tools::ConfReader::diags));
   std::string letters, name = tool.name;
   std::vector<option> table;
   for (const Option& o : all_options(tool)) {
@@ -147,12 +161,18 @@ std::vector<std::string> parse_command_line(const Tool& tool, std::span<char* co
   table.push_back({});
   std::vector<char*> argv{name.data()};
   argv.insert(argv.end(), words.begin(), words.end());
+  const std::vector<char*> given = argv;  // getopt_long changes the order
   const int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   optind = 0;  // glibc: start over
+  opterr = 0;
   for (;;) {
     const int letter = getopt_long(argc, argv.data(), letters.c_str(), table.data(), nullptr);
     if (letter == -1) break;
+    if (letter == '?') {
+      complain(given, letters, table);
+      throw Stop{2, usage_text(tool)};
+    }
     if (is_own(tool, letter)) {
       own(letter, optarg);
     } else if (!take_common(tool, letter, optarg, settings)) {

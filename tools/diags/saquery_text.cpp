@@ -365,7 +365,7 @@ std::string record_text(const RecordForm& form, Bytes record, const RecordStyle&
 std::string node_name(Bytes node_record, const subnet::NodeNameMap& names) {
   constexpr std::size_t node_guid_at = 16, description_at = 44, description_size = 64;
   const auto mapped = names.find(Guid{word(node_record, node_guid_at, 8)});
-  return mapped ? std::string(*mapped) : printable(fixed_text(part(node_record, description_at, description_size)));
+  return mapped ? printable_words(*mapped) : printable(fixed_text(part(node_record, description_at, description_size)));
 }
 
 }  // namespace ib::diags

@@ -50,7 +50,7 @@ class Smpdump : public Legacy {
     const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
     const Bytes mad = reply ? Bytes(reply->bytes) : reply.error().reply();
     if (mad.empty()) warn("main", "nothing answered: these are the bytes of the request");
-    if (context.settings.debug > 0) fmt::print(stderr, "{} bytes received\n", mad::packet_size);
+    if (context.settings.debug > 0) tell(fmt::format("{} bytes received\n", mad::packet_size));
     show(context.out, mad);
   }
 

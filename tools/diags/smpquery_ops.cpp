@@ -27,7 +27,7 @@ Task<> node_description(Query& query) {
   const auto node = co_await query.get<smp::NodeInfo>(0, "node info query failed");
   const auto description = co_await query.get_bytes(smp::NodeDescription::attribute_id, 0, "node desc query failed");
   const auto name = query.names.find(node.node_guid);
-  query.out.write(description_line(name ? std::string(*name) : printable(fixed_text(description))));
+  query.out.write(description_line(name ? printable_words(*name) : printable(fixed_text(description))));
 }
 
 Task<> node_info(Query& query) {

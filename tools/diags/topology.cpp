@@ -96,7 +96,7 @@ std::string Topology::clean(NodeIndex at) const { return printable(subnet_.node(
 
 std::string Topology::name(NodeIndex at) const {
   const auto mapped = names_.find(subnet_.node(at).guid());
-  return mapped ? std::string(*mapped) : clean(at);
+  return mapped ? printable_words(*mapped) : clean(at);
 }
 
 bool Topology::exists(PortIndex at) const {

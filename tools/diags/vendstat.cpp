@@ -96,7 +96,7 @@ class Vendstat : public Legacy {
   static Task<Data> vendor(Fabric& fabric, const Target& target, std::uint8_t method, std::uint16_t attribute, std::uint32_t modifier,
                            Bytes data) {
     Data answer = co_await fabric.gmp(target, mlnx::vendor_class, method, attribute, modifier, data);
-    if (!answer) fmt::print(stderr, "vendstat: method {}, attribute {} failure\n", method, attribute);
+    if (!answer) tell(fmt::format("vendstat: method {}, attribute {} failure\n", method, attribute));
     co_return answer;
   }
 
@@ -105,7 +105,7 @@ class Vendstat : public Legacy {
     if (answer) {
       context.out.write(mlnx::counter_group_lines(*answer));
     } else {
-      std::fputs("counter group info query failure\n", stderr);
+      tell("counter group info query failure\n");
     }
   }
 
@@ -117,11 +117,11 @@ class Vendstat : public Legacy {
     const auto bytes = packed(wanted);
     const Data set = co_await vendor(fabric, target, mad::method::set, mlx::ConfigCounterGroups::attribute_id, port, bytes);
     if (!set) {
-      std::fputs("config counter group set failure\n", stderr);
+      tell("config counter group set failure\n");
       co_return;
     }
     const Data get = co_await vendor(fabric, target, mad::method::get, mlx::ConfigCounterGroups::attribute_id, port, {});
-    if (!get) std::fputs("config counter group query failure\n", stderr);
+    if (!get) tell("config counter group query failure\n");
   }
 
   static Task<> space(Context& context, Fabric& fabric, const Target& target, const std::vector<mlx::ConfigRecord>& records, bool write) {
@@ -133,7 +133,7 @@ class Vendstat : public Legacy {
     if (answer) {
       context.out.write(mlnx::config_space_lines(mlx::ConfigSpaceAccess::unpack(*answer), records.size()));
     } else {
-      fmt::print(stderr, "cannot {} config space records\n", write ? "set" : "get");
+      tell(fmt::format("cannot {} config space records\n", write ? "set" : "get"));
     }
   }
 

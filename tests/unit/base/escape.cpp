@@ -43,6 +43,8 @@ TEST_CASE("what a terminal could act on is escaped", "[escape]") {
   CHECK(escaped("\xc0\xaf\xed\xa0\x80") == "\\xc0\\xaf\\xed\\xa0\\x80");  // overlong, surrogate
   CHECK(printable("a\tb\x1b\xc3\xa9~") == "a b   ~");
   CHECK(printable("a\x7f", '?') == "a?");
+  CHECK(ib::printable_words("caf\xc3\xa9\t\n~") == "caf\xc3\xa9\t\n~");
+  CHECK(ib::printable_words("\x1b[2J\xc2\x9b\xff\xe2\x80\xaez\r") == " [2J   z ");
   CHECK(ib::hex_text(std::array<std::uint8_t, 3>{0, 0x7f, 0xe9}) == "007fe9");
 }
 

@@ -4,11 +4,11 @@
 
 #include <string>
 
+#include "base/error.hpp"
 #include "support/catch.hpp"
 
 using ib::Guid;
 using ib::subnet::NodeNameMap;
-using ib::subnet::NodeNameMapError;
 
 TEST_CASE("names stand between quotes, or reach to the comment") {
   const auto map = NodeNameMap::parse(
@@ -18,8 +18,7 @@ TEST_CASE("names stand between quotes, or reach to the comment") {
       "0x10\tspine one # left\n"
       "030 octal\r\n"
       "17   \"half open\n"
-      "0x12 \"with # inside\"\n",
-      "map");
+      "0x12 \"with # inside\"\n");
   CHECK(map.size() == 5);
   CHECK(map.find(Guid{0x0008f10400411a08}) == "leaf switch 7");
   CHECK(map.find(Guid{0x10}) == "spine one ");
@@ -30,25 +29,32 @@ TEST_CASE("names stand between quotes, or reach to the comment") {
 }
 
 TEST_CASE("the first name of a GUID wins and an empty name is none") {
-  const auto map = NodeNameMap::parse("0x1 first\n0x1 second\n0x2 \"\"\n0x3\n0x4 # only a comment", "map");
+  const auto map = NodeNameMap::parse("0x1 first\n0x1 second\n0x2 \"\"\n0x3\n0x4 # only a comment");
   CHECK(map.find(Guid{1}) == "first");
   CHECK_FALSE(map.find(Guid{2}).has_value());
   CHECK_FALSE(map.find(Guid{3}).has_value());
   CHECK_FALSE(map.find(Guid{4}).has_value());
 }
 
-TEST_CASE("a line without a GUID is an error that shows the line") {
-  for (const char* text : {"leaf 1\n", "0x1 fine\n0x2x bad\n", "0x \"x\"\n", "99999999999999999999 x\n", "\"0x1\" x\n"}) {
+TEST_CASE("a line without a GUID is told of, and the others hold") {
+  for (const char* text : {"leaf 1\n", "0x1 fine\n0x2x bad\n", "0x \"x\"\n", "99999999999999999999 x\n", "\"0x1\" x\n", "1:2:3 x\n"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(NodeNameMap::parse(text, "map"), NodeNameMapError);
+    CHECK(NodeNameMap::parse(text).bad_lines().size() == 1);
   }
-  try {
-    NodeNameMap::parse("0x1 fine\n 0x2x bad\n", "/some/map");
-    FAIL("no error");
-  } catch (const NodeNameMapError& e) {
-    CHECK(e.line() == " 0x2x bad");
-    CHECK(e.message() == "The node name map '/some/map' has no GUID at the start of line 2.");
-  }
+  const auto map = NodeNameMap::parse("0x1 fine\n 0x2x bad\r\n\n0x3 fine too\n");
+  REQUIRE(map.bad_lines().size() == 1);
+  CHECK(map.bad_lines()[0].number == 2);
+  CHECK(map.bad_lines()[0].text == " 0x2x bad");
+  CHECK(map.find(Guid{1}) == "fine");
+  CHECK(map.find(Guid{3}) == "fine too");
+}
+
+TEST_CASE("a GUID may stand in any form that is printed") {
+  const auto map = NodeNameMap::parse("0008:f104:0041:1a08 \"groups\"\n0008f10400411a09 digits\n0x8f10400411a0a#\n8:f104:41:1a0b short\n");
+  CHECK(map.bad_lines().empty());
+  CHECK(map.find(Guid{0x0008f10400411a08}) == "groups");
+  CHECK(map.find(Guid{0x0008f10400411a09}) == "digits");
+  CHECK(map.find(Guid{0x0008f10400411a0b}) == "short");
 }
 
 TEST_CASE("a map that can not be read is a system error") { CHECK_THROWS_AS(NodeNameMap::read("/nonexistent/map"), ib::SysError); }

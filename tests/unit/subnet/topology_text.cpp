@@ -54,7 +54,7 @@ TEST_CASE("a switch's block names its links and hides no control bytes in them")
 TEST_CASE("listings name the nodes, by the site's names where it has some") {
   Example example;
   const Swept swept(example.fabric);
-  const NodeNameMap names = NodeNameMap::parse("0x0002c90300001490 \"the front end\"", "map");
+  const NodeNameMap names = NodeNameMap::parse("0x0002c90300001490 \"the front end\"");
   const TopologyText text(swept.subnet, &names);
   std::string out;
   for (const NodeIndex at : breadth_first(swept.subnet)) text.summary(out, at);

@@ -111,3 +111,8 @@ TEST_CASE("files that are none end nothing but what needs them") {
   CHECK_THROWS_AS(parse({"-z", "/dev/zero"}), ib::UsageError);
   CHECK(read_node_names("/dev/zero").empty());  // a warning says so
 }
+
+TEST_CASE("words of the user reach the terminal without control bytes") {
+  const std::string what = "can't resolve destination port \x1b[2J\xc2\x9bz";
+  for (const bool debug : {false, true}) CHECK_THAT(failure_line("atool", Failure("main", what), debug), ibtest::contains("port  [2J z\n"));
+}

@@ -2,6 +2,10 @@
 // What leaves a command: text, one document, lines; and the exit status that reports call for.
 #include "tools/emit.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -85,4 +89,29 @@ TEST_CASE("a full disk is an error") {
   emit(Sample());
   CHECK_THROWS_AS(emit.flush(), ib::SysError);
   std::fclose(full);
+}
+
+TEST_CASE("text that a full disk refused is not forgotten, however much it is") {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  if (full == nullptr) return;
+  TextOut out(full);
+  for (int i = 0; i < 20000; ++i) out.print("{:5}\n", i);  // drains on its way
+  out.push();
+  CHECK(out.failure() == ENOSPC);
+  CHECK_THROWS_WITH(out.finish("the file"), ibtest::contains("the file"));
+  std::fclose(full);
+}
+
+TEST_CASE("a reader that left is no error") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  close(ends[0]);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  std::FILE* file = fdopen(ends[1], "w");
+  TextOut out(file);
+  out.write("text\n");
+  CHECK_NOTHROW(out.finish());
+  CHECK(out.failure() == EPIPE);
+  std::fclose(file);
+  std::signal(SIGPIPE, before);
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Mistakes in the files of a site and in numbers on the command line are told of, and do no more harm than they must.
+#include <filesystem>
+#include <fstream>
+
+#include "support/catch.hpp"
+#include "support/program.hpp"
+
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+
+namespace {
+
+/// A switch (LID 1) with the host of the test (LID 2) at port 1, and a file to be filled.
+struct Site {
+  FakeFabric fabric;
+  ibtest::FakeSysfs directory;
+  std::string file = directory.root() / "file";
+
+  Site() {
+    const auto leaf = fabric.add_switch(0x100, 4, "leaf 1");
+    const auto here = fabric.add_ca(0x200, 1, "here");
+    fabric.link(leaf, 1, here, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+  }
+  void write(const std::string& text) const { std::ofstream(file) << text; }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Site, "a mistake in the file of -z is a warning with file and line") {
+  write("Port=1\ntiemout=5\ntimeout=soon\nm_key=0xsecret\n");
+  const auto done = ibtool(fabric, {"smpquery", "-z", file, "ND", "1"});
+  CHECK(done.status == 0);
+  CHECK(done.out == "Node Description: 'leaf 1'\n");
+  CHECK(done.err == "W: " + file + ":2: no option is called 'tiemout'\nW: " + file + ":3: timeout: 'soon' is not within 1…2147483647\n" +
+                        "W: " + file + ":4: m_key: not an unsigned integer of 64 bits\n");
+}
+
+TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy names none") {
+  const auto done = ibtool(fabric, {"smpquery", "-z", file, "ND", "1"});
+  CHECK(done.status == 2);
+  CHECK(done.out.empty());
+  CHECK(done.err == "E: smpquery: --config: open " + file + ": No such file or directory (see ibtool help smpquery)\n");
+  CHECK_THAT(ibtest::legacy({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
+}
+
+TEST_CASE_METHOD(Site, "a bad line of a name map is a warning, and the others hold") {
+  write("leaf 1\n0000:0000:0000:0100 \"rack 7\"\n");
+  const auto done = ibtool(fabric, {"smpquery", "--node-name-map", file, "ND", "1"});
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, contains("'rack 7'"));
+  CHECK(done.err == "W: " + file + ":1: no GUID at the start of the line\n");
+
+  std::string text;
+  for (int i = 0; i < 15; ++i) text += "no map\n";
+  write(text);
+  const auto many = ibtool(fabric, {"smpquery", "--node-name-map", file, "ND", "1"});
+  CHECK(many.status == 0);
+  CHECK_THAT(many.err, contains(":10: no GUID") && contains("W: " + file + ": 5 more lines without a GUID\n"));
+  CHECK(many.err.find(":11: ") == std::string::npos);
+}
+
+TEST_CASE_METHOD(Site, "numbers have ranges, and complaints name them") {
+  const std::pair<std::vector<std::string>, std::string> wrong[] = {
+      {{"-o", "0"}, "--outstanding_smps: 0 is not within 1…4096"},  // would wait for ever
+      {{"-o", "4097"}, "--outstanding_smps: 4097 is not within 1…4096"},
+      {{"-o", "-1"}, "--outstanding_smps: -1 is not within 1…4096"},
+      {{"--retries", "4294967295"}, "--retries: 4294967295 is not within 0…255"},  // and one more would be none
+      {{"--retries", "-1"}, "--retries: -1 is not within 0…255"},
+      {{"-t", "0"}, "--timeout: 0 is not within 1…2147483647"},
+      {{"-Y", "65536"}, "--pkey-idx: 65536 is not within 0…65535"}};
+  for (const auto& [words, complaint] : wrong) {
+    CAPTURE(complaint);
+    std::vector<std::string> line{"ibnetdiscover"};
+    line.insert(line.end(), words.begin(), words.end());
+    const auto done = ibtool(fabric, line);
+    CHECK(done.status == 2);
+    CHECK(done.out.empty());
+    CHECK_THAT(done.err, contains(complaint));
+  }
+  CHECK_THAT(ibtool(fabric, {"sminfo", "-s", "16"}).err, contains("--state: 16 is not within 0…15"));
+  CHECK_THAT(ibtool(fabric, {"sminfo", "-p", "300"}).err, contains("--priority: 300 is not within 0…15"));
+  CHECK(ibtool(fabric, {"ibnetdiscover", "-o", "1", "--retries", "255"}).status == 0);
+}
