@@ -86,7 +86,7 @@ TEST_CASE("What is served comes and is answered by umad, and all else goes by ve
   REQUIRE(bench.umad->services.size() == 1);
   CHECK(bench.umad->services[0].mgmt_class == ofa::SysStatPing::mgmt_class);
   CHECK(bench.verbs->services.empty());
-  bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& asked, const Incoming&) { return asked; });
+  bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& request, const Incoming&) { return request; });
   bench.take(ping(bench.path()));
   REQUIRE(bench.by_umad.size() == 1);
   CHECK(HeaderView(bench.by_umad[0]).is_response());
