@@ -89,7 +89,7 @@ int run_ibtool(std::span<const std::string> args, const Surroundings& around) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(command_list());
   if (args[0] == "--version" || args[0] == "-V") return print_version();
   // Options of all commands may stand before the name.
-  const std::size_t at = leading_options(args);
+  const std::size_t at = args[0].starts_with('-') ? leading_options(args) : 0;
   if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
   std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
   words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());

@@ -49,8 +49,9 @@ void Loop::run_until(const bool& done) {
 }
 
 void Loop::fire_due_timers() {
+  if (timers_.empty()) return;
   const Time time = now();
-  if (timers_.empty() || timers_.next() > time) return;
+  if (timers_.next() > time) return;
   for (int round = 0; round < rounds_before_timers && !watched_.empty() && poll_once(0); ++round) {
   }
   while (Timer* timer = timers_.pop_due(time)) timer->expired();

@@ -3,17 +3,19 @@
 
 namespace ib::subnet {
 
+path::IbDrPath route_from(const path::Path& path) {
+  if (const path::IbDrPath* directed = path.directed()) return *directed;
+  path::IbDrPath route;
+  static_cast<path::IbPath&>(route) = path.ib();
+  route.dr_slid = route.slid;
+  return route;
+}
+
 path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start) {
   if (subnet.start != none && node == subnet.port(subnet.start).node) return start;
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = route_to(subnet, node, route);
-  path::IbDrPath path;
-  if (const path::IbDrPath* base = start.directed()) {
-    path = *base;
-  } else {  // the start was named by its LID: the routed part goes there
-    static_cast<path::IbPath&>(path) = start.ib();
-    path.dr_slid = path.slid;
-  }
+  path::IbDrPath path = route_from(start);
   for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
   return path;
 }

@@ -10,6 +10,9 @@
 
 namespace ib::subnet {
 
+/// The directed route that goes on from the end of `path`; from that of a routed path it begins at the LID.
+path::IbDrPath route_from(const path::Path& path);
+
 /// To the SMA of a node, by the directed route that reached it first; to the start itself `start`. Where `start` goes to a LID, the
 /// route begins there.
 path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start);

@@ -41,14 +41,7 @@ path::Path Sweep::lid_path(NodeIndex at) const {
 }
 
 std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
-  const path::Path path = directed_path(subnet_.port(from).node);
-  path::IbDrPath route;
-  if (const path::IbDrPath* base = path.directed()) {
-    route = *base;
-  } else {
-    static_cast<path::IbPath&>(route) = path.ib();
-    route.dr_slid = route.slid;
-  }
+  const path::IbDrPath route = route_from(directed_path(subnet_.port(from).node));
   if (route.hops >= options_.max_hops) return std::nullopt;
   if (auto longer = route.advance(subnet_.port(from).number)) return path::Path(*longer);
   return std::nullopt;
@@ -60,9 +53,7 @@ unsigned Sweep::tries_by_route() const { return std::max(1U, start_.ib().retries
 
 path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
-  path::IbDrPath path;
-  static_cast<path::IbPath&>(path) = to_node.ib();
-  path.dr_slid = path.slid;
+  path::IbDrPath path = route_from(to_node);
   path.route[++path.hops] = subnet_.port(from).number;
   if (trial) {  // one short try: where the answer is lost, directed routes do as well
     path.retries = 0;
