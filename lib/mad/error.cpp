@@ -63,6 +63,11 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
 MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries)
     : MadError(fmt::format("RPC {} timed out to '{}'", describe(request), path::to_text(path)), request, {}, path), tries_(tries) {}
 
+std::optional<unsigned> tries_in_vain(const Error& error) {
+  const auto* timeout = dynamic_cast<const MadTimeout*>(&error);
+  return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
+}
+
 MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
     : MadError(fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), HeaderView(reply).status(),
                            mad_status_text(HeaderView(reply).status())),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -54,6 +55,9 @@ class MadTimeout : public MadError {
  private:
   unsigned tries_;
 };
+
+/// How often a request was sent that nobody answered; nothing where it failed in another way.
+std::optional<unsigned> tries_in_vain(const Error& error);
 
 /// The node answered with a status of IBA 13.4.7.
 class MadStatusError : public MadError {

@@ -21,12 +21,6 @@ std::string title_of(const mad::HeaderView& header) {
   return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
 }
 
-/// How often a request was sent that nobody answered; nothing where it failed in another way.
-std::optional<unsigned> tries_in_vain(const Error* error) {
-  const auto* timeout = dynamic_cast<const mad::MadTimeout*>(error);
-  return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
-}
-
 }  // namespace
 
 SurveyRun::Agents::Agents(SurveyRun& run, PortIndex port)
@@ -60,7 +54,7 @@ std::uint32_t SurveyRun::add(Failure failure) {
 }
 
 std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
-  const std::optional<unsigned> tries = tries_in_vain(error.get());
+  const std::optional<unsigned> tries = mad::tries_in_vain(*error);
   const bool has_request = error->request().size() >= mad::header_size;
   const mad::HeaderView header(has_request ? error->request() : Bytes{});
   const Port& at = subnet_.port(port);
@@ -78,7 +72,7 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
   failure.port = port_number_of(port, header.mgmt_class());
   if (silent->failure == none) {
     silent->failure = add(std::move(failure));
-  } else if (tries > 0U && tries_in_vain(found_[silent->failure].failure.error.get()) == 0U) {
+  } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
     found_[silent->failure].failure = std::move(failure);  // the one that was really sent tells more
   }
   return silent->failure;

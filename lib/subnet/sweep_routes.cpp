@@ -18,11 +18,8 @@ constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
 
-/// How often a request was sent that nobody answered; nothing where it was answered, or failed in another way.
-std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) {
-  const auto* timeout = answer ? nullptr : dynamic_cast<const mad::MadTimeout*>(&answer.error());
-  return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
-}
+/// mad::tries_in_vain(); nothing where the request was answered.
+std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) { return answer ? std::nullopt : mad::tries_in_vain(answer.error()); }
 
 bool Sweep::has_usable_lid(NodeIndex at) const {
   if (options_.routing != Routing::lid || !lids_work_) return false;
