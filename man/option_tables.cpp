@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "tools/command.hpp"
+#include "tools/frame/command.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibtool: one program for the diagnostics of InfiniBand fabrics. What happens is in run.cpp.
+// ibtool: one program for the diagnostics of InfiniBand fabrics. What happens is in frame/run.cpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "tools/run.hpp"
+#include "tools/frame/run.hpp"
 
 namespace {
 
@@ -27,5 +27,5 @@ int main(int argc, char** argv) {
   if (!occupy_standard_streams()) return static_cast<int>(ib::Exit::failed);
   // ibsim's client would let requests come before there is an agent for them, and crash. Serving says it at the right time.
   ::unsetenv("SIM_SET_ISSM");
-  return ib::tools::run({argv, static_cast<std::size_t>(argc)});
+  return ib::tools::run({argv, static_cast<std::size_t>(argc)}, ib::tools::this_host());
 }

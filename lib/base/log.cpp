@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "base/log.hpp"
 
-#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
@@ -25,25 +25,30 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
+using Sink = spdlog::sinks::stdout_sink_base<spdlog::details::console_nullmutex>;
+
 /// The level's letter: spdlog's own %L prints D, W and E.
-spdlog::logger& logger() {
-  static const auto instance = [] {
-    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(spdlog::color_mode::never);
-    auto made = std::make_shared<spdlog::logger>("ibtool", std::move(sink));
-    made->set_pattern("%L: %v");
-    made->set_level(spdlog::level::trace);
-    made->flush_on(spdlog::level::trace);
-    return made;
-  }();
-  return *instance;
+std::shared_ptr<spdlog::logger> logger_to(std::FILE* stream) {
+  auto made = std::make_shared<spdlog::logger>("ibtool", std::make_shared<Sink>(stream));
+  made->set_pattern("%L: %v");
+  made->set_level(spdlog::level::trace);
+  made->flush_on(spdlog::level::trace);
+  return made;
+}
+
+std::shared_ptr<spdlog::logger>& logger() {
+  static std::shared_ptr<spdlog::logger> instance = logger_to(stderr);
+  return instance;
 }
 
 }  // namespace
 
+void write_to(std::FILE* stream) { logger() = logger_to(stream); }
+
 void write(Level level, std::string_view text) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   const std::string shown = harmless(text);
-  logger().log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
+  logger()->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 }  // namespace ib::log

@@ -4,6 +4,7 @@
 // command. Only log.cpp knows the logging library behind it.
 #pragma once
 
+#include <cstdio>
 #include <string_view>
 
 namespace ib::log {
@@ -14,6 +15,9 @@ enum class Level { debug, warning, error };
 /// disturb a terminal is shown by harmless(), for messages repeat words of the command line; whatever came from the wire must have
 /// been escaped before, since it could hold line ends too.
 void write(Level level, std::string_view text);
+
+/// Where messages go from now on; stderr at first. `stream` must stay open while messages are written.
+void write_to(std::FILE* stream);
 
 inline void debug(std::string_view text) { write(Level::debug, text); }
 inline void warning(std::string_view text) { write(Level::warning, text); }

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
-#include "tools/bandwidth_message.hpp"
+#include "tools/rdma_bw/bandwidth_message.hpp"
 
 using ib::tools::BandwidthMessage;
 using ibtest::must;

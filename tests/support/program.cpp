@@ -10,7 +10,7 @@
 
 #include "async/clock.hpp"
 #include "iba/text.hpp"
-#include "tools/run.hpp"
+#include "tools/frame/run.hpp"
 
 namespace ibtest {
 namespace {
@@ -53,12 +53,12 @@ class Capture {
   int saved_ = -1;
 };
 
-Outcome run(std::vector<std::string> words, const ib::tools::Surroundings& around) {
+Outcome run(std::vector<std::string> words, ib::tools::World world) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   Capture out(stdout), err(stderr);
   Outcome outcome;
-  outcome.status = ib::tools::run(argv, around);
+  outcome.status = ib::tools::run(argv, world);
   outcome.out = out.text();
   outcome.err = err.text();
   return outcome;
@@ -85,14 +85,14 @@ Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
   sysfs.write(dir + "lid_mask_count", "0\n");
 
   ib::async::FakeClock clock;
-  ib::tools::Surroundings around;
-  around.open_channel = [&fabric](const ib::sys::EndPort&) { return fabric.open(); };
+  ib::tools::World around = ib::tools::this_host();
+  around.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
   around.clock = &clock;
   return run(ours(std::move(words)), around);
 }
 
-Outcome ibtool(std::vector<std::string> words) { return run(ours(std::move(words)), {}); }
+Outcome ibtool(std::vector<std::string> words) { return run(ours(std::move(words)), ib::tools::this_host()); }
 
-Outcome legacy(std::vector<std::string> words) { return run(std::move(words), {}); }
+Outcome legacy(std::vector<std::string> words) { return run(std::move(words), ib::tools::this_host()); }
 
 }  // namespace ibtest

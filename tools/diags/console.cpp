@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // See console.hpp.
-#include "diags/console.hpp"
+#include "tools/diags/console.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

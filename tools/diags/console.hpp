@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
-#include "tools/emit.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::diags {
 

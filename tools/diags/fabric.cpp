@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // See fabric.hpp. The requests go through the same transactor as those of our own commands; only times and tries are
 // libibmad's: three tries of a second each, unless the user says otherwise.
-#include "diags/fabric.hpp"
+#include "tools/diags/fabric.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "diags/console.hpp"
+#include "tools/diags/console.hpp"
 #include "iba-gen/sa.hpp"
 
 namespace ib::diags {

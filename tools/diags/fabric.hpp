@@ -12,7 +12,7 @@
 
 #include "async/task.hpp"
 #include "base/bytes.hpp"
-#include "diags/legacy.hpp"
+#include "tools/diags/legacy.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
 

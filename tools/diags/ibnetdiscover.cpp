@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "diags/console.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
-#include "diags/topology.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
+#include "tools/diags/topology.hpp"
 #include "mad/error.hpp"
 #include "subnet/discovery.hpp"
 

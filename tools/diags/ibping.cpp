@@ -5,11 +5,11 @@
 #include <cstdlib>
 
 #include "async/interrupt.hpp"
-#include "diags/console.hpp"
-#include "diags/tools.hpp"
-#include "diags/vendor.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/tools.hpp"
+#include "tools/diags/vendor.hpp"
 #include "mad/sysstat.hpp"
-#include "tools/ping.hpp"
+#include "tools/shared/ping.hpp"
 
 namespace ib::diags {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibportstate of infiniband-diags: the state of a port, before and after a change; of a switch port also its peer's, and
 // whether the link makes the most of both.
-#include "diags/ibportstate.hpp"
+#include "tools/diags/ibportstate.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "diags/console.hpp"
-#include "diags/fabric.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/fabric.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
 #include "iba/libibmad_text.hpp"
 #include "subnet/mlnx.hpp"
 

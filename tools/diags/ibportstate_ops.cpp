@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "diags/console.hpp"
-#include "diags/ibportstate.hpp"
-#include "diags/options.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/ibportstate.hpp"
+#include "tools/diags/options.hpp"
 
 namespace ib::diags::portstate {
 namespace {

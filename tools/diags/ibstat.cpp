@@ -8,9 +8,9 @@
 #include <charconv>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
 #include "sys/device.hpp"
 
 namespace ib::diags {

@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
-#include "diags/options.hpp"
-#include "diags/tools.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/options.hpp"
+#include "tools/diags/tools.hpp"
 #include "sys/sysfs.hpp"
-#include "tools/emit.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::diags {
 namespace {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "diags/console.hpp"
-#include "diags/tools.hpp"
-#include "diags/vendor.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/tools.hpp"
+#include "tools/diags/vendor.hpp"
 #include "iba-gen/ofa.hpp"
 #include "mad/sysstat.hpp"
 

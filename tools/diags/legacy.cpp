@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // See legacy.hpp.
-#include "diags/legacy.hpp"
+#include "tools/diags/legacy.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "async/loop.hpp"
-#include "diags/console.hpp"
+#include "tools/diags/console.hpp"
 
 namespace ib::diags {
 namespace {
@@ -29,7 +29,8 @@ int run_tool(Legacy& legacy, std::span<char* const> words, tools::TextOut& out) 
     const std::vector<std::string> arguments =
         parse_command_line(legacy.tool(), words, settings, [&](int letter, const char* value) { legacy.option(letter, value, settings); });
     async::Loop loop;
-    tools::Session session(common_options(settings), arguments, loop);
+    const tools::World world = tools::this_host();
+    tools::Session session(world, tools::Dialect::ibtool, name, common_options(settings), arguments, loop);
     Context context{settings, arguments, session, out};
     loop.run(legacy.run(context));
     return 0;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "diags/options.hpp"
+#include "tools/diags/options.hpp"
 #include "subnet/node_name_map.hpp"
-#include "tools/emit.hpp"
-#include "tools/session.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/session.hpp"
 
 namespace ib::diags {
 

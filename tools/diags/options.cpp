@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The reading half of options.hpp. libc's getopt_long does the parsing, so that abbreviations, permutation and the
 // wording of its complaints are what users of the original know.
-#include "diags/options.hpp"
+#include "tools/diags/options.hpp"
 
 #include <fmt/format.h>
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
+#include "tools/diags/console.hpp"
 
 namespace ib::diags {
 namespace {

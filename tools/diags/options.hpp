@@ -14,7 +14,7 @@
 
 #include "base/keys.hpp"
 #include "iba/types.hpp"
-#include "ibdiag_conf.hpp"
+#include "tools/frame/ibdiag_conf.hpp"
 
 namespace ib::diags {
 

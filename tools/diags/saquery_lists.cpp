@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "diags/saquery_lists.hpp"
+#include "tools/diags/saquery_lists.hpp"
 
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "base/escape.hpp"
-#include "diags/fabric.hpp"
-#include "diags/saquery_requests.hpp"
-#include "diags/saquery_text.hpp"
+#include "tools/diags/fabric.hpp"
+#include "tools/diags/saquery_requests.hpp"
+#include "tools/diags/saquery_text.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"

@@ -8,7 +8,7 @@
 #include "async/task.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/node_name_map.hpp"
-#include "tools/emit.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::diags {
 

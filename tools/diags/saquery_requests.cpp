@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "diags/saquery_requests.hpp"
+#include "tools/diags/saquery_requests.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
-#include "diags/options.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/options.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
 

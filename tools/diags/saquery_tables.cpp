@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The help texts are infiniband-diags' own: its usage is compared word by word.
-#include "diags/saquery_tables.hpp"
+#include "tools/diags/saquery_tables.hpp"
 
 #include <strings.h>
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "diags/options.hpp"
-#include "diags/saquery_text.hpp"
+#include "tools/diags/options.hpp"
+#include "tools/diags/saquery_text.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::diags::saquery_tables {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The offsets are those of IBA 15.2.5; whole words are read where the text shows whole words.
-#include "diags/saquery_text.hpp"
+#include "tools/diags/saquery_text.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "base/escape.hpp"
-#include "diags/smpquery_ops.hpp"
+#include "tools/diags/smpquery_ops.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"

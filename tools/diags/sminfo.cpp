@@ -5,10 +5,10 @@
 #include <array>
 #include <cstdlib>
 
-#include "diags/console.hpp"
-#include "diags/fabric.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/fabric.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
 #include "iba-gen/smp.hpp"
 
 namespace ib::diags {

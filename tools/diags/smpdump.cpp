@@ -10,10 +10,10 @@
 #include <cstdlib>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
-#include "diags/fabric.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/fabric.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
 
 namespace ib::diags {
 namespace {

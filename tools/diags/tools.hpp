@@ -16,7 +16,6 @@ int ibsysstat(std::span<char* const> words);
 int saquery(std::span<char* const> words);
 int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
-int smpquery(std::span<char* const> words);
 int vendstat(std::span<char* const> words);
 
 }  // namespace ib::diags

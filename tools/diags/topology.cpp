@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The order of statements is the order of the recorded text; where the tabs and blanks stand is part of it.
-#include "diags/topology.hpp"
+#include "tools/diags/topology.hpp"
 
 #include <fmt/format.h>
 

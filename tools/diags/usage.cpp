@@ -6,7 +6,7 @@
 #include <cctype>
 #include <iterator>
 
-#include "diags/options.hpp"
+#include "tools/diags/options.hpp"
 
 namespace ib::diags {
 namespace {

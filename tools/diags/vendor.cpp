@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // See vendor.hpp.
-#include "diags/vendor.hpp"
+#include "tools/diags/vendor.hpp"
 
 #include <cstdlib>
 
 #include "base/escape.hpp"
-#include "diags/console.hpp"
+#include "tools/diags/console.hpp"
 
 namespace ib::diags {
 

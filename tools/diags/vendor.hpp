@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "diags/fabric.hpp"
+#include "tools/diags/fabric.hpp"
 #include "mad/server.hpp"
 
 namespace ib::diags {

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "diags/console.hpp"
-#include "diags/fabric.hpp"
-#include "diags/legacy.hpp"
-#include "diags/tools.hpp"
-#include "tools/mlnx_vendor.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/fabric.hpp"
+#include "tools/diags/legacy.hpp"
+#include "tools/diags/tools.hpp"
+#include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::diags {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The messages of rdma_bw: what one end packs the other reads, and nothing else is believed.
-#include "tools/bandwidth_message.hpp"
+#include "tools/rdma_bw/bandwidth_message.hpp"
 
 #include <algorithm>
 

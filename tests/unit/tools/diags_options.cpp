@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The legacy command line: what getopt_long users rely on, and the usage text's layout.
-#include "diags/options.hpp"
+#include "tools/diags/options.hpp"
 
 #include <array>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
-#include "diags/console.hpp"
-#include "diags/legacy.hpp"
+#include "tools/diags/console.hpp"
+#include "tools/diags/legacy.hpp"
 #include "support/catch.hpp"
 
 using namespace ib::diags;

@@ -2,7 +2,7 @@
 // What smpquery of infiniband-diags reads and prints without a fabric: names, routes, operations.
 #include <string>
 
-#include "diags/smpquery_ops.hpp"
+#include "tools/diags/smpquery_ops.hpp"
 #include "support/catch.hpp"
 
 using namespace ib::diags;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The habits of getopt_long that OptionSet keeps. For the same table getopt_long itself is asked where it has an answer.
-#include "tools/options.hpp"
+#include "tools/frame/options.hpp"
 
 #include <getopt.h>
 
 #include "path/parse.hpp"
 #include "support/catch.hpp"
-#include "tools/common_options.hpp"
+#include "tools/frame/common_options.hpp"
 
 using namespace ib::tools;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Help comes from the tables; the table of commands is in order, and every command can say how it is called.
-#include "tools/help.hpp"
+#include "tools/frame/help.hpp"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "tools/build_info.hpp"
-#include "tools/command.hpp"
+#include "tools/frame/command.hpp"
 
 using namespace ib::tools;
 

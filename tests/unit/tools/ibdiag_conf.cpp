@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibdiag.conf, with the liberties that infiniband-diags' reader took.
-#include "ibdiag_conf.hpp"
+#include "tools/frame/ibdiag_conf.hpp"
 
 #include "base/error.hpp"
 #include "support/catch.hpp"

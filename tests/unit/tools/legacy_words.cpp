@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "diags/options.hpp"
-#include "diags/saquery_text.hpp"
-#include "diags/topology.hpp"
+#include "tools/diags/options.hpp"
+#include "tools/diags/saquery_text.hpp"
+#include "tools/diags/topology.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 

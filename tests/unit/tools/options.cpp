@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The habits of getopt_long that command lines of the field rest on.
-#include "tools/options.hpp"
+#include "tools/frame/options.hpp"
 
 #include <string>
 #include <vector>

@@ -28,7 +28,7 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
-#include "tools/record_text.hpp"
+#include "tools/shared/record_text.hpp"
 
 using namespace ib;
 using ibtest::contains;

@@ -8,7 +8,7 @@
 #include "iba-gen/sa.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "tools/mlnx_vendor.hpp"
+#include "tools/vendstat/mlnx_vendor.hpp"
 
 using namespace ib;
 using ibtest::contains;

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// decode_mad: a MAD as hexadecimal digits (or a C or Python string literal) on standard input, decoded.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "iba-gen/hdr.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba/describe.hpp"
+#include "iba/dump.hpp"
+#include "iba/registry.hpp"
+#include "iba/secrets.hpp"
+#include "iba/text.hpp"
+#include "mad/describe.hpp"
+#include "out/structure.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/hex_input.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr std::size_t mad_bytes = 256, umad_bytes = 64, most_input = 1U << 20;
+
+std::string read_stdin() {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw SysError(errno, "read", "standard input");
+    if (got == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+    if (text.size() > most_input) throw UsageError("The input is longer than any MAD");
+  }
+}
+
+/// The header that the kernel puts before a MAD that it passes through /dev/infiniband/umadN (struct ib_user_mad_hdr).
+/// Its first numbers are in host order, the addresses in network order.
+struct UmadHeader {
+  Bytes bytes;
+
+  template <class T>
+  T host(std::size_t at) const {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  }
+  std::uint32_t network32(std::size_t at) const { return load_be<std::uint32_t>(bytes.data() + at); }
+  unsigned byte(std::size_t at) const { return bytes[at]; }
+  Gid gid() const {
+    Gid value;
+    std::copy_n(bytes.begin() + 36, 16, value.bytes.begin());
+    return value;
+  }
+
+  void visit(out::Sink& sink) const {
+    for (const auto& [name, at] : {std::pair{"agent_id", 0U}, {"status", 4U}, {"timeout_ms", 8U}, {"retries", 12U}, {"length", 16U}})
+      sink.value(name, host<std::uint32_t>(at));
+    sink.value("qpn", network32(20));
+    sink.value("qkey", network32(24));
+    sink.value("lid", load_be<std::uint16_t>(bytes.data() + 28));
+    for (const auto& [name, at] :
+         {std::pair{"sl", 30U}, {"path_bits", 31U}, {"grh_present", 32U}, {"gid_index", 33U}, {"hop_limit", 34U}, {"traffic_class", 35U}})
+      sink.value(name, byte(at));
+    sink.value("gid", gid());
+    sink.value("flow_label", network32(52));
+    sink.value("pkey_index", host<std::uint16_t>(56));
+  }
+
+  void text(TextOut& out) const {
+    std::string words[umad_bytes / 4];
+    for (const auto& [name, at] : {std::pair{"agent_id", 0U}, {"status", 4U}, {"timeout_ms", 8U}, {"retries", 12U}, {"length", 16U}})
+      words[at / 4] = fmt::format("{}={}", name, host<std::uint32_t>(at));
+    words[5] = fmt::format("qpn={}", network32(20));
+    words[6] = fmt::format("qkey={}", network32(24));
+    words[7] = fmt::format("lid={},sl={},path_bits={}", load_be<std::uint16_t>(bytes.data() + 28), byte(30), byte(31));
+    words[8] = fmt::format("grh_present={},gid_index={},hop_limit={},traffic_class={}", byte(32), byte(33), byte(34), byte(35));
+    words[9] = fmt::format("gid=GID('{}')", to_text(gid()));
+    words[13] = fmt::format("flow_label={}", network32(52));
+    words[14] = fmt::format("pkey_index={},reserved_58=<6 bytes>", host<std::uint16_t>(56));
+    out.write("UMADHdr\n");
+    for (unsigned i = 0; i < umad_bytes / 4; ++i) out.print("{:3} {:08X} {}\n", i * 4, network32(i * 4), words[i]);
+  }
+};
+
+/// One structure found in the input.
+struct Part {
+  const StructInfo* info;
+  Bytes bytes;
+};
+
+struct DecodeReport final : Report {
+  std::vector<std::uint8_t> input;
+  std::optional<UmadHeader> umad;
+  std::vector<Part> headers;
+  std::optional<Part> mad;
+  Bytes mad_bytes_found;
+  int verbosity{};
+  Keys keys = Keys::hidden;
+
+  void visit(out::Sink& sink) const override {
+    if (umad) {
+      sink.begin_object("umad");
+      umad->visit(sink);
+      sink.end_object();
+    }
+    for (const Part& part : headers) {
+      sink.begin_object(part.info->iba_name);
+      out::visit_structure(sink, part.bytes, *part.info, keys);
+      sink.end_object();
+    }
+    sink.value("description", mad_description(mad_bytes_found));
+    if (!mad) return;
+    sink.value("structure", mad->info->iba_name);
+    sink.begin_object("mad");
+    out::visit_structure(sink, mad->bytes, *mad->info, keys);
+    sink.end_object();
+  }
+  void print(TextOut& out, const Part& part) const { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys)); }
+  void text(TextOut& out) const override {
+    if (umad && verbosity >= 1) umad->text(out);
+    if (verbosity >= 1) {
+      for (const Part& part : headers) print(out, part);
+    }
+    if (verbosity >= 1 || !mad) print(out, {&mad::Header::info(), mad_bytes_found});
+    if (mad) out.print("{} {}\n{}", mad->info->iba_name, mad_description(mad->bytes), dump_words(mad->bytes, *mad->info, keys));
+  }
+};
+
+/// Takes structures off the front of the input, as long as it lasts.
+class Taker {
+ public:
+  explicit Taker(Bytes bytes) : rest_(bytes) {}
+
+  Bytes take(std::size_t size, std::string_view what) {
+    if (rest_.size() < size) throw UsageError(fmt::format("The input ends within {}: {} bytes of {}", what, rest_.size(), size));
+    const Bytes taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+  template <class T>
+  T take(std::vector<Part>& parts) {
+    parts.push_back({&T::info(), take(T::wire_size, T::info().iba_name)});
+    return T::unpack(parts.back().bytes);
+  }
+  Bytes rest() const { return rest_; }
+
+ private:
+  Bytes rest_;
+};
+
+/// The headers of an unreliable datagram before its MAD (IBA 7.7, 8.3, 9.2, 9.3.2).
+void take_link_headers(Taker& taker, std::vector<Part>& parts) {
+  const auto lrh = taker.take<hdr::Lrh>(parts);
+  if ((lrh.lnh & 2) == 0) throw UsageError("The packet is a raw one: it has no BTH and no MAD");
+  if ((lrh.lnh & 1) != 0) taker.take<hdr::Grh>(parts);
+  const auto bth = taker.take<hdr::Bth>(parts);
+  if (bth.service != 3 || (bth.function != 4 && bth.function != 5))
+    throw UsageError(fmt::format("The packet is no datagram: its BTH names service {}, function {}", bth.service, bth.function));
+  taker.take<hdr::Deth>(parts);
+  if (bth.function == 5) taker.take<hdr::ImmDt>(parts);
+}
+
+class DecodeMad final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.usage("[-v]", 0, 0);
+    set.notes(
+        "All spaces and newlines are removed from the input text, the\nresult must be a single string of hex digits, or a string "
+        "literal\nin quotes.");
+    set.number("-o --offset", offset_, "OFFSET", "Start at this offset before decoding.");
+    set.flag("-l --lrh", lrh_, "The data starts at the LRH, not the MAD header");
+    set.flag("--umad", umad_, "The data includes a kernel umad header, eg it is from /dev/infiniband/umadX");
+    add_show_keys(set, common);
+    add_common(set, common, group_output);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    emit.heading("Input the MAD in HEX followed by Ctrl-D");
+    if (isatty(STDIN_FILENO) != 0) emit.flush();
+    const int verbosity = session.options().error_level();
+    const std::string text = read_stdin();
+    DecodeReport report;
+    report.verbosity = verbosity;
+    report.keys = session.options().keys;
+    report.input = is_literal(text) ? literal_bytes(text) : hex_bytes(text);
+    std::exception_ptr failure;
+    try {
+      take_apart(report);
+    } catch (const UsageError&) {
+      failure = std::current_exception();
+    }
+    if (verbosity >= 2) echo(report, text, emit);
+    if (failure) std::rethrow_exception(failure);
+    emit(report);
+    if (!report.mad) throw UsageError("Don't know what this mgmtClass/classVersion is.");
+    co_return;
+  }
+
+ private:
+  /// Finds the structures in the input.
+  void take_apart(DecodeReport& report) const {
+    Taker taker(report.input);
+    taker.take(offset_, "the offset");
+    if (umad_) report.umad = UmadHeader{taker.take(umad_bytes, "the umad header")};
+    if (lrh_) take_link_headers(taker, report.headers);
+    report.mad_bytes_found = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
+    Taker(report.mad_bytes_found).take(mad::Header::wire_size, "the MAD header");
+    const auto header = mad::Header::unpack(report.mad_bytes_found);
+    const StructInfo* format = find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
+    if (format != nullptr) report.mad = Part{format, report.mad_bytes_found};
+  }
+
+  /// The input as it was typed, and as bytes; with zeros in the place of keys, if any are hidden.
+  void echo(const DecodeReport& report, const std::string& text, Emit& emit) const {
+    std::vector<std::uint8_t> shown = report.input;
+    const bool masked = report.keys == Keys::hidden && report.mad && has_secrets(report.mad->bytes, *report.mad->info);
+    if (masked) {
+      const std::vector<std::uint8_t> mad = mad::without_keys(report.mad->bytes);
+      std::ranges::copy(mad, shown.begin() + (report.mad->bytes.data() - report.input.data()));
+    }
+    if (!is_literal(text))
+      emit.heading(fmt::format("Input HEX value is:\n   '{}'", masked ? hex_text(shown) : escaped(without_blanks(text))));
+    if (offset_ <= shown.size()) emit.heading(hex_text(Bytes(shown).subspan(offset_)));
+  }
+
+  std::uint32_t offset_{};
+  bool lrh_{}, umad_{};
+};
+
+}  // namespace
+
+constinit const CommandInfo rooms::decode_mad{.name = "decode_mad", .group = HelpGroup::query, .summary = "Print the MADs of a hex dump on standard input, field by field.", .make = make_command<DecodeMad>};
+
+}  // namespace ib::tools

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a command is: what is wanted, how it is fetched, what was found. One class holds the first two, in the words of both dialects; a
+// Report (emit.hpp) is the third. tools/meson.build lists the rooms in which the commands stand, and the table of commands, the legacy
+// names and the manual pages follow from that list.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "async/task.hpp"
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/diags_options.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+
+class Session;
+
+/// One command in one run. Its members are what is wanted: a command line in either dialect fills them.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common).
+  virtual void options(OptionSet& set, CommonOptions& common) = 0;
+  /// `NAME`, as a program of infiniband-diags: the same for its command line. For commands with CommandInfo::diags.
+  virtual void diags_options(DiagsOptions& set);
+  /// Fetches what is wanted and emits what was found: one and the same for both dialects. Throws what it cannot do.
+  virtual async::Task<> run(Session& session, Emit& emit) = 0;
+};
+
+/// The heading under which `ibtool help` lists a command.
+enum class HelpGroup { local, query, topology, forwarding, counters, sa, config, other };
+
+struct CommandInfo {
+  std::string_view name;
+  HelpGroup group;
+  std::string_view summary;  ///< a sentence that says what one gets
+  std::unique_ptr<Command> (*make)();
+  std::span<const std::string_view> aliases{};  ///< accepted, not listed
+  bool changes{};                               ///< it can change the fabric or this host
+  bool diags{};                                 ///< infiniband-diags has a program of that name, and diags_options() is there
+  int (*legacy)(std::span<char* const> words){};
+};
+
+/// CommandInfo::make for a command of class T.
+template <class T>
+std::unique_ptr<Command> make_command() {
+  return std::make_unique<T>();
+}
+
+/// Every command, sorted by name.
+std::span<const CommandInfo* const> commands();
+/// The command of that name or alias, or null.
+const CommandInfo* find_command(std::string_view name);
+/// The same; throws UsageError, with the nearest name, where there is none.
+const CommandInfo& command_named(std::string_view name);
+
+}  // namespace ib::tools

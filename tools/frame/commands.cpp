@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The table of commands. It names all of them, since the linker drops objects that register themselves out of a static library.
+#include "tools/frame/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+
+namespace ib::tools {
+namespace {
+
+#define IB_ADDRESS_OF_COMMAND(name) &rooms::name,
+constexpr const CommandInfo* table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_COMMAND)};
+#undef IB_ADDRESS_OF_COMMAND
+
+}  // namespace
+
+void Command::diags_options(DiagsOptions& /*set*/) {}
+
+std::span<const CommandInfo* const> commands() { return table; }
+
+const CommandInfo* find_command(std::string_view name) {
+  for (const CommandInfo* command : table) {
+    if (command->name == name || std::ranges::find(command->aliases, name) != command->aliases.end()) return command;
+  }
+  return nullptr;
+}
+
+const CommandInfo& command_named(std::string_view name) {
+  if (const CommandInfo* info = find_command(name)) return *info;
+  std::vector<std::string_view> names;
+  for (const CommandInfo* command : table) names.push_back(command->name);
+  throw UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One table of the common options, in the order in which help shows them.
+#include "tools/frame/common_options.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "base/escape.hpp"
+#include "base/log.hpp"
+#include "mad/open.hpp"
+#include "path/parse.hpp"
+#include "iba/text.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/ibdiag_conf.hpp"
+#include "tools/frame/world.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr unsigned most_retries = 255, most_outstanding = 4096;
+
+/// Reads a key from the terminal (or standard input) without showing it; nothing where it is no number.
+std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
+  const int in = fileno(world.in);
+  termios shown{};
+  const bool terminal = isatty(in) != 0 && tcgetattr(in, &shown) == 0;
+  if (terminal) {
+    std::fputs(fmt::format("{}: ", prompt).c_str(), world.err);
+    termios hidden = shown;
+    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(in, TCSAFLUSH, &hidden);
+  }
+  std::string line;
+  char c = 0;
+  while (line.size() < 64 && read(in, &c, 1) == 1 && c != '\n') line += c;
+  if (terminal) {
+    tcsetattr(in, TCSAFLUSH, &shown);
+    std::fputs("\n", world.err);
+  }
+  return parse_number(line);
+}
+
+std::chrono::milliseconds parse_timeout(std::string_view text) {
+  return std::chrono::milliseconds(parse_integer(text, "--timeout", 1, std::numeric_limits<int>::max()));
+}
+
+void set_json(CommonOptions& common, std::string_view form) {
+  if (form == "lines") {
+    common.json = Json::lines;
+  } else if (form == "document") {
+    common.json = Json::document;
+  } else {
+    throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
+  }
+}
+
+void add_device(OptionSet& set, CommonOptions& common) {
+  set.text("-C --Ca --ca", common.device, "CA", "RDMA device to use. Specify a device name or node GUID");
+  set.text("-P --Port --port", common.port, "PORT", "RDMA end port to use. Specify a GID, port GUID, DEVICE/PORT or port number.");
+}
+
+void add_output(OptionSet& set, CommonOptions& common) {
+  set.count("-d --debug", common.debug, "Increase the debug level, each -d increases by 1.");
+  set.count("-v --verbosity --verbose", common.verbosity, "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
+  set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
+  set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
+                     [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
+  set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
+}
+
+void add_keys(OptionSet& set, CommonOptions& common) {
+  set.value("-y --m_key --m-key", "KEY", "M_Key to use in SMPs; anything that is not a number asks for it.",
+            [&common](std::string_view text) { common.m_key = parse_m_key(common, text); });
+  set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
+  add_show_keys(set, common);
+  set.key("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
+}
+
+void add_timing(OptionSet& set, CommonOptions& common) {
+  set.value("-t --timeout", "MS", "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
+            [&common](std::string_view text) { common.timeout = parse_timeout(text); });
+  set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
+  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.",
+             {1, most_outstanding});
+}
+
+void set_gmp_carrier(CommonOptions& common, std::string_view name) {
+  using enum mad::GmpCarrier;
+  for (const auto& [known, carrier] : {std::pair{"auto", automatic}, {"umad", umad}, {"verbs", verbs}}) {
+    if (name != known) continue;
+    common.gmp = carrier;
+    return;
+  }
+  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", quoted(name)));
+}
+
+void add_gmp(OptionSet& set, CommonOptions& common) {
+  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad can not be opened.",
+            [&common](std::string_view name) { set_gmp_carrier(common, name); });
+}
+
+void add_address(OptionSet& set, CommonOptions& common) {
+  set.action("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
+             [&common] { common.address = path::Form::direct; });
+  set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = path::Form::lid; });
+  set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = path::Form::guid; });
+}
+
+/// Takes over what `file` said, and warns of its mistakes.
+void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
+  for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
+  if (conf.device) common.device = conf.device;
+  if (conf.port && *conf.port != 0) common.port = std::to_string(*conf.port);
+  if (conf.timeout) common.timeout = conf.timeout;
+  if (conf.m_key) common.m_key = *conf.m_key;
+  if (conf.sa_key) common.sm_key = *conf.sa_key;
+  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
+}
+
+/// The file of -z, which must be there.
+void read_config(const std::string& file, CommonOptions& common) {
+  try {
+    apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, common);
+  } catch (const SysError& error) {
+    throw OptionError(fmt::format("--config: {}", error.message()));
+  }
+}
+
+}  // namespace
+
+void add_show_keys(OptionSet& set, CommonOptions& common) {
+  set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });
+}
+
+std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt) {
+  if (const auto key = parse_number(text)) return *key;
+  if (const auto key = prompt_for_key(*common.world, prompt)) return *key;
+  throw OptionError(fmt::format("Bad {}", prompt));  // the value is not repeated: it is a secret
+}
+
+std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint) {
+  const auto number = [](const std::string& digits) -> std::optional<std::uint64_t> {
+    char* end = nullptr;
+    errno = 0;
+    const unsigned long long value = std::strtoull(digits.c_str(), &end, 0);
+    if (errno != 0 || *end != '\0' || end == digits.c_str()) return std::nullopt;
+    return value;
+  };
+  if (const auto key = number(text)) return *key;
+  if (const auto key = prompt_for_key(*common.world, prompt)) return *key;
+  throw DiagsFailure(complaint);
+}
+
+void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
+  set.begin_common();
+  if ((groups & group_device) != 0) add_device(set, common);
+  if ((groups & group_output) != 0) add_output(set, common);
+  if ((groups & group_keys) != 0) add_keys(set, common);
+  if ((groups & group_names) != 0) {
+    set.flag("--int-names", common.int_names, "Use internal names for all the fields instead of libib compatible names.");
+    set.text("--node-name-map", common.node_name_map, "FILE", "Node name map: lines of GUID and \"name\".");
+  }
+  if ((groups & group_sa) != 0) {
+    set.flag("--sa", common.use_sa, "Instead of issuing SMPs, use corresponding record queries to the SA.");
+    set.value("--sa-path", "SA_PATH", "Specify the path to the SA, implies --sa.", [&common](std::string_view text) {
+      common.sa_path = std::string(text);
+      common.use_sa = true;
+    });
+  }
+  if ((groups & group_timing) != 0) add_timing(set, common);
+  if ((groups & group_gmp) != 0) add_gmp(set, common);
+  if ((groups & group_address) != 0) add_address(set, common);
+}
+
+void apply_default_config(CommonOptions& common) {
+  apply_config(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::ibtool), default_ibdiag_conf, common);
+}
+
+void add_general(OptionSet& set, CommonOptions& common, General& general) {
+  set.begin_common();
+  set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
+            [&common](std::string_view file) { read_config(std::string(file), common); });
+  set.make_early();
+  set.flag("-h --help", general.help, "show this help message and exit");
+  set.make_early();
+  set.flag("-V --version", general.version, "Show the version and exit.");
+  set.make_early();
+}
+
+}  // namespace ib::tools

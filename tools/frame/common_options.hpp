@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The options that mean the same on every command, in groups that a command takes as it needs them. Defaults come
+// from ibdiag.conf; what the command line says wins.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/keys.hpp"
+#include "iba/types.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::mad {
+enum class GmpCarrier : int;
+}
+namespace ib::path {
+enum class Form : std::uint8_t;
+}
+
+namespace ib::tools {
+
+struct World;
+struct DiagsWords;
+
+struct CommonOptions {
+  const World* world{};  ///< where a prompt goes
+  // device
+  std::optional<std::string> device, port;
+  // addressing
+  path::Form address{};     ///< any form by default
+  bool combined{};          ///< a target is two words: a LID, and a directed route from there
+  std::optional<Lid> sm_lid;  ///< infiniband-diags' -s: where the SA is
+  // timing
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<unsigned> retries;
+  std::optional<unsigned> outstanding_smps;
+  // keys
+  std::uint64_t m_key{}, sm_key = 1;
+  std::optional<std::uint16_t> pkey_index;
+  Keys keys = Keys::hidden;  ///< in what is printed
+  // what carries GMPs; automatic by default
+  mad::GmpCarrier gmp{};
+  // SA
+  bool use_sa{};
+  std::optional<std::string> sa_path;
+  // output
+  int debug{}, verbosity{};
+  bool show_errors{}, int_names{}, stats{};
+  Json json = Json::off;
+  std::optional<std::string> node_name_map;
+  // ibdiag.conf alone
+  bool mlnx_extended_port_info = true;
+  std::string node_description_format;  ///< nd_format, as it stands in the file
+
+  /// Level of the diagnostics on errors: -v and -d both raise it.
+  int error_level() const { return debug > verbosity ? debug : verbosity; }
+};
+
+/// Groups of common options; a command names those it takes.
+enum Groups : unsigned {
+  group_device = 1U << 0,   ///< -C -P
+  group_address = 1U << 1,  ///< -D -L -G
+  group_timing = 1U << 2,   ///< -t --retries -o
+  group_keys = 1U << 3,     ///< -y -Y -K --smkey
+  group_sa = 1U << 4,       ///< --sa --sa-path
+  group_names = 1U << 5,    ///< --node-name-map --int-names
+  group_output = 1U << 6,   ///< -d -v -e --json --stats
+  group_gmp = 1U << 7,      ///< --gmp
+  /// Talks to the fabric …
+  group_fabric = group_device | group_timing | group_keys | group_gmp | group_sa | group_names | group_output,
+  group_target = group_fabric | group_address,  ///< … to a TARGET
+};
+
+/// Adds the options of `groups`, bound to `common`, which must outlive the set. The command's own come first:
+/// what they have taken is left out.
+void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
+
+/// -K alone, for commands that print keys and send none.
+void add_show_keys(OptionSet& set, CommonOptions& common);
+
+/// An M_Key that was given as `text`: what is not a number asks for it on the terminal, with `prompt`, so that it need
+/// not stand in a process list. Throws OptionError.
+std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt = "M_Key");
+
+/// The same for a program of infiniband-diags. Throws DiagsFailure with `complaint`.
+std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint);
+
+/// What is asked for instead of a run.
+struct General {
+  bool help{}, version{};
+};
+/// Adds the options that every command has: -h, -V and -z.
+void add_general(OptionSet& set, CommonOptions& common, General& general);
+
+/// Takes over what the site's configuration file says, if there is one. Its mistakes are warnings.
+void apply_default_config(CommonOptions& common);
+
+}  // namespace ib::tools

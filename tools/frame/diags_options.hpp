@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The command line of a program of infiniband-diags: GNU getopt_long's habits (permuted arguments, abbreviated long options, the last
+// one wins) and a common set of options, of which each program lacks some. Unlike ibtool's own these are order-sensitive: -z reads a
+// file of defaults where it stands. Numbers are read as C's strtoul(…, 0) does: what is none is 0.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+
+/// As C's strtoul(text, 0, 0) reads it.
+std::uint64_t c_number(const std::string& text);
+
+class DiagsOptions {
+ public:
+  DiagsOptions(std::string_view program, CommonOptions& common);
+
+  // Options of the program's own; they hide common ones of the same letter or name. Letter 0: the long form alone.
+  void flag(std::string_view name, char letter, bool& to, std::string_view help);
+  void action(std::string_view name, char letter, std::string_view help, std::function<void()> set);
+  void value(std::string_view name, char letter, std::string_view metavar, std::string_view help,
+             std::function<void(const std::string& text)> set);
+  template <std::integral T>
+  void number(std::string_view name, char letter, std::optional<T>& to, std::string_view metavar, std::string_view help) {
+    value(name, letter, metavar, help, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
+  }
+  /// --node-name-map, and -o by the long name of sweeping programs.
+  void node_name_map();
+  /// The common options, by letter, that the program lacks.
+  void without(std::string_view letters) { without_ = letters; }
+  /// Paragraphs between the usage line and the options.
+  void notes(std::string text) { notes_ = std::move(text); }
+
+  // Operands, in the order in which they stand. Those after optional_operands() may be left out; words beyond them are ignored.
+  void word(std::string_view name, std::string& to);
+  void word(std::string_view name, std::optional<std::string>& to);
+  void words(std::string_view name, std::vector<std::string>& to);
+  void target(std::string_view name, Target& to);
+  template <std::integral T>
+  void integer(std::string_view name, T& to) {
+    operand(name, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
+  }
+  template <std::integral T>
+  void integer(std::string_view name, std::optional<T>& to) {
+    operand(name, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
+  }
+  void operand(std::string_view name, std::function<void(const std::string& word)> set);
+  void optional_operands() { operands_required_ = false; }
+
+  /// Reads `words`, those after the program's name: first /etc/infiniband-diags/ibdiag.conf, then options in their order, then
+  /// operands. Complaints of getopt_long go to stderr at once. Throws DiagsUsage, DiagsExit for --version, DiagsFailure for bad
+  /// values.
+  void parse(std::span<char* const> words);
+
+  /// What --help prints, on stderr.
+  std::string usage_text() const;
+  CommonOptions& common() { return common_; }
+
+ private:
+  struct Entry {
+    std::string name, metavar, help;
+    int id;  ///< the letter, or a number above all letters
+    bool has_value;
+    std::function<void(const std::string& text)> set;
+  };
+  struct DiagsOperand {
+    std::string name;
+    bool required, repeated = false, is_target = false;
+    std::function<void(const std::string& word)> set;
+  };
+
+  void add(std::string_view name, char letter, std::string_view metavar, std::string_view help, bool has_value,
+           std::function<void(const std::string&)> set);
+  void add_common(char letter, std::string_view name, std::string_view metavar, std::string_view help,
+                  std::function<void(const std::string&)> set);
+  void add_common_options();
+  void bind(const std::vector<std::string>& words) const;
+
+  std::string program_, without_, notes_;
+  CommonOptions& common_;
+  std::vector<Entry> entries_;
+  std::vector<DiagsOperand> operands_;
+  bool operands_required_ = true;
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/diags_words.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "base/escape.hpp"
+
+namespace ib::tools {
+
+bool tell(std::FILE* err, std::string_view text) {
+  const std::string shown = printable_words(text);
+  return std::fwrite(shown.data(), 1, shown.size(), err) == shown.size();
+}
+
+void warn(std::FILE* err, std::string_view function, std::string_view text) {
+  tell(err, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
+}
+
+std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug) {
+  const std::string what = printable_words(failure.message());
+  if (debug) return fmt::format("{}: iberror: [pid {}] {}: failed: {}\n", program, getpid(), failure.function(), what);
+  return fmt::format("{}: iberror: failed: {}\n", program, what);
+}
+
+std::string panic_line(const DiagsPanic& panic) {
+  return fmt::format("ibpanic: [{}] {}: {}: {}\n", getpid(), panic.function(), panic.message(), std::strerror(panic.code()));
+}
+
+std::string hex_words(Bytes bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[at]);
+    if (at % 2 == 1) text += (at + 1) % 16 == 0 ? '\n' : ' ';
+  }
+  if (bytes.size() % 16 != 0) text += '\n';
+  return text;
+}
+
+}  // namespace ib::tools

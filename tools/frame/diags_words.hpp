@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How the programs of infiniband-diags talk: results on stdout, "ibwarn:" and "ibpanic:" lines with the process id and
+// the name of the C function on stderr, and "iberror:" lines - of all things - on stdout. The function names are
+// part of the text that sites match; ours are where the recordings have them. What such lines repeat of a user's words is made
+// printable here.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "tools/frame/emit.hpp"
+
+namespace ib::tools {
+
+/// The exit status of a program that failed: C's exit(-1).
+inline constexpr int diags_failed = 255;
+
+/// What infiniband-diags says of a failure: the C function that it names with -d, and the text.
+struct DiagsWords {
+  std::string function = "main";
+  std::string text;
+};
+
+/// The program gives up: "TOOL: iberror: failed: WHAT" on stdout.
+class DiagsFailure : public Error {
+ public:
+  explicit DiagsFailure(DiagsWords words) : Error(words.text), function_(std::move(words.function)) {}
+  const std::string& function() const { return function_; }
+
+ private:
+  std::string function_;
+};
+
+/// The program gives up on an error of the system: "ibpanic: [PID] FUNCTION: WHAT: TEXT OF ERRNO" on stderr.
+class DiagsPanic : public DiagsFailure {
+ public:
+  DiagsPanic(DiagsWords words, int code) : DiagsFailure(std::move(words)), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+/// The program ends at once with `status`, after `text` on stderr.
+class DiagsExit : public Error {
+ public:
+  DiagsExit(int status, std::string text) : Error(std::move(text)), status_(status) {}
+  int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+/// The command line is no use: `complaint` and the usage text go to stderr, and the status is 2.
+class DiagsUsage : public Error {
+ public:
+  explicit DiagsUsage(std::string complaint = {}) : Error(std::move(complaint)) {}
+};
+
+/// Writes `text`, made printable, to `err`. False where that does not take it.
+bool tell(std::FILE* err, std::string_view text);
+/// Tells "ibwarn: [PID] FUNCTION: TEXT".
+void warn(std::FILE* err, std::string_view function, std::string_view text);
+
+/// The line of a DiagsFailure, as stdout gets it; with `debug` it names the function.
+std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug);
+/// The line of a DiagsPanic, as stderr gets it.
+std::string panic_line(const DiagsPanic& panic);
+
+/// Bytes in lines of eight words of two, lower-case; a blank ends the last line where it is not full.
+std::string hex_words(Bytes bytes);
+
+}  // namespace ib::tools

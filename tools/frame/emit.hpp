@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How results leave a command. A command fetches, fills a Report and hands it to Emit, which renders it as text
+// or as JSON on stdout; most commands emit once, repeating ones many times. Text is written through TextOut in
+// large pieces, so that a forwarding table of 48k entries costs no 48k system calls.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "out/sink.hpp"
+
+namespace ib::tools {
+
+/// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
+/// fabric goes through base/escape.hpp first.
+class TextOut {
+ public:
+  explicit TextOut(std::FILE* file) : file_(file) {}
+  ~TextOut() { flush(); }
+  TextOut(const TextOut&) = delete;
+  TextOut& operator=(const TextOut&) = delete;
+
+  void write(std::string_view text);
+  template <typename... T>
+  void print(fmt::format_string<T...> format, T&&... args) {
+    vprint(format, fmt::make_format_args(args...));
+  }
+  /// Hands the text to the FILE. What could not be written is remembered in failure().
+  void flush();
+  /// Hands it to the system too, so that a reader has it at once.
+  void push();
+  /// push(), and throws SysError where the file, which messages call `name`, did not take all that was ever written (a full disk).
+  /// A reader that left (`| head`) is no error.
+  void finish(std::string_view name = "standard output");
+  /// The errno of the first write that failed, else 0.
+  int failure() const { return failure_; }
+  /// The buffer, to append to directly; call write({}) now and then so that it drains.
+  std::string& buffer() { return buffer_; }
+
+ private:
+  void vprint(fmt::string_view format, fmt::format_args args);
+
+  std::FILE* file_;
+  std::string buffer_;
+  int failure_ = 0;
+};
+
+/// What a command found. A plain struct of its own with a JSON and a text form.
+class Report {
+ public:
+  virtual ~Report() = default;
+
+  /// The members of the report's JSON object, in a stable order.
+  virtual void visit(out::Sink& sink) const = 0;
+  /// For `--json=lines`: calls `line` once for each object of a long report. By default the whole is one line.
+  virtual void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
+  /// The report in the words of `ibtool NAME`.
+  virtual void text(TextOut& out) const = 0;
+  /// What the report means for the exit status: ok, findings or incomplete.
+  virtual Exit status() const { return Exit::ok; }
+  /// The report as infiniband-diags prints it, as far as it was found.
+  virtual void diags_text(TextOut& /*out*/) const {}
+};
+
+enum class Json { off, document, lines };
+
+/// Whose words a run speaks.
+enum class Dialect : std::uint8_t {
+  ibtool,  ///< `ibtool NAME`
+  diags,   ///< the program of infiniband-diags whose name it was called by
+};
+
+/// The one way to stdout.
+class Emit {
+ public:
+  Emit(Dialect dialect, Json json, std::string_view command, std::FILE* file)
+      : dialect_(dialect), json_(json), command_(command), file_(file), text_(file) {}
+
+  void operator()(const Report& report);
+  /// What was found before a failure that is thrown next. infiniband-diags prints so far; ibtool prints the whole or nothing.
+  void so_far(const Report& report);
+  /// A line that announces a result before it is fetched, as python-rdma prints them; nothing in JSON.
+  void heading(std::string_view line);
+  /// For text that belongs to no report; nothing in JSON.
+  TextOut& text() { return text_; }
+  bool json() const { return json_ != Json::off; }
+  /// Worsens the exit status (findings win over incomplete).
+  void raise(Exit status);
+  Exit status() const { return status_; }
+  /// The exit status that a program of infiniband-diags ends with, where it does not give up.
+  void set_diags_status(int status) { diags_status_ = status; }
+  int diags_status() const { return diags_status_; }
+  /// Pushes all output out. Throws as TextOut::finish() does.
+  void flush() { text_.finish(); }
+
+ private:
+  void document(const std::function<void(out::Sink&)>& members);
+
+  Dialect dialect_;
+  Json json_;
+  std::string command_;
+  std::FILE* file_;
+  TextOut text_;
+  Exit status_ = Exit::ok;
+  int diags_status_ = 0;
+};
+
+}  // namespace ib::tools

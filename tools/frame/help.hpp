@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Help texts, made from the tables of commands and options so that they cannot drift from what is accepted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/frame/command.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+
+/// Names, and what they mean.
+using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
+/// Two columns, broken to the width of the terminal.
+std::string help_table(const HelpRows& rows);
+
+/// `ibtool help`: every command with its summary.
+std::string command_list();
+/// "ibtool smpquery OP TARGET [ATTR_MOD]".
+std::string usage_line(const CommandInfo& command, const OptionSet& set);
+/// `ibtool help NAME`: usage, notes and options.
+std::string command_help(const CommandInfo& command, const OptionSet& set);
+/// The same, for which the command is constructed.
+std::string help_of(const CommandInfo& command);
+
+}  // namespace ib::tools

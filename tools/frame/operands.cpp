@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The operands of a command: each is bound to a member of it, in their order, so that what is missing, too much or wrong is told of in
+// one place.
+#include <fmt/format.h>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "path/parse.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// "A", "A and B", "A, B and C".
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+}  // namespace
+
+void OptionSet::usage(std::string_view operands, std::size_t /*least*/, std::size_t most) {
+  usage_ = operands.empty() ? " " : operands;
+  most_ = most;
+}
+
+Operand& OptionSet::add_operand(std::string_view name) {
+  Operand& operand = operands_.emplace_back();
+  operand.name = name;
+  operand.required = operands_required_;
+  return operand;
+}
+
+void OptionSet::operand(std::string_view name, std::function<void(std::string_view)> set) {
+  add_operand(name).set = [set = std::move(set)](std::string_view word, const TargetReader&) { set(word); };
+}
+
+void OptionSet::word(std::string_view name, std::string& to) {
+  operand(name, [&to](std::string_view word) { to = word; });
+}
+
+void OptionSet::word(std::string_view name, std::optional<std::string>& to) {
+  operand(name, [&to](std::string_view word) { to = word; });
+}
+
+void OptionSet::words(std::string_view name, std::vector<std::string>& to) {
+  operand(name, [&to](std::string_view word) { to.emplace_back(word); });
+  operands_.back().repeated = true;
+}
+
+void OptionSet::target(std::string_view name, Target& to) {
+  Operand& operand = add_operand(name);
+  operand.is_target = true;
+  operand.set = [&to](std::string_view word, const TargetReader& read) {
+    to.text = word;
+    to.path = read(word);
+  };
+}
+
+void OptionSet::target_port(std::string_view name, Target& to, std::optional<std::uint8_t>& port) {
+  Operand& operand = add_operand(name);
+  operand.is_target = true;
+  operand.set = [&to, &port](std::string_view word, const TargetReader& read) {
+    const std::size_t at = word.rfind('@');
+    if (at != std::string_view::npos) port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
+    to.text = word.substr(0, at);
+    to.path = read(to.text);
+  };
+}
+
+std::string OptionSet::operand_line() const {
+  std::string line = usage_;
+  for (const Operand& operand : operands_) {
+    line += line.empty() ? "" : " ";
+    line += operand.required ? operand.name : "[" + operand.name + "]";
+    if (operand.repeated) line += "...";
+  }
+  return line;
+}
+
+void OptionSet::bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const {
+  std::size_t at = 0;
+  std::vector<std::string> missing;
+  for (const Operand& operand : operands_) {
+    do {
+      const std::size_t first = at;
+      std::string word = at < words.size() ? words[at] : "";
+      if (at++ >= words.size()) {
+        if (operand.required && (!operand.repeated || first == words.size())) missing.push_back(operand.name);
+        break;
+      }
+      if (operand.is_target && combined) {
+        if (at == words.size()) {
+          missing.push_back(operand.name + "'s route");
+          break;
+        }
+        word += " " + words[at++];
+      }
+      try {
+        operand.set(word, read_target);
+      } catch (const UsageError& e) {
+        throw UsageError(
+            fmt::format("Invalid command line argument #{} {} - {}", first + 1, quoted(path::without_secrets(word)), e.message()));
+      }
+    } while (operand.repeated && at < words.size());
+  }
+  if (!missing.empty()) throw UsageError(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
+  if (at < words.size()) {
+    throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", quoted(words[0]))
+                                       : fmt::format("Too many arguments, expected no more than {}.", at));
+  }
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The table half of OptionSet: what options there are and what each does with its value. command_line.cpp parses.
+#include "tools/frame/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "iba/text.hpp"
+
+namespace ib::tools {
+namespace {
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) result.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+/// "--timeout" out of "-t --timeout": how messages name the option.
+std::string display_name(std::string_view what) {
+  if (const std::size_t at = what.find("--"); at != std::string_view::npos) what.remove_prefix(at);
+  return std::string(what.substr(0, what.find(' ')));
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high) {
+  const bool negative = text.starts_with('-');
+  const std::optional<std::uint64_t> value = parse_number(negative ? text.substr(1) : text);
+  if (!value) throw OptionError(fmt::format("{}: '{}' is not an integer", display_name(what), text));
+  constexpr std::uint64_t limit = std::numeric_limits<std::int64_t>::max();
+  const auto magnitude = static_cast<std::int64_t>(std::min(*value, limit));
+  const std::int64_t number = negative ? -magnitude : magnitude;
+  if (*value > limit || number < low || number > high)
+    throw OptionError(fmt::format("{}: {} is not within {}…{}", display_name(what), text, low, high));
+  return number;
+}
+
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low, std::uint64_t high) {
+  const std::optional<std::uint64_t> value = parse_number(text);
+  if (!value) throw OptionError(fmt::format("{}: '{}' is not an unsigned integer of 64 bits", display_name(what), text));
+  if (*value < low || *value > high) throw OptionError(fmt::format("{}: {} is not within {}…{}", display_name(what), text, low, high));
+  return *value;
+}
+
+void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
+  action(names, help, [&target] { target = true; });
+}
+
+void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help) {
+  const std::string what(display_name(names));
+  value(names, metavar, help, [&target, what](std::string_view text) {
+    const std::optional<std::uint64_t> number = parse_number(text);
+    if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
+    target = *number;
+  });
+}
+
+void OptionSet::count(std::string_view names, int& target, std::string_view help) {
+  action(names, help, [&target] { ++target; });
+}
+
+void OptionSet::text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help) {
+  value(names, metavar, help, [&target](std::string_view text) { target = text; });
+}
+
+void OptionSet::text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
+  value(names, metavar, help, [&target](std::string_view text) { target = text; });
+}
+
+void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,
+                       std::string_view help) {
+  const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
+  value(names, metavar, help, [&target, choices = std::move(choices), what = display_name(names)](std::string_view text) {
+    const std::string* found = nullptr;
+    for (const std::string& c : choices) {
+      if (text.empty() || !same_letters(std::string_view(c).substr(0, text.size()), text)) continue;
+      if (found != nullptr && c.size() != text.size()) throw OptionError(fmt::format("{}: '{}' is ambiguous", what, text));
+      found = &c;
+    }
+    if (found == nullptr)
+      throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
+    target = *found;
+  });
+}
+
+void OptionSet::value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set) {
+  Option& option = add(names, metavar, help);
+  option.has_value = true;
+  option.set = std::move(set);
+}
+
+void OptionSet::optional_value(std::string_view names, std::string_view metavar, std::string_view help,
+                               std::function<void(std::string_view)> set) {
+  Option& option = add(names, metavar, help);
+  option.value_optional = true;
+  option.set = std::move(set);
+}
+
+void OptionSet::action(std::string_view names, std::string_view help, std::function<void()> set) {
+  add(names, {}, help).set = [set = std::move(set)](std::string_view) { set(); };
+}
+
+bool OptionSet::taken(char letter) const {
+  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == letter; });
+}
+
+bool OptionSet::taken(std::string_view name) const {
+  // A further spelling that would hide an abbreviation of one of the command's own options is taken as well.
+  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
+    return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
+      return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0])));
+    });
+  });
+}
+
+Option& OptionSet::add(std::string_view names, std::string_view metavar, std::string_view help) {
+  Option option;
+  for (const std::string& word : split_words(names)) {
+    const bool is_long = word.starts_with("--");
+    if (common_ && (is_long ? taken(std::string_view(word).substr(2)) : taken(word.at(1)))) continue;
+    if (is_long) {
+      option.names.push_back(word.substr(2));
+    } else {
+      option.letter = word.at(1);
+    }
+  }
+  option.metavar = metavar;
+  option.help = help;
+  option.common = common_;
+  options_.push_back(std::move(option));
+  return options_.back();
+}
+
+}  // namespace ib::tools

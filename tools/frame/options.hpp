@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Command lines with the habits of getopt_long: bundled letters, `--name=value` and `--name value`, unambiguous
+// abbreviations, options after operands, `--`, the last of a repeated option wins, and a word like `-1` is an
+// operand where no option has that letter. A command fills a table of options bound to its own variables; what it
+// does not define itself comes from the common groups, minus the letters and names it has taken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.hpp"
+#include "path/path.hpp"
+
+namespace ib::tools {
+
+/// For OptionSet::usage(): the command counts its operands itself.
+inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+/// A mistake in the options.
+class OptionError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+struct Option {
+  char letter = 0;                 ///< 0: long names only
+  std::vector<std::string> names;  ///< long names; the first is the one that help shows
+  bool has_value = false;
+  bool value_optional = false;  ///< only as --name=VALUE
+  std::string metavar;          ///< what help calls the value
+  std::string help;
+  bool common = false;                        ///< from a common group
+  bool early = false;                         ///< acts before all others: --help, --config
+  std::function<void(std::string_view)> set;  ///< called once for each occurrence, in order
+};
+
+/// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
+std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
+/// The same for values that need all 64 bits (keys and masks).
+std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low = 0,
+                             std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
+
+/// From the lowest to the highest value, both included.
+template <std::integral T>
+struct Range {
+  T low = std::numeric_limits<T>::min();
+  T high = std::numeric_limits<T>::max();
+};
+/// The range of a parameter from which T is not to be deduced.
+template <std::integral T>
+using Within = Range<std::type_identity_t<T>>;
+
+template <std::integral T>
+T parse_within(std::string_view text, std::string_view what, Range<T> range) {
+  if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
+    return parse_unsigned(text, what, range.low, range.high);
+  } else {
+    return static_cast<T>(parse_integer(text, what, range.low, range.high));
+  }
+}
+
+/// A node or port that the command line names.
+struct Target {
+  std::string text;                ///< as it was given; empty: none was
+  std::optional<path::Path> path;  ///< ibtool's dialect: what the text says. It may lack what an SA must be asked for
+
+  bool given() const { return !text.empty(); }
+};
+
+/// Reads the text of a target. Throws UsageError with the reason.
+using TargetReader = std::function<path::Path(std::string_view)>;
+
+/// An operand of a command, bound to where it goes.
+struct Operand {
+  std::string name;        ///< "TARGET", as the usage line has it
+  bool required = true;
+  bool repeated = false;   ///< takes all words that are left
+  bool is_target = false;  ///< two words, a LID and a route, with a combined address
+  /// Throws UsageError with the reason.
+  std::function<void(std::string_view word, const TargetReader& read_target)> set;
+};
+
+/// The options and operands that one command takes.
+class OptionSet {
+ public:
+  // `names` lists an option's spellings: "-D --Direct --direct". The first long one is shown in help.
+  void flag(std::string_view names, bool& target, std::string_view help);
+  void count(std::string_view names, int& target, std::string_view help);
+  void text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help);
+  void text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
+  /// A number within `range`; a complaint names it.
+  template <std::integral T>
+  void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
+  template <std::integral T>
+  void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
+  /// A number that no complaint repeats, since it is a secret.
+  void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
+  /// One of `choices`, in any case and abbreviated if unambiguous.
+  void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
+  /// Calls `set` with the value; it throws OptionError to refuse one.
+  void value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  /// The same for a long option whose value may be left out; then `set` gets an empty text.
+  void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  /// Calls `set` when the option is met.
+  void action(std::string_view names, std::string_view help, std::function<void()> set);
+
+  /// To go, when every command binds its operands.
+  void usage(std::string_view operands, std::size_t least, std::size_t most);
+
+  // Operands, in the order in which they stand. Those after optional_operands() may be left out.
+  void word(std::string_view name, std::string& to);
+  void word(std::string_view name, std::optional<std::string>& to);
+  /// All words that are left.
+  void words(std::string_view name, std::vector<std::string>& to);
+  void target(std::string_view name, Target& to);
+  /// TARGET or TARGET@PORT.
+  void target_port(std::string_view name, Target& to, std::optional<std::uint8_t>& port);
+  template <std::integral T>
+  void integer(std::string_view name, T& to, Within<T> range = {});
+  template <std::integral T>
+  void integer(std::string_view name, std::optional<T>& to, Within<T> range = {});
+  /// Any other operand: `set` gets the word.
+  void operand(std::string_view name, std::function<void(std::string_view word)> set);
+  void optional_operands() { operands_required_ = false; }
+  /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong.
+  void bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const;
+
+  /// Paragraphs between the usage line and the options.
+  void notes(std::string text) { notes_ = std::move(text); }
+  /// The option added last acts before all others, wherever it stands.
+  void make_early() { options_.back().early = true; }
+  /// From here on options are common ones: those whose letter and names are all taken are left out.
+  void begin_common() { common_ = true; }
+
+  /// Scans all of `args`, then sets what they name in their order, and returns the operands. Throws OptionError.
+  std::vector<std::string> parse(std::span<const std::string> args);
+
+  /// Does the option (or bundle of letters) `word` take the next word as its value, whatever that is? Throws OptionError for an
+  /// unknown long one.
+  bool takes_next(const std::string& word) const;
+
+  const std::vector<Option>& options() const { return options_; }
+  const std::vector<Operand>& operands() const { return operands_; }
+  const std::string& notes() const { return notes_; }
+  std::size_t most_operands() const { return most_; }
+  bool binds_operands() const { return usage_.empty(); }
+  /// The operands as the usage line has them: "OP TARGET [ATTR_MOD]".
+  std::string operand_line() const;
+
+ private:
+  Operand& add_operand(std::string_view name);
+  Option& add(std::string_view names, std::string_view metavar, std::string_view help);
+  bool taken(char letter) const;
+  bool taken(std::string_view name) const;
+  const Option& find_long(std::string_view name) const;
+  /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
+  std::string unabbreviated(const std::string& word) const;
+
+  std::vector<Option> options_;
+  std::vector<Operand> operands_;
+  std::string notes_;
+  bool operands_required_ = true;
+  std::string usage_;
+  std::size_t most_ = any_number;
+  bool common_ = false;
+};
+
+template <std::integral T>
+void OptionSet::number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range) {
+  value(names, metavar, help,
+        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
+}
+
+template <std::integral T>
+void OptionSet::number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range) {
+  value(names, metavar, help,
+        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
+}
+
+template <std::integral T>
+void OptionSet::integer(std::string_view name, T& to, Within<T> range) {
+  operand(name, [&to, range, what = std::string(name)](std::string_view text) { to = parse_within<T>(text, what, range); });
+}
+
+template <std::integral T>
+void OptionSet::integer(std::string_view name, std::optional<T>& to, Within<T> range) {
+  operand(name, [&to, range, what = std::string(name)](std::string_view text) { to = parse_within<T>(text, what, range); });
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// From the command line to the exit status: choose the dialect by the name the program was called by, construct the
+// one command that was asked for, let it set up its options, run it, and turn what went wrong into words and a number.
+#include "tools/frame/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <optional>
+
+#include "async/loop.hpp"
+#include "base/log.hpp"
+#include "tools/build_info.hpp"
+#include "tools/frame/command.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/help.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// Prints what was asked for instead of a run. Throws SysError where stdout does not take it.
+int print(const World& world, std::string_view text) {
+  TextOut out(world.out);
+  out.write(text);
+  out.finish();
+  return 0;
+}
+
+int print_version(const World& world) { return print(world, fmt::format("ibtool {}\n", version)); }
+
+/// Runs the command of ibtool's dialect and returns its exit status.
+int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
+            const World& world) {
+  Emit emit(Dialect::ibtool, common.json, info.name, world.out);
+  async::Clock real_time;
+  async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
+  Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
+  try {
+    if (set.binds_operands()) session.bind_operands(set);
+    loop.run(command.run(session, emit));
+    emit.flush();
+    session.print_stats();
+    return static_cast<int>(emit.status());
+  } catch (const Error& error) {  // with the session alive: errors refer to its end ports
+    emit.text().push();           // what was found before the error stands before it on a terminal
+    session.report(error);
+    session.print_stats();
+    return static_cast<int>(error.exit_status());
+  }
+}
+
+int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
+  const std::unique_ptr<Command> command = info.make();
+  CommonOptions common;
+  common.world = &world;
+  General general;
+  OptionSet set;
+  apply_default_config(common);
+  command->options(set, common);
+  add_general(set, common, general);
+  std::vector<std::string> operands;
+  try {
+    operands = set.parse(args);
+    if (!set.binds_operands() && !general.help && !general.version && operands.size() > set.most_operands())
+      throw OptionError(fmt::format("Got {} arguments but expected {}", operands.size(), set.most_operands()));
+  } catch (const OptionError& error) {
+    log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
+    return static_cast<int>(Exit::usage);
+  }
+  if (general.help) return print(world, command_help(info, set));
+  if (general.version) return print_version(world);
+  return execute(*command, info, set, std::move(common), std::move(operands), world);
+}
+
+/// How many of `args` are options, and their values, before the first other word. Throws OptionError for what no command takes.
+std::size_t leading_options(std::span<const std::string> args) {
+  CommonOptions common;
+  General general;
+  OptionSet set;
+  add_common(set, common, ~0U);
+  add_general(set, common, general);
+  std::size_t at = 0;
+  while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
+  return std::min(at, args.size());
+}
+
+/// `ibtool …`: finds the command, or answers what is asked of the program itself.
+int run_ibtool(std::span<const std::string> args, const World& world) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, command_list());
+  if (args[0] == "--version" || args[0] == "-V") return print_version(world);
+  // Options of all commands may stand before the name.
+  const std::size_t at = args[0].starts_with('-') ? leading_options(args) : 0;
+  if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
+  std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
+  words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  return run_command(command_named(args[at]), words, world);
+}
+
+/// Runs a program of infiniband-diags but for its last output. Failures go to stdout behind the results, as they always did.
+int execute_diags(Command& command, const CommandInfo& info, std::span<char* const> words, const World& world, Emit& emit) {
+  CommonOptions common;
+  common.world = &world;
+  DiagsOptions set(info.name, common);
+  command.diags_options(set);
+  try {
+    set.parse(words);
+    async::Clock real_time;
+    async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
+    Session session(world, Dialect::diags, info.name, common, {}, loop);
+    loop.run(command.run(session, emit));
+    return emit.diags_status();
+  } catch (const DiagsUsage& usage) {
+    emit.text().flush();
+    tell(world.err, usage.message() + set.usage_text());
+    return 2;
+  } catch (const DiagsExit& end) {
+    emit.text().flush();
+    // What --version prints is on stderr as well: where it can not be, that is a failure.
+    const bool told = tell(world.err, end.message()) || errno == EPIPE;
+    return told || end.status() != 0 ? end.status() : diags_failed;
+  } catch (const DiagsPanic& panic) {
+    emit.text().flush();
+    tell(world.err, panic_line(panic));
+  } catch (const DiagsFailure& failure) {
+    emit.text().write(failure_line(info.name, failure, common.debug > 0));
+  } catch (const Error& error) {
+    emit.text().write(failure_line(info.name, DiagsFailure({"main", error.what()}), common.debug > 0));
+  }
+  return diags_failed;
+}
+
+int run_diags(const CommandInfo& info, std::span<char* const> words, const World& world) {
+  Emit emit(Dialect::diags, Json::off, info.name, world.out);
+  const std::unique_ptr<Command> command = info.make();
+  const int status = execute_diags(*command, info, words, world, emit);
+  try {
+    emit.flush();
+    return status;
+  } catch (const SysError& error) {
+    tell(world.err, fmt::format("{}: standard output: {}\n", info.name, std::strerror(error.code())));
+    return status == 0 ? diags_failed : status;
+  }
+}
+
+}  // namespace
+
+int run(std::span<char* const> argv, const World& world) {
+  log::write_to(world.err);
+  const std::string_view called = argv.empty() ? "ibtool" : argv[0];
+  const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
+  try {
+    const CommandInfo* info = find_command(called.substr(called.rfind('/') + 1));
+    if (info != nullptr && info->legacy != nullptr) return info->legacy(words);
+    if (info != nullptr && info->diags) return run_diags(*info, words, world);
+    return run_ibtool(std::vector<std::string>(words.begin(), words.end()), world);
+  } catch (const Error& error) {
+    print_error(error, 0);
+    return static_cast<int>(error.exit_status());
+  } catch (const std::exception& error) {
+    log::error(error.what());
+    return static_cast<int>(Exit::failed);
+  }
+}
+
+}  // namespace ib::tools

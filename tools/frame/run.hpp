@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One invocation of the program, apart from main() so that tests can make it in their own process.
+#pragma once
+
+#include <span>
+
+#include "tools/frame/world.hpp"
+
+namespace ib::tools {
+
+/// Runs the program as called by `argv` in `world` and returns its exit status. argv[0] chooses the dialect: a name of infiniband-diags
+/// is that program, any other is ibtool.
+int run(std::span<char* const> argv, const World& world);
+
+}  // namespace ib::tools

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a session opens lazily; operands and the fabric have files of their own.
+#include "tools/frame/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// Reads a map and warns of the lines that say nothing, of which a file that is no map has many.
+subnet::NodeNameMap read_node_names(const std::string& file) {
+  constexpr std::size_t most_warnings = 10;
+  subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
+  const auto& bad = map.bad_lines();
+  for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
+    log::warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
+  if (bad.size() > most_warnings) log::warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
+  return map;
+}
+
+/// The same in infiniband-diags' words: a map that can not be read is a warning, and empty.
+subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<std::string>& file) {
+  const std::string name = file.value_or(subnet::default_node_name_map_file);
+  try {
+    subnet::NodeNameMap map = subnet::NodeNameMap::read(name);
+    if (map.bad_lines().empty()) return map;
+    const std::string& line = map.bad_lines().front().text;
+    tell(err, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
+  } catch (const UsageError& error) {
+    tell(err, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
+  } catch (const SysError& error) {
+    if (file || error.code() != ENOENT)
+      tell(err, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
+  }
+  return {};
+}
+
+}  // namespace
+
+const sys::DeviceList& Session::devices() {
+  if (!devices_) devices_ = world_.devices();
+  return *devices_;
+}
+
+const sys::EndPort& Session::end_port() {
+  if (end_port_ != nullptr) return *end_port_;
+  end_port_ = &devices().select(options_.device, options_.port);
+  end_port_fixed_ = options_.port.has_value();
+  return *end_port_;
+}
+
+const path::Path* Session::target(std::size_t at) const { return at < targets_.size() && targets_[at] ? &*targets_[at] : nullptr; }
+
+std::optional<std::int64_t> Session::integer(std::size_t at) const { return at < integers_.size() ? integers_[at] : std::nullopt; }
+
+const subnet::NodeNameMap& Session::node_name_map() {
+  if (node_name_map_) return *node_name_map_;
+  if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_.err, options_.node_name_map));
+  if (options_.node_name_map) return node_name_map_.emplace(read_node_names(*options_.node_name_map));
+  try {
+    node_name_map_ = read_node_names(subnet::default_node_name_map_file);
+  } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
+    if (error.code() != ENOENT && error.code() != EACCES) throw;
+    node_name_map_.emplace();
+  }
+  return *node_name_map_;
+}
+
+void Session::debug(int level, std::string_view text) const {
+  if (options_.debug >= level) log::debug(text);
+}
+
+void Session::report(const Error& error) const { print_error(error, options_.error_level(), options_.keys); }
+
+void print_error(const Error& error, int level, Keys keys, bool top) {
+  std::string message;
+  for (const std::string& line : error.lines(level, keys)) {
+    if (line.starts_with(' ')) {  // of a decoded packet: belongs to the line before
+      message += '\n' + line;
+      continue;
+    }
+    if (!message.empty()) log::error(std::exchange(message, {}));
+    message = (top || line.starts_with('+') ? "" : "+") + line;
+    top = false;
+  }
+  if (!message.empty()) log::error(message);
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One run of one command: its options, and what it needs of the host and the fabric, opened when first asked for. The end port comes
+// from -C and -P, or from a target that names one; all targets must agree.
+//
+// Here the two dialects part, so that commands need not: how a target is read, found and called, and what is said of a request that
+// failed (session_diags.cpp). A command asks for a node, sends to its path, and takes what came by take().
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/task.hpp"
+#include "mad/error.hpp"
+#include "path/path.hpp"
+#include "subnet/node_name_map.hpp"
+#include "sys/device.hpp"
+#include "tools/frame/command.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/world.hpp"
+
+namespace ib::mad {
+class Rpc;
+class Tracer;
+class Transactor;
+}  // namespace ib::mad
+
+namespace ib::sa {
+class PathResolver;
+}
+
+namespace ib::tools {
+
+/// What an operand is read as. To go, when every command binds its operands.
+enum class OperandKind { word, target, integer, target_port };
+
+/// A node or port to ask: the way to it, and what texts call it.
+struct Destination {
+  path::Path path;
+  std::string name;  ///< "Lid 4" of infiniband-diags; path::to_text() of ibtool
+};
+
+class Session {
+ public:
+  Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
+          async::Loop& loop);
+  ~Session();
+
+  const World& world() const { return world_; }
+  const CommonOptions& options() const { return options_; }
+  /// What the program was called by, for messages in infiniband-diags' words.
+  const std::string& program() const { return program_; }
+  async::Loop& loop() { return loop_; }
+
+  /// Hands the operands to `set`; targets choose the end port. Throws UsageError.
+  void bind_operands(const OptionSet& set);
+
+  // To go, when every command binds its operands.
+  const std::vector<std::string>& operands() const { return operands_; }
+  void read_operands(std::initializer_list<OperandKind> kinds, std::size_t least, std::optional<OperandKind> rest = std::nullopt);
+  const path::Path* target(std::size_t at) const;
+  std::optional<std::int64_t> integer(std::size_t at) const;
+
+  const sys::DeviceList& devices();
+  const sys::EndPort& end_port();
+  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Lines that say nothing are
+  /// warnings. In ibtool's dialect throws as NodeNameMap::read() does; in the other one a file that can not be read is a warning.
+  const subnet::NodeNameMap& node_name_map();
+
+  /// All that asks the fabric. Opens it on end_port(). With --sa, SMPs that read become queries to the SA.
+  mad::Transactor& transactor();
+  /// The same without --sa: SMPs go to the nodes themselves.
+  mad::Transactor& smp_transactor();
+  /// What sends and receives below transactor(): for those who serve requests or sweep a fabric.
+  mad::Rpc& rpc();
+  /// As if --sa had been given; before transactor() is called.
+  void read_from_sa() { options_.use_sa = true; }
+  /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
+  async::Task<> prepare_sa();
+
+  /// The node that `target` names, or this one where it names none, by a path that SMPs can use, with the keys and times of the
+  /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
+  async::Task<Destination> smp_node(const Target& target);
+  /// The same for GMPs, with the P_Key of the options; what was learnt of paths is kept for the session.
+  async::Task<Destination> gmp_node(const Target& target);
+  /// The node at the other end of the link of port `port` of a switch. Throws where that is too far.
+  Destination beyond(const Destination& node, std::uint8_t port) const;
+  /// What texts call the node at `path`.
+  std::string name_of(const path::Path& path) const;
+  /// The paths of smp_node() and gmp_node() of ibtool's dialect; a null target is this node.
+  async::Task<path::Path> smp_path(const path::Path* target);
+  async::Task<path::Path> gmp_path(const path::Path* target);
+  /// Puts the keys, retries and times of the options into a path.
+  void apply_options(path::Path& path) const;
+
+  /// The value that a request brought. A failure ends the command: ibtool throws it; infiniband-diags warns of the request in the words
+  /// of libibmad and gives up with `words`.
+  template <class T>
+  T take(mad::Result<T> result, const DiagsWords& words) const {
+    if (!result) give_up(result.shared_error(), words);
+    return std::move(*result);
+  }
+  /// What take() does of a failure.
+  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const;
+  /// Gives up for another reason: by `error` in ibtool's words.
+  template <class E>
+  [[noreturn]] void refuse(E error, DiagsWords words) const {
+    if (dialect_ == Dialect::diags) throw DiagsFailure(std::move(words));
+    throw error;
+  }
+  /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
+  void tell_failure(const mad::MadError& error) const;
+  /// A remark of infiniband-diags on stderr, "ibwarn: [PID] FUNCTION: TEXT"; nothing in ibtool's words.
+  void diags_warning(std::string_view function, std::string_view text) const;
+  /// The same where -d was given.
+  void diags_debug(std::string_view function, std::string_view text) const;
+
+  /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
+  void debug(int level, std::string_view text) const;
+  /// With --stats: what was sent, on stderr.
+  void print_stats() const;
+  /// An error that does not end the command ("E: …" and "E: +…" on stderr).
+  void report(const Error& error) const;
+
+ private:
+  /// Shows what infiniband-diags shows of SMPs with -d.
+  class DiagsTransactor;
+
+  async::Task<Destination> named(async::Task<path::Path> found) const;
+  path::Path parse_target(std::string_view text);
+  path::Path parse_combined(std::string_view text);
+  path::Path parse_as(std::string_view text, path::Form form);
+  void read_operand(std::string_view text, OperandKind kind);
+  void parse_sa_path();
+  sa::PathResolver& resolver();
+  void debug_path(std::string_view name, const path::Path& path) const;
+  std::unique_ptr<mad::Channel> open_channel();
+
+  // session_diags.cpp
+  void stack_diags_transactor();
+  async::Task<Destination> diags_node(const Target& target);
+  async::Task<Destination> diags_gmp_node(const Target& target);
+  std::optional<path::Path> path_of_lid(long lid);
+  std::optional<path::Path> path_of_route(const std::string& text);
+  std::optional<path::Path> path_of_combined(const std::string& text);
+  async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
+  std::unique_ptr<mad::Channel> open_diags_channel();
+  void set_diags_pkey(path::IbPath& path);
+
+  const World& world_;
+  Dialect dialect_;
+  std::string program_;
+  CommonOptions options_;
+  std::vector<std::string> operands_;
+  async::Loop& loop_;
+  std::vector<std::optional<path::Path>> targets_;
+  std::vector<std::optional<std::int64_t>> integers_;
+  std::optional<sys::DeviceList> devices_;
+  std::optional<subnet::NodeNameMap> node_name_map_;
+  const sys::EndPort* end_port_{};
+  bool end_port_fixed_{};  ///< named by -P or by a target
+  std::unique_ptr<mad::Tracer> tracer_;
+  std::optional<path::Path> sa_target_;          ///< of --sa-path, until it is in use
+  std::unique_ptr<mad::Rpc> rpc_;                ///< what sends
+  std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
+  std::unique_ptr<sa::PathResolver> resolver_;
+};
+
+/// What texts of infiniband-diags call the node at `path`: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
+std::string diags_name(const path::Path& path);
+
+/// The `E:` lines of an error at the given level of detail, on stderr. Without `top` they follow a line that tells what
+/// the error did harm to.
+void print_error(const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
+
+}  // namespace ib::tools

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The manners of infiniband-diags: its ways to name a node, and libibmad's warnings of what failed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "iba-gen/sa.hpp"
+#include "mad/channel.hpp"
+#include "mad/rpc.hpp"
+#include "mad/transactor.hpp"
+#include "path/parse.hpp"
+#include "tools/frame/diags_route.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text) {
+  std::vector<std::uint8_t> route;
+  while (!text.empty()) {
+    const std::string number(text.substr(0, text.find(',')));
+    route.push_back(static_cast<std::uint8_t>(std::atoi(number.c_str())));
+    text.remove_prefix(std::min(number.size() + 1, text.size()));
+  }
+  if (route.empty() || route.size() > path::max_hops + 1U) return std::nullopt;
+  return route;
+}
+
+std::string diags_name(const path::Path& path) {
+  const path::IbDrPath* directed = path.directed();
+  const Lid lid = path.ib().dlid;
+  if (directed == nullptr || (directed->hops == 0 && lid != permissive_lid)) return fmt::format("Lid {}", lid.value);
+  const std::string start = lid == permissive_lid ? "" : fmt::format("Lid {} ", lid.value);
+  const auto* route = directed->route.data();
+  return fmt::format("{}DR path slid {}; dlid {}; {}", start, directed->dr_slid.value, directed->dr_dlid.value,
+                     fmt::join(route, route + directed->hops + 1, ","));
+}
+
+/// What a first -d shows of SMPs, as libibmad does.
+class Session::DiagsTransactor final : public mad::Transactor {
+ public:
+  DiagsTransactor(const Session& session, mad::Rpc& below) : Transactor(below.end_port()), session_(session), below_(below) {
+    sa_path() = below.sa_path();
+  }
+
+  async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    const bool smp = request.mgmt_class == mad::mgmt_class::smp || request.mgmt_class == mad::mgmt_class::smp_directed;
+    if (smp) {
+      session_.diags_debug(
+          request.method == mad::method::set ? "smp_set_status_via" : "smp_query_status_via",
+          fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier, diags_name(request.path)));
+    }
+    return below_.try_call(request);
+  }
+  const mad::Stats* stats() const override { return below_.stats(); }
+
+ private:
+  const Session& session_;
+  mad::Rpc& below_;
+};
+
+void Session::stack_diags_transactor() { transactor_ = std::make_unique<DiagsTransactor>(*this, *rpc_); }
+
+std::unique_ptr<mad::Channel> Session::open_diags_channel() {
+  const std::string device = options_.device.value_or("(null)");
+  const long port = std::strtol(options_.port.value_or("").c_str(), nullptr, 0);
+  try {
+    return world_.open_channel(end_port(), options_.gmp);
+  } catch (const UsageError&) {
+    // There is no such port: what follows says it all.
+  } catch (const Error& error) {
+    diags_warning("umad_open_port", error.what());
+  }
+  diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({}:{})", device, port));
+  throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", device, port)});
+}
+
+/// To the P_Key at the index of -Y, if the port has one there.
+void Session::set_diags_pkey(path::IbPath& path) {
+  const std::vector<Pkey>& pkeys = end_port().carrier(false).pkeys;
+  if (options_.pkey_index && *options_.pkey_index < pkeys.size()) path.pkey = pkeys[*options_.pkey_index];
+}
+
+async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& text) {
+  const Guid guid{c_number(text)};
+  if (guid.value == 0) co_return std::nullopt;
+  const Gid self = end_port().default_gid();
+  const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
+  sa::PathRecord::Query query;
+  query.dgid(Gid::from(prefix, guid)).sgid(self);
+  diags_debug("sa_rpc_call",
+              fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
+  const auto record = co_await transactor().try_subn_adm_get(query);
+  if (!record) {
+    tell_failure(record.error());
+    diags_warning("ib_path_query_via", "sa call path_query failed");
+    co_return std::nullopt;
+  }
+  co_return path_of_lid(record->dlid.value);
+}
+
+std::optional<path::Path> Session::path_of_lid(long lid) {
+  if (lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path::IbPath path;
+  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path.slid = end_port().lid;
+  path.dqpn = path.sqpn = Qpn{0};
+  return path;
+}
+
+std::optional<path::Path> Session::path_of_route(const std::string& text) {
+  diags_debug("str2drpath", fmt::format("DR str: {}", text));
+  const auto route = read_diags_route(text);
+  if (!route) return std::nullopt;
+  path::IbDrPath path;
+  std::copy(route->begin(), route->end(), path.route.begin());
+  path.hops = static_cast<std::uint8_t>(route->size() - 1);
+  return path;
+}
+
+/// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
+std::optional<path::Path> Session::path_of_combined(const std::string& text) {
+  char* end = nullptr;
+  const long lid = std::strtol(text.c_str(), &end, 0);
+  const std::optional<path::Path> rest = path_of_route(*end == '\0' ? "" : end + 1);
+  if (!rest || lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path::IbDrPath path = *rest->directed();
+  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path.slid = path.dr_slid = end_port().lid;
+  return path;
+}
+
+async::Task<Destination> Session::diags_node(const Target& target) {
+  std::ignore = transactor();  // what keeps it from opening comes first
+  std::optional<path::Path> path;
+  if (!target.given()) {
+    path = path_of_lid(end_port().lid.value);
+    if (!path) path = path::IbDrPath();
+  } else if (options_.combined) {
+    path = path_of_combined(target.text);
+  } else if (options_.address == path::Form::direct) {
+    path = path_of_route(target.text);
+  } else if (options_.address == path::Form::guid) {
+    path = co_await path_of_guid(target.text);
+  } else {
+    path = path_of_lid(std::strtol(target.text.c_str(), nullptr, 0));
+  }
+  if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text)});
+  path->ib().end_port = &end_port();
+  apply_options(*path);
+  co_return Destination{*path, diags_name(*path)};
+}
+
+async::Task<Destination> Session::diags_gmp_node(const Target& target) {
+  Destination node = co_await diags_node(target);
+  path::IbPath& path = node.path.ib();
+  path.dqpn = path.sqpn = Qpn{1};
+  path.qkey = path::qp1_qkey;
+  set_diags_pkey(path);
+  co_return node;
+}
+
+void Session::tell_failure(const mad::MadError& error) const {
+  if (dialect_ == Dialect::ibtool) {
+    if (options_.error_level() > 0) report(error);
+    return;
+  }
+  const mad::HeaderView request(error.request());
+  const bool smp = request.mgmt_class() == mad::mgmt_class::smp || request.mgmt_class() == mad::mgmt_class::smp_directed;
+  const std::string_view function = smp ? "mad_rpc" : "mad_rpc_rmpp";
+  const std::string port = diags_name(error.path());
+  if (error.status() != 0) {
+    if (options_.show_errors)
+      diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
+    return;
+  }
+  if (options_.show_errors) {
+    const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0)).count();
+    const unsigned tries = options_.retries.value_or(0) + 1;
+    for (unsigned i = 1; i < tries; ++i) diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
+    diags_warning("_do_madrpc", fmt::format("timeout after {} retries, {} ms", tries, timeout * tries));
+  }
+  diags_warning(function, fmt::format("_do_madrpc failed; dport ({})", port));
+}
+
+void Session::diags_warning(std::string_view function, std::string_view text) const {
+  if (dialect_ == Dialect::diags) warn(world_.err, function, text);
+}
+
+void Session::diags_debug(std::string_view function, std::string_view text) const {
+  if (options_.debug > 0) diags_warning(function, text);
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The fabric side of a session: the transactor stack, and paths made fit for use.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/log.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
+#include "mad/describe.hpp"
+#include "mad/channel.hpp"
+#include "mad/rpc.hpp"
+#include "path/indexes.hpp"
+#include "sa/resolve.hpp"
+#include "sa/transactor.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// For -e: what goes wrong on the way, also where a further try mends it.
+class ErrorTracer final : public mad::Tracer {
+ public:
+  void completed(Bytes, const path::Path&, Bytes) override {}
+  void retried(Bytes request, const path::Path& path) override {
+    log::warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
+  }
+  void unexpected(Bytes mad, const path::Path& path, bool late) override {
+    log::warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
+  }
+};
+
+}  // namespace
+
+Session::Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
+                 async::Loop& loop)
+    : world_(world), dialect_(dialect), program_(program), options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
+
+Session::~Session() = default;
+
+mad::Transactor& Session::transactor() {
+  mad::Rpc& below = rpc();
+  if (transactor_) return *transactor_;
+  return below;
+}
+
+std::unique_ptr<mad::Channel> Session::open_channel() {
+  if (dialect_ == Dialect::diags) return open_diags_channel();
+  debug(1, fmt::format("Using end port {} {}", end_port().name(), to_text(end_port().default_gid())));
+  return world_.open_channel(end_port(), options_.gmp);
+}
+
+mad::Rpc& Session::rpc() {
+  if (rpc_) return *rpc_;
+  mad::Limits limits;
+  if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, open_channel(), limits);
+  // infiniband-diags has lines of its own for the first -d; with a second one ours show the packets.
+  if (options_.debug > (dialect_ == Dialect::diags ? 1 : 0)) {
+    tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug, options_.keys);
+  } else if (options_.show_errors && dialect_ == Dialect::ibtool) {
+    tracer_ = std::make_unique<ErrorTracer>();
+  }
+  rpc->set_tracer(tracer_.get());
+  apply_options(rpc->sa_path());
+  path::IbPath& sa = rpc->sa_path().ib();
+  sa.sm_key = options_.sm_key;
+  if (options_.sm_lid) sa.dlid = *options_.sm_lid;
+  rpc_ = std::move(rpc);
+  if (dialect_ == Dialect::diags) {
+    set_diags_pkey(sa);
+    stack_diags_transactor();
+    return *rpc_;
+  }
+  if (options_.pkey_index) path::set_pkey_index(sa, *options_.pkey_index);
+  if (options_.use_sa) transactor_ = std::make_unique<sa::SaTransactor>(*rpc_);
+  return *rpc_;
+}
+
+mad::Transactor& Session::smp_transactor() { return dialect_ == Dialect::diags ? transactor() : rpc(); }
+
+async::Task<> Session::prepare_sa() {
+  if (!sa_target_) co_return;
+  path::Path path = *sa_target_;
+  sa_target_.reset();
+  path::IbPath& ib = path.ib();
+  ib.end_port = &end_port();
+  ib.dqpn = ib.sqpn = Qpn{1};
+  ib.qkey = path::qp1_qkey;
+  ib.sm_key = options_.sm_key;
+  if (options_.pkey_index) path::set_pkey_index(ib, *options_.pkey_index);
+  apply_options(path);
+  const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
+  // The SA that this port knows tells the way to the other one, its SL too.
+  if (!complete) path = co_await sa::resolve_path(transactor(), path);
+  debug_path("SA", path);
+  transactor().sa_path() = path;
+}
+
+void Session::apply_options(path::Path& path) const {
+  path::IbPath& ib = path.ib();
+  if (options_.m_key != 0) ib.m_key = options_.m_key;
+  if (options_.retries) ib.retries = *options_.retries;
+  if (options_.timeout) ib.timeout = *options_.timeout;
+}
+
+sa::PathResolver& Session::resolver() {
+  if (!resolver_) resolver_ = std::make_unique<sa::PathResolver>(transactor());
+  return *resolver_;
+}
+
+async::Task<path::Path> Session::smp_path(const path::Path* target) {
+  path::Path path = path::IbDrPath();
+  if (target != nullptr) path = *target;
+  path::IbPath& ib = path.ib();
+  ib.end_port = &end_port();
+  if (!ib.dqpn) ib.dqpn = Qpn{0};
+  if (!ib.qkey) ib.qkey = 0;
+  ib.sqpn = Qpn{0};
+  apply_options(path);
+  co_await prepare_sa();
+  if (path.directed() == nullptr && ib.dlid == Lid{}) {
+    debug_path("SA", transactor().sa_path());
+    path = co_await resolver().resolve(path);
+    // IBA 8.3.6: 0 and 1 do not leave the subnet. On RoCE it says nothing, and no SMP can be sent at all.
+    if (ib.hop_limit > 1 && end_port().link_layer != sys::LinkLayer::ethernet) {
+      throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
+    }
+    ib.has_grh = false;
+  }
+  // SMPs travel on VL15: the source LID is all that is missing, no SL has to be asked for.
+  if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = end_port().lid;
+  debug_path("SMP", path);
+  co_return path;
+}
+
+async::Task<path::Path> Session::gmp_path(const path::Path* target) {
+  co_await prepare_sa();
+  path::IbPath here;
+  here.dlid = here.slid = end_port().lid;
+  if (end_port().link_layer == sys::LinkLayer::ethernet) here.dgid = end_port().default_gid();
+  path::Path path = here;
+  if (target != nullptr) path = *target;
+  path::IbPath& ib = path.ib();
+  ib.end_port = &end_port();
+  ib.sqpn = Qpn{1};
+  sa::PathWanted wanted;
+  if (options_.pkey_index) {
+    path::set_pkey_index(ib, *options_.pkey_index);
+    wanted.properties.p_key(ib.pkey.value);
+  }
+  apply_options(path);
+  const bool complete = path.directed() == nullptr && ib.dlid != Lid{} && ib.slid != Lid{};
+  if (!complete) debug_path("SA", transactor().sa_path());
+  path = co_await resolver().mad_path(path, wanted);
+  debug_path("GMP", path);
+  co_return path;
+}
+
+async::Task<Destination> Session::smp_node(const Target& target) {
+  if (dialect_ == Dialect::diags) return diags_node(target);
+  return named(smp_path(target.path ? &*target.path : nullptr));
+}
+
+async::Task<Destination> Session::gmp_node(const Target& target) {
+  if (dialect_ == Dialect::diags) return diags_gmp_node(target);
+  return named(gmp_path(target.path ? &*target.path : nullptr));
+}
+
+async::Task<Destination> Session::named(async::Task<path::Path> found) const {
+  const path::Path path = co_await std::move(found);
+  co_return Destination{path, name_of(path)};
+}
+
+Destination Session::beyond(const Destination& node, std::uint8_t port) const {
+  path::IbDrPath path;
+  if (const path::IbDrPath* directed = node.path.directed()) {
+    path = *directed;
+  } else {
+    static_cast<path::IbPath&>(path) = node.path.ib();
+    path.dr_slid = end_port_->lid;
+  }
+  const auto longer = path.advance(port);
+  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", node.name)), {"main", "Too many hops"});
+  return {*longer, name_of(*longer)};
+}
+
+std::string Session::name_of(const path::Path& path) const { return dialect_ == Dialect::diags ? diags_name(path) : to_text(path); }
+
+void Session::give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
+  if (dialect_ == Dialect::ibtool) error->raise();
+  tell_failure(*error);
+  throw DiagsFailure(words);
+}
+
+void Session::debug_path(std::string_view name, const path::Path& path) const {
+  debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, options_.keys)));
+}
+
+void Session::print_stats() const {
+  const mad::Stats* stats = options_.stats && rpc_ ? rpc_->stats() : nullptr;
+  if (stats == nullptr) return;
+  const auto line = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), world_.err); };
+  line(fmt::format("mads sent: {}\n", stats->sent()));
+  for (const auto& [reason, count] : stats->first_tries) {
+    if (reason != mad::asked) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  }
+  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost}, {"busy", stats->retries_busy}}) {
+    if (count != 0) line(fmt::format("mads beyond plan: {} {}\n", what, count));
+  }
+  for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
+    if (count != 0) line(fmt::format("mads received: {} {}\n", what, count));
+  }
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The seam between a run of the program and what is outside it. main() gives it this host; the tests give it a fabric in memory, a
+// clock that jumps and streams of their own. Nothing in a command reaches outside in another way.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "async/clock.hpp"
+#include "sys/device.hpp"
+
+namespace ib::mad {
+class Channel;
+enum class GmpCarrier : int;
+}  // namespace ib::mad
+
+namespace ib::tools {
+
+/// What a run stands on. It outlives the run.
+struct World {
+  std::FILE* in = stdin;    ///< what decode_mad reads, and answers to prompts
+  std::FILE* out = stdout;  ///< results
+  std::FILE* err = stderr;  ///< complaints, diagnostics, progress
+  /// The RDMA devices of this host. Throws SysError.
+  std::function<sys::DeviceList()> devices = sys::DeviceList::read;
+  /// What sends and receives at an end port. Throws as mad::open_channel() does.
+  std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&, mad::GmpCarrier)> open_channel;
+  async::Clock* clock{};  ///< null: real time
+};
+
+/// This host: sysfs, umad and verbs, real time, the streams of the process.
+World this_host();
+
+}  // namespace ib::tools

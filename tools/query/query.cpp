@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// query: any RPC with any attribute, its fields set on the command line and the answer printed. The descriptors do the work.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/dump.hpp"
+#include "iba/generic.hpp"
+#include "mad/rpc_names.hpp"
+#include "mad/transactor.hpp"
+#include "out/structure.hpp"
+#include "sa/records.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/records_report.hpp"
+#include "tools/shared/secrets.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+struct QueryReport final : Report {
+  std::string_view method;
+  const StructInfo* info{};
+  std::string path;
+  std::uint32_t modifier{};
+  bool table = false;  ///< a list, of any length
+  sa::Records answer;  ///< one without a table
+  bool words = false;
+  Keys keys = Keys::hidden;
+
+  void visit(out::Sink& sink) const override {
+    sink.value("method", method);
+    sink.value("attribute", info->iba_name);
+    sink.value("path", path);
+    sink.value("modifier", modifier);
+    if (!table) {
+      add(sink, "data", answer.bytes[0]);
+      return;
+    }
+    sink.value("complete", !answer.cut);
+    sink.begin_array("records");
+    for (const Bytes record : answer.bytes) add(sink, {}, record);
+    sink.end_array();
+  }
+
+  void text(TextOut& out) const override {
+    std::size_t number = 0;
+    for (const Bytes record : answer.bytes) {
+      if (table) out.print("Reply structure #{}\n", number++);
+      add_listing(out, record);
+      const std::string_view note = secrets_note(record, *answer.type, keys);
+      if (!note.empty()) out.print("{}{}", table ? indent : "", note);
+    }
+  }
+  Exit status() const override { return answer.cut ? Exit::incomplete : Exit::ok; }
+
+ private:
+  static constexpr std::string_view indent = "\t\t";
+
+  void add(out::Sink& sink, std::string_view key, Bytes record) const {
+    sink.begin_object(key);
+    out::visit_structure(sink, record, *answer.type, keys);
+    sink.end_object();
+  }
+  void add_listing(TextOut& out, Bytes record) const {
+    DottedOptions style;
+    style.keys = keys;
+    if (table) style.indent = indent;
+    if (!words) {
+      out.write(dotted(record, *answer.type, style));
+      return;
+    }
+    std::string text = fmt::format("{}\n{}", answer.type->iba_name, dump_words(record, *answer.type, keys));
+    for (std::size_t at = 0; table && at < text.size(); at = text.find('\n', at) + 1) {
+      text.insert(at, indent);
+      at += indent.size();
+    }
+    out.write(text);
+  }
+};
+
+const mad::RpcName& find_method(std::string_view word) {
+  if (const mad::RpcName* rpc = mad::find_rpc(word)) return *rpc;
+  std::vector<std::string_view> names;
+  for (const mad::RpcName& rpc : mad::rpc_names()) names.push_back(rpc.name);
+  throw UsageError(fmt::format("Invalid method {}{} Try one of {}", quoted(word), did_you_mean(word, names, "."), fmt::join(names, ", ")));
+}
+
+const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word) {
+  if (const StructInfo* info = mad::find_attribute_of(rpc, word)) return *info;
+  std::vector<std::string_view> names;
+  for (const StructInfo* info : mad::attributes_of(rpc)) names.push_back(info->iba_name);
+  throw UsageError(fmt::format("Invalid attribute {} for {}{} Try one of {}", quoted(word), rpc.name, did_you_mean(word, names, "."),
+                               fmt::join(names, ", ")));
+}
+
+/// The methods and their attributes, for help.
+std::string method_list() {
+  std::string text =
+      "Sends one MAD with the given fields and prints the answer. What a Set does\n"
+      "not name keeps the value that a Get has read before.\n\nMETHOD and ATTRIBUTE are\n";
+  for (const mad::RpcName& rpc : mad::rpc_names()) {
+    text += fmt::format("    {}\n", rpc.name);
+    for (const StructInfo* info : mad::attributes_of(rpc)) text += fmt::format("       {}\n", info->iba_name);
+  }
+  text.pop_back();
+  return text;
+}
+
+class Query final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.usage("METHOD ATTRIBUTE [TARGET]", 0, any_number);
+    set.notes(method_list());
+    set.number("-a --attribute-id", modifier_, "MODIFIER", "Set the attribute modifier in the request MAD");
+    set.value("-f --field", "FIELD=VALUE", "Set the given field in the request MAD.",
+              [this](std::string_view text) { fields_.emplace_back(text); });
+    set.key("--smkey", sm_key_, "SMKEY", "Use this as the SAFormat.SMKey value; it is zero by default.");
+    set.flag("--zero", zero_, "Begin a Set with zeros instead of what a Get has read.");
+    add_common(set, common, group_target);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    session.read_operands({OperandKind::word, OperandKind::word, OperandKind::target}, 2);
+    const mad::RpcName& rpc = find_method(session.operands()[0]);
+    const StructInfo& info = find_attribute(rpc, session.operands()[1]);
+    const mad::RpcHeader header = *mad::rpc_header(rpc, info);
+    check_fields(info, rpc);
+    QueryReport report;
+    report.method = rpc.name;
+    report.info = &info;
+    report.modifier = modifier_;
+    report.words = session.options().error_level() >= 2;
+    report.keys = session.options().keys;
+    if (header.mgmt_class == mad::mgmt_class::sa) {
+      co_await ask_sa(session, rpc, report);
+    } else {
+      co_await ask(session, rpc, header, report);
+    }
+    tell_if_cut(session, report.answer);
+    emit(report);
+  }
+
+ private:
+  using Field = std::pair<std::string_view, std::string_view>;
+
+  static Field split(std::string_view field) {
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", quoted(field)));
+    return {field.substr(0, equals), field.substr(equals + 1)};
+  }
+
+  /// Complains before anything is sent.
+  void check_fields(const StructInfo& info, const mad::RpcName& rpc) const {
+    if (rpc.mgmt_class == mad::mgmt_class::sa) {
+      make_pattern(info);
+    } else {
+      std::vector<std::uint8_t> bytes(info.bytes);
+      apply_fields(bytes, info);
+    }
+  }
+
+  sa::Pattern make_pattern(const StructInfo& info) const {
+    sa::Pattern pattern(info);
+    for (const std::string& field : fields_) {
+      const auto [name, value] = split(field);
+      pattern.match(name, value);
+    }
+    return pattern;
+  }
+
+  void apply_fields(MutableBytes bytes, const StructInfo& info) const {
+    for (const std::string& field : fields_) {
+      const auto [name, value] = split(field);
+      set_field(bytes, info, name, value);
+    }
+  }
+
+  async::Task<> ask_sa(Session& session, const mad::RpcName& rpc, QueryReport& report) const {
+    co_await session.prepare_sa();
+    mad::Transactor& transactor = session.transactor();
+    path::Path path = transactor.sa_path();
+    if (session.target(2) != nullptr) path = co_await session.gmp_path(session.target(2));
+    path.ib().sm_key = sm_key_;
+    report.path = to_text(path);
+    report.table = mad::is_list_method(rpc.method);
+    const sa::Pattern pattern = make_pattern(*report.info);
+    mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
+    report.answer = std::move(records).take();
+  }
+
+  async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
+    const bool is_smp = mad::is_smp(header.mgmt_class);
+    path::Path path = path::IbPath();
+    if (is_smp) {
+      path = co_await session.smp_path(session.target(2));
+    } else {
+      path = co_await session.gmp_path(session.target(2));
+    }
+    report.path = to_text(path);
+    const StructInfo& info = *report.info;
+    std::vector<std::uint8_t> bytes(info.bytes);
+    mad::Request request{.path = path,
+                         .mgmt_class = is_smp ? mad::smp_class(path) : header.mgmt_class,
+                         .class_version = header.class_version,
+                         .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
+                         .attribute_modifier = modifier_,
+                         .payload = bytes,
+                         .oui = header.oui};
+    // A set begins with what is there, of which the node itself knows best.
+    mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
+    const bool readable = (info.methods >> mad::method::get & 1U) != 0;
+    if (rpc.sets() && readable && !zero_) {
+      const mad::Reply before = co_await transactor.call(request);
+      bytes = attribute_of(before, info);
+      keep_states(bytes, info);
+    }
+    apply_fields(bytes, info);
+    request.method = rpc.method;
+    request.payload = bytes;
+    const mad::Reply reply = co_await transactor.call(request);
+    report.answer.type = &info;
+    report.answer.bytes = mad::RecordBuffer(info.bytes);
+    report.answer.bytes.push_back(attribute_of(reply, info));
+  }
+
+  static std::vector<std::uint8_t> attribute_of(const mad::Reply& reply, const StructInfo& info) {
+    const Bytes payload = reply.payload();
+    return {payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), info.bytes)};
+  }
+
+  /// Zero says "no change" of a port's states (IBA 14.2.5.6); what was read would be a command.
+  static void keep_states(MutableBytes bytes, const StructInfo& info) {
+    if (&info != &smp::PortInfo::info()) return;
+    for (const std::string_view state : {"port_state", "port_physical_state"}) write_number(bytes, *find_path(info, state), 0);
+  }
+
+  std::uint32_t modifier_{};
+  std::uint64_t sm_key_{};
+  std::vector<std::string> fields_;
+  bool zero_{};
+};
+
+}  // namespace
+
+constinit const CommandInfo rooms::query{.name = "query", .group = HelpGroup::query, .summary = "Get any attribute that there is of a node or of the SA.", .make = make_command<Query>};
+
+}  // namespace ib::tools

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/rdma_bw/bandwidth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "async/fd_events.hpp"
+#include "base/error.hpp"
+#include "verbs/address.hpp"
+
+namespace ib::tools {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The plan with what the device can not do left out, or refused where it was asked for by number.
+BandwidthPlan fitted(BandwidthPlan plan, const verbs::Context& context) {
+  const ibv_device_attr device = context.query_device();
+  const auto most_pieces = static_cast<std::uint32_t>(std::max(device.max_sge, 1));
+  if (plan.pieces > most_pieces)
+    throw UsageError(
+        fmt::format("{} takes at most {} pieces a write (--num-sge), not {}", context.device().name, most_pieces, plan.pieces));
+  plan.pieces = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.pieces, plan.size));
+  plan.depth = std::min({plan.depth, plan.iterations, static_cast<std::uint32_t>(std::clamp(device.max_qp_wr, 1, 16384))});
+  return plan;
+}
+
+/// Work requests of `size` bytes gathered from `count` pieces that differ by a byte at most.
+std::vector<ibv_sge> gather(const verbs::MemoryRegion& region, std::uint64_t size, std::uint32_t count) {
+  std::vector<ibv_sge> pieces;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t begin = size * i / count, end = size * (i + 1) / count;
+    pieces.push_back(region.piece(begin, end - begin));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+BandwidthEnd::BandwidthEnd(const sys::EndPort& end_port, const BandwidthPlan& plan)
+    : end_port_(end_port),
+      context_(*end_port.device),
+      domain_(context_),
+      plan_(fitted(plan, context_)),
+      memory_(plan_.size),
+      queue_(context_, plan_.depth + 1),
+      region_(domain_, memory_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+      qp_(domain_, queue_, IBV_QPT_RC, {plan_.depth, 1, plan_.pieces}),
+      pieces_(gather(region_, plan_.size, plan_.pieces)) {
+  path_.end_port = &end_port_;
+  verbs::fill_path(qp_, path_, 0);
+  const ibv_port_attr port = context_.query_port(end_port.number);
+  mtu_ = static_cast<std::uint8_t>(std::clamp<int>(port.active_mtu, IBV_MTU_256, IBV_MTU_4096));
+}
+
+BandwidthMessage BandwidthEnd::describe() const {
+  BandwidthMessage message;
+  message.qpn = qp_.number().value;
+  message.psn = path_.sqpsn;
+  message.remote_key = region_.remote_key();
+  message.address = region_.address();
+  message.size = plan_.size;
+  message.iterations = plan_.iterations;
+  message.gid = end_port_.default_gid();
+  message.mtu = mtu_;
+  message.ack_delay = path_.sack_resp_time;
+  message.slid = end_port_.lid;
+  message.pkey = path_.pkey;
+  return message;
+}
+
+void BandwidthEnd::connect(path::IbPath path, const BandwidthMessage& peer) {
+  path.sqpn = path_.sqpn;
+  path.sqpsn = path_.sqpsn;
+  path.sack_resp_time = path_.sack_resp_time;
+  path.srdatomic = path_.srdatomic;
+  path.drdatomic = path_.drdatomic;
+  path.dqpn = Qpn{peer.qpn};
+  path.dqpsn = peer.psn;
+  path.dack_resp_time = peer.ack_delay;
+  path.mtu = std::min({path.mtu, mtu_, peer.mtu});
+  peer_address_ = peer.address;
+  peer_key_ = peer.remote_key;
+  path_ = path;
+  qp_.establish(path_, IBV_ACCESS_REMOTE_WRITE);
+}
+
+void BandwidthEnd::post() {
+  ibv_send_wr work{};
+  work.sg_list = pieces_.data();
+  work.num_sge = static_cast<int>(pieces_.size());
+  work.opcode = IBV_WR_RDMA_WRITE;
+  work.send_flags = IBV_SEND_SIGNALED;
+  work.wr.rdma.remote_addr = peer_address_;
+  work.wr.rdma.rkey = peer_key_;
+  qp_.post_send(work);
+}
+
+void BandwidthEnd::check(const ibv_wc& completion) const {
+  if (completion.status == IBV_WC_SUCCESS) return;
+  throw Error(fmt::format("RDMA write from {} to QP {} failed: {} (vendor code 0x{:x})", end_port_.name(), path_.dqpn->value,
+                          ibv_wc_status_str(completion.status), completion.vendor_err));
+}
+
+/// At least one completion, for which it waits.
+async::Task<std::size_t> BandwidthEnd::completions(std::span<ibv_wc> into) {
+  // A connection ends its tries by an error; silence beyond them means that the device itself does not answer.
+  const async::Duration limit = std::max<async::Duration>(10s, 4 * (path_.retries + 1) * path::qp_timeout(path_));
+  async::Loop& loop = co_await async::current_loop;
+  for (;;) {
+    if (const std::size_t count = queue_.poll(into); count > 0) co_return count;
+    queue_.request_event();
+    if (const std::size_t count = queue_.poll(into); count > 0) co_return count;
+    const short reported = co_await async::FdEvents(loop, queue_.fd(), POLLIN, limit);
+    if (reported == 0) throw Error(fmt::format("{} reports no completion of an RDMA write", end_port_.name()));
+    queue_.take_events();
+  }
+}
+
+async::Task<async::Duration> BandwidthEnd::write(std::function<void(std::uint32_t)> progress) {
+  std::array<ibv_wc, 64> done{};
+  const auto began = std::chrono::steady_clock::now();
+  std::uint32_t posted = 0, written = 0;
+  while (written < plan_.iterations) {
+    for (; posted < plan_.iterations && posted - written < plan_.depth; ++posted) post();
+    const std::size_t count = co_await completions(done);
+    for (const ibv_wc& completion : std::span(done).first(count)) check(completion);
+    written += static_cast<std::uint32_t>(count);
+    progress(written);
+  }
+  co_return std::chrono::steady_clock::now() - began;
+}
+
+}  // namespace ib::tools

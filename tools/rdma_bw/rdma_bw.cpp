@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// rdma_bw: how fast RDMA writes over a reliable connection are.
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "base/escape.hpp"
+#include "tools/rdma_bw/bandwidth_test.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+double megabytes_per_second(const BandwidthMessage& what, async::Duration time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  return seconds > 0 ? static_cast<double>(what.size) * what.iterations / 1e6 / seconds : 0;
+}
+
+struct RdmaBwReport final : Report {
+  RdmaBwReport(bool is_client, const BandwidthResult& of) : client(is_client), result(of) {}
+
+  void visit(out::Sink& sink) const override {
+    sink.value("role", client ? "client" : "server");
+    sink.value("end_port", result.path.end_port->name());
+    sink.value("peer", result.peer);
+    sink.value("path", to_spec(path::Path(result.path)));
+    sink.value("size", result.plan.size);
+    sink.value("iterations", result.plan.iterations);
+    sink.value("bytes", result.plan.size * result.plan.iterations);
+    sink.value("bidirectional", result.plan.bidirectional);
+    visit_direction(sink, "sent", result.sent);
+    visit_direction(sink, "received", result.received);
+  }
+  void text(TextOut& out) const override {
+    if (result.sent) out.print("{:.1f} MB/sec\n", megabytes_per_second(result.plan, *result.sent));
+  }
+
+ private:
+  void visit_direction(out::Sink& sink, std::string_view key, const std::optional<async::Duration>& time) const {
+    if (!time) {
+      sink.null(key);
+      return;
+    }
+    sink.begin_object(key);
+    sink.value("seconds", std::chrono::duration<double>(*time).count());
+    sink.value("megabytes_per_second", megabytes_per_second(result.plan, *time));
+    sink.end_object();
+  }
+
+  bool client;
+  const BandwidthResult& result;
+};
+
+class RdmaBw final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.usage("[SERVER]", 0, 1);
+    set.notes(
+        "If SERVER is not specified then a server instance is started. A\n"
+        "connection is made using TCP/IP sockets between the client and server\n"
+        "process. This connection is used to exchange the connection\n"
+        "information.");
+    add_number(set, "-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", 65535);
+    set.flag("-6 --ipv6", ipv6_, "Use IPv6 only.");
+    set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end asks for it.");
+    set.text("-d --ib-dev", common.device, "DEV", "The same as -C.");
+    set.value("-i --ib-port", "PORT", "Use this port of the device.",
+              [&common](std::string_view text) { common.port = std::to_string(parse_integer(text, "--ib-port", 1, 254)); });
+    add_number(set, "-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.", BandwidthMessage::most_bytes);
+    add_number(set, "-e --num-sge", plan_.pieces, "NUM", "Gather each write from so many pieces of memory (1).", 1024);
+    add_number(set, "-t --tx-depth", plan_.depth, "NUM", "Keep so many writes on their way at once (100).", 16384);
+    add_number(set, "-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", UINT32_MAX);
+    add_common(set, common, group_device | group_timing | group_gmp | group_output);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const bool client = !session.operands().empty();
+    BandwidthTest test(session, client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
+    async::TcpStream stream = co_await peer(session);
+    const std::function<void()> announced = [&] { announce(emit, test.result()); };
+    co_await test.run(std::move(stream), announced);
+    emit(RdmaBwReport(client, test.result()));
+  }
+
+ private:
+  template <std::unsigned_integral T>
+  static void add_number(OptionSet& set, std::string_view names, T& target, std::string_view metavar, std::string_view help,
+                         std::int64_t most) {
+    set.value(names, metavar, help, [&target, names = std::string(names), most](std::string_view text) {
+      target = static_cast<T>(parse_integer(text, names, 1, most));
+    });
+  }
+
+  static const std::string& host_of(const Session& session) {
+    const std::string& host = session.operands()[0];
+    for (const char c : host) {
+      if (std::isgraph(static_cast<unsigned char>(c)) == 0) throw UsageError(fmt::format("{} is no host", quoted(host)));
+    }
+    return host;
+  }
+
+  async::Task<async::TcpStream> peer(Session& session) const {
+    const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
+    if (!session.operands().empty())
+      co_return co_await async::connect_tcp(host_of(session), port_, version, BandwidthConversation::patience);
+    async::TcpListener listener(port_, version);
+    session.debug(1, fmt::format("Listening on port {}", listener.port()));
+    async::TcpStream stream = co_await listener.accept();
+    session.debug(1, fmt::format("Connected from {}", stream.peer()));
+    co_return stream;
+  }
+
+  static void announce(Emit& emit, const BandwidthResult& result) {
+    const BandwidthMessage &plan = result.plan, &remote = result.remote;
+    emit.heading(fmt::format("path to peer {}", to_spec(path::Path(result.path))));
+    emit.heading(fmt::format("MR peer raddr={:x} peer rkey={:x}", remote.address, remote.remote_key));
+    emit.heading(fmt::format("{} iterations of {} is {} bytes", plan.iterations, plan.size, plan.size * plan.iterations));
+    emit.flush();  // the rest takes its time
+  }
+
+  std::uint16_t port_ = 4444;
+  bool ipv6_{}, bidirectional_{};
+  BandwidthPlan plan_;
+};
+
+}  // namespace
+
+constinit const CommandInfo rooms::rdma_bw{.name = "rdma_bw", .group = HelpGroup::other, .summary = "Measure how fast RDMA writes between two hosts are.", .make = make_command<RdmaBw>};
+
+}  // namespace ib::tools

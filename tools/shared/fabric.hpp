@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the commands that look at a whole fabric share: how it is discovered, the names of nodes, and what is said of
+// the parts that did not answer.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subnet/discovery.hpp"
+#include "subnet/node_name_map.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+struct DiscoveryOptions {
+  std::optional<std::string> mode;  ///< LID, DR or SA
+  bool fdr10{};                     ///< also ask for MlnxExtPortInfo
+};
+
+/// Adds --discovery and --fdr10.
+void add_discovery(OptionSet& set, DiscoveryOptions& options);
+
+/// A fabric as it was found.
+struct Fabric {
+  subnet::Subnet subnet;
+  subnet::DiscoverStats stats;
+  subnet::NodeNameMap names;
+};
+
+/// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa
+/// with another mode, and what subnet::discover() and subnet::discover_from_sa() throw.
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
+/// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
+/// counts for the exit status is what concerns the node. Returns the node.
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric);
+
+/// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
+void note_discovered(const Session& session, std::string_view what);
+
+/// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
+void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
+
+/// The base of reports on a fabric: those that are not complete say so in their exit status.
+struct FabricReport : Report {
+  explicit FabricReport(const Fabric& of) : fabric(of) {}
+  Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
+
+  /// The member `nodes`: each of `nodes` as an object.
+  void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, bool with_ports) const;
+  /// A node with its ports, as one JSON object.
+  void visit_node(out::Sink& sink, subnet::NodeIndex at, bool with_ports, std::string_view key = {}) const;
+  /// A port as one JSON object.
+  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  /// The member `unreachable`: what did not answer, and why.
+  void visit_failures(out::Sink& sink) const;
+  /// One line of JSON for each node of `nodes`, then one for each failure.
+  void lines(const std::vector<subnet::NodeIndex>& nodes, bool with_ports,
+             const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
+
+  const Fabric& fabric;
+
+ private:
+  void visit_link(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_failure(out::Sink& sink, const subnet::Failure& failure, std::string_view key = {}) const;
+};
+
+}  // namespace ib::tools

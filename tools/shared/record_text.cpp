@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Which attributes have a form of their own is a table; everything else follows from the descriptors.
+#include "tools/shared/record_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/dump.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr std::string_view indent = "\t\t";
+constexpr unsigned first_multicast_lid = 0xc000;
+
+/// A nested attribute on its way to text.
+struct Part {
+  Bytes bytes;
+  const StructInfo& info;
+  std::uint64_t block;  ///< blockNum of the record, 0 if it has none
+  RecordNames names;
+  DottedOptions style;  ///< of the record's own members
+};
+
+template <class T>
+T unpacked(const Part& part) {
+  return wire::unpack_short<T>(part.bytes);
+}
+
+void add_flat(std::string& out, const Part& part) { out += dotted(part.bytes, part.info, part.style); }
+
+void add_description(std::string& out, const Part& part) {
+  constexpr std::string_view name = "NodeDescription";
+  out += fmt::format("{}{}{}{}\n", indent, name, std::string(part.style.column - name.size(), '.'), escaped(fixed_text(part.bytes)));
+}
+
+/// With smpquery's names, under a title.
+void add_section(std::string& out, const Part& part) {
+  DottedOptions style = part.style;
+  if (part.names == RecordNames::saquery) {
+    style.names = NameStyle::smpquery;
+    style.colon = true;
+    style.column = DottedOptions{}.column;
+  }
+  out += fmt::format("\t{} dump:\n", part.info.title) + dotted(part.bytes, part.info, style);
+}
+
+void add_linear_table(std::string& out, const Part& part) {
+  out += fmt::format("{0}LFT:\n{0}LID\tPort Number\n", indent);
+  std::size_t lid = part.block * 64;
+  for (const std::uint8_t port : unpacked<smp::LinearForwardingTable>(part).port_block)
+    out += fmt::format("{}{}\t{}\n", indent, lid++, port);
+}
+
+void add_multicast_table(std::string& out, const Part& part) {
+  out += fmt::format("{0}MFT:\n{0}MLID\tPort Mask\n", indent);
+  std::size_t lid = first_multicast_lid + part.block * 32;
+  for (const std::uint16_t mask : unpacked<smp::MulticastForwardingTable>(part).port_mask_block)
+    out += fmt::format("{}{:#x}\t{:#x}\n", indent, lid++, mask);
+}
+
+void add_pkey_table(std::string& out, const Part& part) {
+  out += fmt::format("{}PKey Table:\n", indent);
+  std::size_t i = 0;
+  for (const std::uint16_t pkey : unpacked<smp::PKeyTable>(part).p_key_block) {
+    out += fmt::format("{}{:#06x}", i % 8 == 0 ? indent : std::string_view(" "), pkey);
+    if (++i % 8 == 0) out += '\n';
+  }
+}
+
+void add_vl_arbitration(std::string& out, const Part& part) {
+  const auto entries = unpacked<smp::VLArbitrationTable>(part).vl_weight_block;
+  const auto row = [&](std::string_view name, std::size_t first, unsigned shift, unsigned mask) {
+    out += fmt::format("{}{}:", indent, name);
+    for (std::size_t i = first; i < first + 16; ++i) out += fmt::format("{:2}|", entries[i] >> shift & mask);
+    out += '\n';
+  };
+  for (const std::size_t first : {0U, 16U}) {
+    row("VL    ", first, 8, 0xf);
+    row("Weight", first, 0, 0xff);
+  }
+}
+
+struct Form {
+  const StructInfo& (*attribute)();
+  void (*add)(std::string& out, const Part& part);
+  unsigned column = 0;     ///< of the whole record, where it is not the usual one
+  bool has_title = false;  ///< so the record's own members get one too
+};
+constexpr Form forms[] = {
+    {smp::NodeInfo::info, add_flat, 24},
+    {smp::NodeDescription::info, add_description},
+    {smp::PortInfo::info, add_section, 0, true},
+    {smp::SwitchInfo::info, add_section, 0, true},
+    {smp::LinearForwardingTable::info, add_linear_table},
+    {smp::MulticastForwardingTable::info, add_multicast_table},
+    {smp::PKeyTable::info, add_pkey_table},
+    {smp::VLArbitrationTable::info, add_vl_arbitration},
+};
+
+const Form* find_form(const FieldInfo& field) {
+  const auto form =
+      std::ranges::find_if(forms, [&](const Form& f) { return field.structure != nullptr && field.structure == &f.attribute(); });
+  return form != std::end(forms) ? &*form : nullptr;
+}
+
+DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
+  DottedOptions style;
+  style.keys = keys;
+  style.indent = indent;
+  if (names == RecordNames::internal) return style;
+  style.names = NameStyle::saquery;
+  style.reserved = true;
+  style.column = 25;
+  for (const FieldInfo& field : info.fields) {
+    if (const Form* form = find_form(field); form != nullptr && form->column != 0) style.column = form->column;
+  }
+  return style;
+}
+
+}  // namespace
+
+std::string_view record_title(const StructInfo& info, RecordNames names) {
+  return names == RecordNames::internal || info.saquery_name.empty() ? info.iba_name : info.saquery_name;
+}
+
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
+  const DottedOptions style = make_style(info, names, keys);
+  std::vector<FieldInfo> own_fields;
+  bool has_title = false;
+  for (const FieldInfo& field : info.fields) {
+    const Form* form = find_form(field);
+    if (form == nullptr) own_fields.push_back(field);
+    has_title |= form != nullptr && form->has_title;
+  }
+  StructInfo own = info;
+  own.fields = own_fields;
+  std::string out = has_title ? "\tRID:\n" : "";
+  out += dotted(record, own, style);
+  const FieldInfo* block = find_field(info, "block_num");
+  for (const FieldInfo& field : info.fields) {
+    if (const Form* form = find_form(field))
+      form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
+  }
+  return out;
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Records of the subnet administrator as a result.
+#pragma once
+
+#include <string>
+
+#include "sa/records.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/shared/record_text.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+struct RecordsReport final : Report {
+  sa::Pattern pattern;  ///< what was asked for
+  sa::Records records;
+  bool single = false;  ///< asked for by SubnAdmGet
+  bool none = false;    ///< the SA said that there are none
+  RecordNames names = RecordNames::saquery;
+  Keys keys = Keys::hidden;
+
+  explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
+  void visit(out::Sink& sink) const override;
+  /// A line for each record.
+  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override;
+  void text(TextOut& out) const override;
+  Exit status() const override { return records.cut ? Exit::incomplete : Exit::ok; }
+};
+
+/// One line on stderr where not all of an answer came; for -d also where it took several queries to get all.
+void tell_if_cut(const Session& session, const sa::Records& records);
+void warn_cut(std::size_t arrived);
+
+}  // namespace ib::tools

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// smpquery's operations that print one attribute.
+#include <fmt/format.h>
+
+#include "base/escape.hpp"
+#include "iba-gen/mlx.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/text.hpp"
+#include "tools/shared/attribute_text.hpp"
+#include "tools/smpquery/operation.hpp"
+
+namespace ib::tools::smpquery {
+namespace {
+
+constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
+constexpr DottedOptions smpquery_listing{.names = NameStyle::smpquery, .colon = true};
+
+/// One attribute as it came.
+struct AttributeReport final : Report {
+  std::string_view operation;
+  std::string path, diags_heading;
+  std::uint32_t modifier{};
+  std::vector<std::uint8_t> bytes;
+  AttributeText attribute;
+  Keys keys{};
+
+  void visit(out::Sink& sink) const override {
+    sink.value("operation", operation);
+    sink.value("path", path);
+    sink.value("modifier", modifier);
+    sink.value("attribute", attribute.info->iba_name);
+    sink.begin_object("data");
+    attribute.visit(sink);
+    sink.end_object();
+  }
+  void text(TextOut& out) const override { attribute.text(out, smpquery_listing); }
+  void diags_text(TextOut& out) const override {
+    out.print("{}\n", diags_heading);
+    out.write(libibmad_listing(bytes, *attribute.info, keys));
+  }
+};
+
+/// How an attribute is headed and asked for.
+struct Heading {
+  std::string_view operation, title;
+  bool has_port;        ///< ibtool names the port
+  bool diags_has_port;  ///< infiniband-diags does
+  const char* why;      ///< infiniband-diags' words where it can not be had
+};
+
+async::Task<> attribute(const Ask& ask, const Heading& heading, const StructInfo& info, std::uint32_t modifier) {
+  const std::string title = fmt::format("# {}: {}", heading.title, ask.node.name);
+  const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(ask.modifier));
+  ask.emit.heading(heading.has_port ? with_port : title);
+  AttributeReport report;
+  report.bytes = co_await ask.get(info, modifier, heading.why);
+  report.operation = heading.operation;
+  report.path = to_text(ask.path());
+  report.diags_heading = heading.diags_has_port ? with_port : title;
+  report.modifier = modifier & ~extended_speeds_bit;
+  report.keys = ask.session.options().keys;
+  report.attribute = AttributeText(ask.session.options(), info, report.bytes);
+  if (&info == &smp::PortInfo::info()) {
+    const unsigned width = smp::PortInfo::unpack(report.bytes).link_width_active;
+    if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
+      ask.session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
+  }
+  ask.emit(report);
+}
+
+/// Gives up where the node does not say that it answers PortInfoExtended.
+async::Task<> check_port_info_extended(const Ask& ask) {
+  constexpr const char* function = "is_port_info_extended_supported";
+  mad::Transactor& transactor = ask.session.transactor();
+  mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(ask.path());
+  const bool is_switch = ask.session.take(std::move(node), {function, "node info query failed"}).node_type == smp::NodeType::switch_;
+  mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(ask.path(), is_switch ? 0 : ask.modifier);
+  const smp::PortInfo port = ask.session.take(std::move(tried), {function, "port info query failed"});
+  const std::uint32_t capabilities = port.capability_mask, capabilities2 = port.capability_mask2;
+  const bool has_mask2 = (capabilities & smp::capability_mask::is_capability_mask2_supported) != 0;
+  if (has_mask2 && (capabilities2 & smp::capability_mask2::is_port_info_extended_supported) != 0) co_return;
+  ask.session.diags_warning(function,
+                            has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
+                                      : "port info capability mask2 not supported");
+  ask.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", ask.node.name)),
+                     ask.words("port info extended not supported"));
+}
+
+struct DescriptionReport final : Report {
+  std::string path, description;
+  std::optional<std::string> name;  ///< of the site's map
+
+  void visit(out::Sink& sink) const override {
+    sink.value("operation", "NodeDesc");
+    sink.value("path", path);
+    sink.value("node_description", description);
+    if (name) sink.value("name", *name);
+  }
+  void text(TextOut& out) const override { out.print("Node Description: {}\n", quoted(name.value_or(description))); }
+  void diags_text(TextOut& out) const override {
+    constexpr std::size_t width = 32;  // with dots and the name flush right
+    const std::string shown = name ? printable_words(*name) : printable(description);
+    out.print("Node Description:{}{}\n", std::string(shown.size() < width ? width - shown.size() : 1, '.'), shown);
+  }
+};
+
+}  // namespace
+
+async::Task<> node_info(const Ask& ask) {
+  constexpr Heading heading{"NodeInfo", "Node info", false, false, "node info query failed"};
+  return attribute(ask, heading, smp::NodeInfo::info(), 0);
+}
+
+async::Task<> port_info(const Ask& ask) {
+  constexpr Heading heading{"PortInfo", "Port info", false, true, "port info query failed"};
+  return attribute(ask, heading, smp::PortInfo::info(), ask.modifier | (ask.extended ? extended_speeds_bit : 0U));
+}
+
+async::Task<> port_info_extended(const Ask& ask) {
+  constexpr Heading heading{"PortInfoExtended", "Port info Extended", true, true, "port info extended query failed"};
+  co_await check_port_info_extended(ask);
+  co_await attribute(ask, heading, smp::PortInfoExtended::info(), ask.modifier);
+}
+
+async::Task<> mlnx_ext_port_info(const Ask& ask) {
+  constexpr Heading heading{"MlnxExtPortInfo", "MLNX ext Port info", true, true, "Mellanox ext port info query failed"};
+  return attribute(ask, heading, smp::MlnxExtPortInfo::info(), ask.modifier);
+}
+
+async::Task<> switch_info(const Ask& ask) {
+  constexpr Heading heading{"SwitchInfo", "Switch info", false, false, "switch info query failed"};
+  return attribute(ask, heading, smp::SwitchInfo::info(), 0);
+}
+
+async::Task<> node_description(const Ask& ask) {
+  DescriptionReport report;
+  report.path = to_text(ask.path());
+  const subnet::NodeNameMap& names = ask.session.node_name_map();
+  if (ask.always_names_node || !names.empty()) {
+    const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+    if (const auto name = names.find(node.node_guid)) report.name = *name;
+  }
+  const auto value = co_await ask.get<smp::NodeDescription>(0, "node desc query failed");
+  report.description = fixed_text(value.node_string);
+  ask.emit(report);
+}
+
+}  // namespace ib::tools::smpquery

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// smpquery: one attribute of a port by SMP. The operations of both references, and the forwarding tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "mad/transactor.hpp"
+#include "subnet/smp_tables.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/smpquery/operation.hpp"
+
+namespace ib::tools {
+namespace smpquery {
+namespace {
+
+constexpr Operation all_operations[]{
+    {"NodeInfo", "NI", "SMPNodeInfo", node_info},
+    {"NodeDesc", "ND", "SMPNodeDescription", node_description},
+    {"PortInfo", "PI", "SMPPortInfo", port_info},
+    {"SwitchInfo", "SI", "SMPSwitchInfo", switch_info},
+    {"PKeyTable", "PKeys", "SMPPKeyTable", pkey_table},
+    {"SL2VLTable", "SL2VL", "SMPSLToVLMappingTable", sl_to_vl_tables},
+    {"VLArbitration", "VLArb", "SMPVLArbitrationTable", vl_arbitration},
+    {"GUIDInfo", "GI", "SMPGUIDInfo", guid_info},
+    {.name = "LinearForwardingTable",
+     .short_name = "LFT",
+     .attribute = "SMPLinearForwardingTable",
+     .run = linear_forwarding_table,
+     .diags = false},
+    {.name = "MulticastForwardingTable",
+     .short_name = "MFT",
+     .attribute = "SMPMulticastForwardingTable",
+     .run = multicast_forwarding_table,
+     .python_rdma = false,
+     .diags = false},
+    {.name = "PortInfoExtended", .short_name = "PIE", .attribute = "SMPPortInfoExtended", .run = port_info_extended, .python_rdma = false},
+    {.name = "MlnxExtPortInfo", .short_name = "MEPI", .attribute = "SMPMlnxExtPortInfo", .run = mlnx_ext_port_info, .python_rdma = false},
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::string operation_list(bool diags) {
+  std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
+  for (const Operation& op : all_operations) {
+    if (op.diags || !diags) text += fmt::format("    {} {}\n", op.name, op.short_name);
+  }
+  return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
+}
+
+class Smpquery final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.operand("OP", [this](std::string_view word) {
+      word_ = word;
+      operation_ = &find_operation(word);
+    });
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.integer("ATTR_MOD", modifier_);
+    set.notes(operation_list(false));
+    set.flag("-c --combined", common.combined, "TARGET is two words, a LID and a directed route from there: 6 0,12.");
+    set.flag("-x --extended", extended_, "Ask for extended speeds in PortInfo.");
+    add_common(set, common, group_target);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.operand("OP", [this](const std::string& word) {
+      word_ = word;
+      operation_ = find_diags_operation(word);
+      if (operation_ == nullptr) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
+    });
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.integer("PORT", modifier_);
+    set.notes(operation_list(true));
+    set.flag("combined", 'c', set.common().combined, "The address is a LID, and a directed route from there.");
+    set.node_name_map();
+    set.flag("extended", 'x', extended_, "Ask for extended speeds in PortInfo.");
+    always_names_node_ = true;
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const Destination node = co_await session.smp_node(target_);
+    const Ask ask{session, emit, node, word_, modifier_, extended_, always_names_node_};
+    co_await operation_->run(ask);
+  }
+
+ private:
+  const Operation* operation_{};
+  std::string word_;
+  Target target_;
+  std::uint32_t modifier_{};
+  bool extended_{}, always_names_node_{};
+};
+
+}  // namespace
+
+DiagsWords Ask::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
+
+async::Task<std::vector<std::uint8_t>> Ask::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
+  const mad::Request request{.path = node.path,
+                             .mgmt_class = mad::smp_class(node.path),
+                             .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
+                             .attribute_modifier = attribute_modifier,
+                             .payload = {}};
+  mad::Result<mad::Reply> tried = co_await session.transactor().try_call(request);
+  const mad::Reply reply = session.take(std::move(tried), words(why));
+  const Bytes payload = reply.payload();
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  bytes.resize(subnet::smp_block_bytes);
+  co_return bytes;
+}
+
+std::span<const Operation> operations() { return all_operations; }
+
+const Operation& find_operation(std::string_view word) {
+  const std::string given = lower(word);
+  const Operation* found[2] = {nullptr, nullptr};  // python-rdma's, newer
+  bool ambiguous[2] = {false, false};
+  for (const Operation& op : all_operations) {
+    for (const std::string_view name : {op.name, op.short_name, op.attribute}) {
+      const std::string full = lower(name);
+      if (full == given) return op;
+      if (!full.starts_with(given)) continue;
+      const Operation*& slot = found[op.python_rdma ? 0 : 1];
+      ambiguous[op.python_rdma ? 0 : 1] |= slot != nullptr && slot != &op;
+      slot = &op;
+    }
+  }
+  for (const int kind : {0, 1}) {
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
+    if (found[kind] != nullptr) return *found[kind];
+  }
+  std::vector<std::string_view> names;
+  for (const Operation& op : all_operations) names.insert(names.end(), {op.name, op.short_name, op.attribute});
+  throw UsageError(fmt::format("Unknown operation {}{}", quoted(given), did_you_mean(given, names)));
+}
+
+const Operation* find_diags_operation(std::string_view word) {
+  const std::string given = lower(word);
+  const auto found = std::ranges::find_if(
+      all_operations, [&](const Operation& op) { return op.diags && (lower(op.name) == given || lower(op.short_name) == given); });
+  return found != std::end(all_operations) ? &*found : nullptr;
+}
+
+}  // namespace smpquery
+
+constinit const CommandInfo rooms::smpquery{
+    .name = "smpquery",
+    .group = HelpGroup::query,
+    .summary = "Print an attribute of a node or port: NodeInfo, PortInfo, its tables.",
+    .make = make_command<tools::smpquery::Smpquery>,
+    .diags = true,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// smpquery's tables: how large each is stands in another attribute, which is read first. infiniband-diags prints blocks as they come,
+// so a table that breaks off is shown so far.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "iba-gen/smp.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/text.hpp"
+#include "subnet/forwarding_tables.hpp"
+#include "subnet/smp_tables.hpp"
+#include "tools/smpquery/operation.hpp"
+
+namespace ib::tools::smpquery {
+namespace {
+
+using subnet::SmpBlocks;
+
+/// Begins the JSON of a table and says whose it is.
+struct TableReport : Report {
+  std::string_view operation;
+  std::string path, name;
+  std::uint32_t modifier{};
+  bool complete = true;
+
+  TableReport(std::string_view of, const Ask& ask) : operation(of), path(to_text(ask.path())), name(ask.node.name), modifier(ask.modifier) {}
+  void visit(out::Sink& sink) const override {
+    sink.value("operation", operation);
+    sink.value("path", path);
+    sink.value("modifier", modifier);
+    visit_table(sink);
+  }
+  virtual void visit_table(out::Sink& sink) const = 0;
+};
+
+/// Emits a table that may have broken off.
+void emit_table(const Ask& ask, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
+  report.complete = error == nullptr;
+  if (report.complete) return ask.emit(report);
+  ask.emit.so_far(report);
+  ask.session.give_up(error, ask.words(why));
+}
+
+/// The modifiers of the blocks that hold `count` entries of `per_block` each: first, first + step, ….
+std::vector<std::uint32_t> block_modifiers(std::uint32_t first, std::size_t count, std::size_t per_block, std::uint32_t step = 1) {
+  std::vector<std::uint32_t> modifiers;
+  for (std::size_t i = 0; i * per_block < count; ++i) modifiers.push_back(first + static_cast<std::uint32_t>(i) * step);
+  return modifiers;
+}
+
+/// The elements of blocks of T before the first that was not read.
+template <class T, class Array>
+auto entries(const SmpBlocks& blocks, Array T::*member) {
+  std::vector<typename Array::value_type> all;
+  const std::size_t count = blocks.unread.empty() ? blocks.bytes.size() / subnet::smp_block_bytes : blocks.unread.front();
+  for (std::size_t i = 0; i < count; ++i) {
+    const T block = T::unpack(blocks.block(i));
+    all.insert(all.end(), (block.*member).begin(), (block.*member).end());
+  }
+  return all;
+}
+
+/// Rows of `columns` cells behind the index of the first one. Only the first `count` are shown, but rows are whole with `whole_rows`.
+template <class T, class Cell>
+void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, std::size_t columns, bool whole_rows, int index_width, Cell cell) {
+  const std::size_t shown = std::min(cells.size(), whole_rows ? (count + columns - 1) / columns * columns : count);
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (i % columns == 0) out.print("{}{:{}}:", i == 0 ? "" : "\n", i, index_width);
+    out.write(" ");
+    out.write(cell(cells[i]));
+  }
+  if (shown > 0) out.write("\n");
+}
+
+template <class T>
+void visit_list(out::Sink& sink, std::string_view key, const std::vector<T>& values, std::size_t count) {
+  sink.begin_array(key);
+  for (std::size_t i = 0; i < std::min(count, values.size()); ++i) sink.value({}, values[i]);
+  sink.end_array();
+}
+
+struct PkeyReport final : TableReport {
+  using TableReport::TableReport;
+  std::size_t capacity{};
+  std::vector<std::uint16_t> pkeys;  ///< of whole blocks
+
+  void visit_table(out::Sink& sink) const override {
+    sink.value("capacity", capacity);
+    visit_list(sink, "pkeys", pkeys, capacity);
+  }
+  void text(TextOut& out) const override { print(out, false); }
+  void diags_text(TextOut& out) const override { print(out, true); }
+
+ private:
+  void print(TextOut& out, bool whole_rows) const {
+    print_rows(out, pkeys, capacity, 8, whole_rows, 4, [](std::uint16_t pkey) { return to_hex(pkey, 4); });
+    if (complete) out.print("{} pkeys capacity for this port\n", capacity);
+  }
+};
+
+struct GuidReport final : TableReport {
+  using TableReport::TableReport;
+  std::size_t capacity{};
+  std::vector<Guid> guids;  ///< of whole blocks
+
+  void visit_table(out::Sink& sink) const override {
+    sink.value("capacity", capacity);
+    visit_list(sink, "guids", guids, capacity);
+  }
+  void text(TextOut& out) const override {
+    print_rows(out, guids, capacity, 2, false, 4, [](Guid guid) { return to_text(guid); });
+    out.print("{} guids capacity for this port\n", capacity);
+  }
+  void diags_text(TextOut& out) const override {
+    print_rows(out, guids, capacity, 2, true, 4, [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
+    if (complete) out.print("{} guids capacity for this port\n", capacity);
+  }
+};
+
+struct Sl2vlReport final : TableReport {
+  using TableReport::TableReport;
+  std::uint32_t out_port{};
+  std::uint32_t diags_out_port{};
+  SmpBlocks by_in_port;
+  std::size_t read{};  ///< of by_in_port, before the first that was not
+
+  void visit_table(out::Sink& sink) const override {
+    sink.value("out_port", out_port);
+    sink.begin_array("in_ports");
+    for (std::size_t in = 0; in < read; ++in) {
+      const auto table = smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl;
+      sink.begin_object();
+      sink.value("in_port", in);
+      sink.begin_array("sl_to_vl");
+      for (const unsigned vl : table) sink.value({}, vl);
+      sink.end_array();
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void text(TextOut& out) const override {
+    header(out, " ", path);
+    for (std::size_t in = 0; in < read; ++in) {
+      out.print("ports: in {:2}, out {:2}: |", in, out_port);
+      for (const unsigned vl : smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl) out.print("{:2}|", vl);
+      out.write("\n");
+    }
+  }
+  void diags_text(TextOut& out) const override {
+    header(out, ": ", name);
+    for (std::size_t in = 0; in < read; ++in)
+      out.print("ports: in {:2}, out {:2}: {}", in, diags_out_port, libibmad_sl_to_vl(by_in_port.block(in)));
+  }
+
+ private:
+  static void header(TextOut& out, std::string_view between, std::string_view whose) {
+    out.print("# SL2VL table{}{}\n#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n", between, whose);
+  }
+};
+
+struct VlArbReport final : TableReport {
+  using TableReport::TableReport;
+
+  /// The table of one priority.
+  struct Table {
+    std::string_view title;
+    std::size_t capacity{};              ///< entries that count, 64 at most
+    std::vector<std::uint16_t> entries;  ///< of whole blocks; VL in bits 8…11, weight in bits 0…7
+    SmpBlocks blocks;
+    bool begun{};
+  };
+  bool has_tables = true;
+  unsigned low_capacity{}, high_capacity{};  ///< as the port says
+  std::array<Table, 2> tables{{{.title = "Low"}, {.title = "High"}}};
+
+  static unsigned vl(std::uint16_t entry) { return entry >> 8 & 0xf; }
+  static unsigned weight(std::uint16_t entry) { return entry & 0xff; }
+
+  void visit_table(out::Sink& sink) const override {
+    sink.value("has_tables", has_tables);
+    sink.value("low_capacity", low_capacity);
+    sink.value("high_capacity", high_capacity);
+    for (const auto& [key, table] : {std::pair{"low", &tables[0]}, {"high", &tables[1]}}) {
+      sink.begin_array(key);
+      for (std::size_t i = 0; i < std::min(table->capacity, table->entries.size()); ++i) {
+        sink.begin_object();
+        sink.value("vl", vl(table->entries[i]));
+        sink.value("weight", weight(table->entries[i]));
+        sink.end_object();
+      }
+      sink.end_array();
+    }
+  }
+  void text(TextOut& out) const override {
+    if (!has_tables) {
+      out.print("# No VLArbitration tables (BSP0): {} port {}\n", path, modifier);
+      return;
+    }
+    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", path, modifier, low_capacity, high_capacity);
+    for (const Table& table : tables) {
+      if (table.capacity == 0) continue;
+      const std::span entries = std::span(table.entries).first(std::min(table.capacity, table.entries.size()));
+      out.print("# {} priority VL Arbitration Table:\nVL    : |", table.title);
+      for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(vl(entry)));
+      out.write("\nWEIGHT: |");
+      for (const std::uint16_t entry : entries) out.print("{:<4}|", to_hex(weight(entry)));
+      out.write("\n");
+    }
+  }
+  void diags_text(TextOut& out) const override {
+    if (!has_tables) {
+      out.print("# No VLArbitration tables (BSP0): {} port 0\n", name);
+      return;
+    }
+    const auto port = static_cast<std::int32_t>(modifier);
+    out.print("# VLArbitration tables: {} port {} LowCap {} HighCap {}\n", name, port, low_capacity, high_capacity);
+    for (const Table& table : tables) {
+      if (!table.begun) continue;
+      out.print("# {} priority VL Arbitration Table:", table.title);
+      std::size_t left = table.capacity;
+      for (std::size_t block = 0; block * per_block < table.entries.size(); ++block, left -= std::min(left, per_block))
+        out.write(libibmad_vl_arbitration(table.blocks.block(block), static_cast<unsigned>(std::min(left, per_block))));
+    }
+  }
+
+  static constexpr std::size_t per_block = 32, most_entries = 64;  // IBA 14.2.5.9
+};
+
+/// What of the table is known, as far as LinearFDBTop says that there are entries.
+struct LftReport final : TableReport {
+  using TableReport::TableReport;
+  subnet::LinearTable table;
+
+  void visit_table(out::Sink& sink) const override {
+    sink.value("capacity", table.capacity());
+    sink.value("top", table.top());
+    sink.begin_array("ports");
+    for (unsigned lid = 0; lid < table.end(); ++lid) sink.value({}, port(lid));
+    sink.end_array();
+  }
+  void text(TextOut& out) const override {
+    std::vector<unsigned> ports;
+    for (unsigned lid = 0; lid < table.end(); ++lid) ports.push_back(port(lid));
+    print_rows(out, ports, ports.size(), 8, false, 3, [](unsigned at) { return std::to_string(at); });
+    out.print("{} LFT capacity for this port, top is {}\n", table.capacity(), table.top());
+    if (table.end() < table.capacity()) out.print("# No LIDs above {} are forwarded: the table ends at the top\n", table.end() - 1);
+  }
+
+ private:
+  unsigned port(unsigned lid) const { return table.out_port(Lid{static_cast<std::uint16_t>(lid)}); }
+};
+
+struct MftReport final : TableReport {
+  using TableReport::TableReport;
+  subnet::MulticastTable table;
+
+  /// Calls `use` for each MLID that has ports.
+  template <class Use>
+  void each_group(Use use) const {
+    for (unsigned mlid = table.first(); mlid < table.end(); ++mlid) {
+      const std::vector<std::uint8_t> members = table.members(Lid{static_cast<std::uint16_t>(mlid)});
+      if (!members.empty()) use(mlid, members);
+    }
+  }
+  void visit_table(out::Sink& sink) const override {
+    sink.value("capacity", table.capacity());
+    sink.begin_array("groups");
+    each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {
+      sink.begin_object();
+      sink.value("mlid", mlid);
+      visit_list(sink, "ports", members, members.size());
+      sink.end_object();
+    });
+    sink.end_array();
+  }
+  void text(TextOut& out) const override {
+    std::size_t groups = 0;
+    each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {
+      out.print("{}: {}\n", to_hex(mlid, 4), fmt::join(members, " "));
+      ++groups;
+    });
+    out.print("{} MFT capacity for this switch, {} groups have ports\n", table.capacity(), groups);
+  }
+};
+
+bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeType::switch_; }
+
+/// Refuses a port that the node has not.
+void check_port(const Ask& ask, const smp::NodeInfo& node) {
+  if (static_cast<std::int32_t>(ask.modifier) <= node.num_ports) return;
+  ask.session.refuse(UsageError("Invalid port number"), ask.words("invalid port number"));
+}
+
+async::Task<SmpBlocks> read_blocks(const Ask& ask, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
+  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), static_cast<std::uint16_t>(info.attribute_id), std::move(modifiers));
+}
+
+}  // namespace
+
+async::Task<> pkey_table(const Ask& ask) {
+  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+  check_port(ask, node);
+  PkeyReport report("PKeyTable", ask);
+  report.capacity = node.partition_cap;
+  if (is_switch(node) && ask.modifier != 0) {
+    const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info failed");
+    report.capacity = info.partition_enforcement_cap;
+  }
+  const SmpBlocks blocks = co_await read_blocks(ask, smp::PKeyTable::info(), block_modifiers(ask.modifier << 16, report.capacity, 32));
+  report.pkeys = entries(blocks, &smp::PKeyTable::p_key_block);
+  emit_table(ask, report, blocks.error, "pkey table query failed");
+}
+
+async::Task<> guid_info(const Ask& ask) {
+  const auto port = co_await ask.get<smp::PortInfo>(0, "port info failed");
+  GuidReport report("GUIDInfo", ask);
+  report.capacity = port.guid_cap;
+  const SmpBlocks blocks = co_await read_blocks(ask, smp::GuidInfo::info(), block_modifiers(0, report.capacity, 8));
+  report.guids = entries(blocks, &smp::GuidInfo::guid_block);
+  emit_table(ask, report, blocks.error, "guid info query failed");
+}
+
+async::Task<> sl_to_vl_tables(const Ask& ask) {
+  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+  check_port(ask, node);
+  Sl2vlReport report("SL2VLTable", ask);
+  report.out_port = is_switch(node) ? ask.modifier : node.local_port_num;
+  report.diags_out_port = is_switch(node) ? ask.modifier : 0;
+  std::vector<std::uint32_t> modifiers;
+  for (std::uint32_t in = 0; in <= (is_switch(node) ? node.num_ports : 0U); ++in) modifiers.push_back(in << 8 | report.out_port);
+  const std::size_t count = modifiers.size();
+  report.by_in_port = co_await read_blocks(ask, smp::SLToVLMappingTable::info(), std::move(modifiers));
+  report.read = report.by_in_port.unread.empty() ? count : report.by_in_port.unread.front();
+  emit_table(ask, report, report.by_in_port.error, "slvl query failed");
+}
+
+async::Task<> vl_arbitration(const Ask& ask) {
+  VlArbReport report("VLArbitration", ask);
+  if (ask.modifier == 0) {  // a basic port 0 of a switch has no VLs to arbitrate (IBA 14.2.5.9)
+    const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+    if (is_switch(node)) {
+      const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
+      report.has_tables = info.enhanced_port0 != 0;
+    }
+  }
+  if (!report.has_tables) {
+    ask.emit(report);
+    co_return;
+  }
+  const auto port = co_await ask.get<smp::PortInfo>(ask.modifier, "port info query failed");
+  report.low_capacity = port.vl_arbitration_low_cap;
+  report.high_capacity = port.vl_arbitration_high_cap;
+  std::shared_ptr<const mad::MadError> error;
+  // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
+  for (const auto& [table, first, capacity] : {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
+    table->capacity = std::min<std::size_t>(capacity, VlArbReport::most_entries);
+    table->begun = table->capacity > 0;
+    table->blocks = co_await read_blocks(ask, smp::VLArbitrationTable::info(),
+                                         block_modifiers(first << 16 | ask.modifier, table->capacity, VlArbReport::per_block, 1U << 16));
+    table->entries = entries(table->blocks, &smp::VLArbitrationTable::vl_weight_block);
+    error = table->blocks.error;
+    if (error) break;
+  }
+  emit_table(ask, report, error, "vl arb query failed");
+}
+
+async::Task<> linear_forwarding_table(const Ask& ask) {
+  const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
+  LftReport report("LinearForwardingTable", ask);
+  report.table = subnet::LinearTable(info);
+  const auto error = co_await subnet::read_table(ask.session.transactor(), ask.path(), report.table);
+  emit_table(ask, report, error, "lft query failed");
+}
+
+async::Task<> multicast_forwarding_table(const Ask& ask) {
+  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+  const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
+  MftReport report("MulticastForwardingTable", ask);
+  report.table = subnet::MulticastTable(info, node.num_ports);
+  const auto error = co_await subnet::read_table(ask.session.transactor(), ask.path(), report.table);
+  emit_table(ask, report, error, "mft query failed");
+}
+
+}  // namespace ib::tools::smpquery
