@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <stdexcept>
 #include <string>
 
-#include "async/event.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "subnet/pma_supports.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -18,6 +17,7 @@ namespace {
 namespace capability = pm::capability_mask;
 
 constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended of IBA 1.2.1 ended
+constexpr unsigned counter_select2_bit = 16, qp1_dropped_bit = 17;
 constexpr std::uint64_t half_range = std::uint64_t{1} << 63;
 
 /// The fields of an attribute that say what is asked for, not what was counted.
@@ -40,17 +40,27 @@ std::vector<CounterInfo> make_counter_infos() {
     info.name = field.name;
     info.needs = needed_for(field.name);
     info.octets = field.unit == "4 bytes" ? 4 : 0;
+    info.traffic = info.octets != 0 || field.name.ends_with("_pkts");
     return all.emplace_back(info);
   };
+  // Bits of reset masks go by the order of the counters. Those of CounterSelect2 begin at bit 16, with PortXmitWait in PortCounters,
+  // QP1Dropped behind it, and with the additional part in PortCountersExtended (IBA 16.1.3.5, 16.1.4.11).
+  unsigned bit = 0;
   for (const FieldInfo& field : pm::PortCounters::info().fields) {
-    if (!field.reserved && !is_selector(field)) entry(field).narrow = &field;
+    if (field.reserved || is_selector(field)) continue;
+    CounterInfo& info = entry(field);
+    info.narrow = &field;
+    info.narrow_reset = std::uint64_t{1} << (field.name == "qp1_dropped" ? qp1_dropped_bit : bit++);
   }
+  bit = 0;
   for (const FieldInfo& field : pm::PortCountersExt::info().fields) {
     if (field.reserved || is_selector(field)) continue;
     CounterInfo& info = entry(field);
     info.wide = &field;
     info.additional = field.bit_offset >= additional_from;
     info.ietf = !info.additional && info.narrow == nullptr;
+    if (info.additional) bit = std::max(bit, counter_select2_bit);
+    info.wide_reset = std::uint64_t{1} << bit++;
   }
   return all;
 }
@@ -62,40 +72,6 @@ async::Task<mad::Result<mad::Reply>> ask_pma(mad::Transactor& transactor, path::
   mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   co_return reply;
 }
-
-/// What the PMAs of a survey support: each is asked by the first of its ports, the others wait for the answer.
-class PmaSupports {
- public:
-  explicit PmaSupports(const Subnet& subnet) : subnet_(subnet) {}
-
-  async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
-    const auto [found, is_new] = entries_.try_emplace(subnet_.end_port_of(port.index));
-    Entry& entry = found->second;
-    if (is_new) {
-      mad::Result<PmaSupport> result = co_await read_pma_support(port.transactor, port.path);
-      entry.result.emplace(std::move(result));
-      entry.answered.set();
-    } else {
-      co_await entry.answered;
-    }
-    co_return *entry.result;
-  }
-
-  async::Task<mad::Result<CounterReading>> read(SurveyPort port) {
-    const mad::Result<PmaSupport> support = co_await of(port);
-    if (!support) co_return support.shared_error();
-    mad::Result<CounterReading> reading = co_await read_counters(port.transactor, port.path, port.number, *support);
-    co_return reading;
-  }
-
- private:
-  struct Entry {
-    std::optional<mad::Result<PmaSupport>> result;
-    async::Event answered;
-  };
-  const Subnet& subnet_;
-  std::map<PortIndex, Entry> entries_;  // by end port
-};
 
 CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
   using Kind = CounterChange::Kind;
@@ -188,10 +164,21 @@ async::Task<mad::Result<CounterReading>> read_counters(mad::Transactor& transact
   co_return merge_counters(support, narrow, wide);
 }
 
+namespace {
+
+async::Task<mad::Result<CounterReading>> read_surveyed(PmaSupports& supports, SurveyPort port) {
+  const mad::Result<PmaSupport> support = co_await supports.of(port);
+  if (!support) co_return support.shared_error();
+  mad::Result<CounterReading> reading = co_await read_counters(port.transactor, port.path, port.number, *support);
+  co_return reading;
+}
+
+}  // namespace
+
 async::Task<Surveyed<CounterReading>> survey_counters(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
                                                       SurveyOptions options) {
   PmaSupports supports(subnet);
-  const SurveyQuestion<CounterReading> ask = [&supports](SurveyPort port) { return supports.read(port); };
+  const SurveyQuestion<CounterReading> ask = [&supports](SurveyPort port) { return read_surveyed(supports, port); };
   Surveyed<CounterReading> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
   co_return found;
 }

@@ -24,6 +24,9 @@ struct CounterInfo {
   bool additional{};          ///< `wide` needs CapabilityMask2.IsAdditionalPortCountersExtendedSupported
   bool ietf{};                ///< `wide` needs CapabilityMask.IsExtendedWidthSupported: counts of unicast and multicast
   unsigned octets{};          ///< of data that one count stands for (IBA 16.1.3.5: 4); 0 where it counts something else
+  bool traffic{};             ///< it counts data or packets that went well; the others tell of errors and of waiting
+  /// Its bit in the reset mask of PortCounters and of PortCountersExtended (see counter_clears.hpp); 0 where it is in none.
+  std::uint64_t narrow_reset{}, wide_reset{};
 };
 
 /// All of them, in the order of PortCounters; then those that only PortCountersExtended has.

@@ -348,6 +348,8 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
       return 0;
     case smp::MulticastForwardingTable::attribute_id:
       return fill_mft(node, modifier, data);
+    case smp::SLToVLMappingTable::attribute_id:
+      return fill_sl_to_vl(node, modifier, data);
     case smp::PKeyTable::attribute_id:
       if ((modifier & 0xffffU) == 0) ib::store_be(data.data(), ib::default_pkey.value);
       return 0;
@@ -357,6 +359,19 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
     default:
       return status::unsupported_method_attribute;
   }
+}
+
+/// The modifier names the input port and, in its low byte, the output port (IBA 14.2.5.8).
+std::uint16_t FakeFabric::fill_sl_to_vl(const Node& node, std::uint32_t modifier, MutableBytes data) {
+  const unsigned in = modifier >> 8 & 0xffU, out = modifier & 0xffU;
+  if (in >= node.ports.size() || out >= node.ports.size()) return status::invalid_attribute_or_modifier;
+  smp::SLToVLMappingTable table;
+  const auto known = node.sl_to_vl.find({in, out});
+  for (unsigned sl = 0; sl < table.sl_to_vl.size(); ++sl) {
+    table.sl_to_vl[sl] = known != node.sl_to_vl.end() ? known->second[sl] : static_cast<std::uint8_t>(sl % 8);
+  }
+  table.pack(data);
+  return 0;
 }
 
 /// The modifier names a block of 32 multicast LIDs and, in its upper four bits, the 16 ports that the masks are of (IBA 14.2.5.12).

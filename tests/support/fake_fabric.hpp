@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet in memory: switches and channel adapters that answer SMPs (SubnGet of NodeInfo, NodeDescription, PortInfo,
-// SwitchInfo, LFT, MFT, P_Key table, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
+// SwitchInfo, LFT, MFT, SL to VL and P_Key tables, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
 // fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing. GMPs go to the services
 // that nodes run side by side (fake_pma.hpp is one), those that no node serves to Network::gmp.
 //
@@ -69,6 +69,8 @@ class FakeFabric {
     std::vector<std::uint8_t> lft;           ///< of a switch: output port by LID, 255 for none
     /// Of a switch: output ports by multicast LID, up to switch_info.multicast_fdb_cap of them.
     std::map<std::uint16_t, std::set<unsigned>> mft;
+    /// VLs by SL, by input and output port; where there are none SL n goes to VL n modulo 8.
+    std::map<std::pair<unsigned, unsigned>, std::array<std::uint8_t, 16>> sl_to_vl;
     Faults faults;                             ///< of its SMA and of all its services
     std::map<std::uint8_t, Service> services;  ///< by management class
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }
@@ -142,6 +144,7 @@ class FakeFabric {
   ib::smp::PortInfo port_info(const Node& node, unsigned port) const;
   Answer answer(NodeId id, unsigned in_port, ib::Bytes request);
   std::uint16_t fill(NodeId id, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
+  static std::uint16_t fill_sl_to_vl(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   static std::uint16_t fill_mft(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   std::uint16_t fill_port_info(Node& node, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
   void route_switches();

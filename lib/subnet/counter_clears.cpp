@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/counter_clears.hpp"
+
+#include <array>
+#include <set>
+
+#include "iba-gen/pm.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+#include "subnet/pma_supports.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr unsigned counter_select_bits = 16;
+
+void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name, std::uint64_t value) {
+  const FieldInfo* const field = find_field(attribute, name);
+  if (field != nullptr) wire::set_bits(bytes, field->bit_offset, field->bits, value);
+}
+
+/// The clears of a survey.
+class ClearSurvey {
+ public:
+  ClearSurvey(const Subnet& subnet, const std::vector<PortIndex>& ports, CounterChoice choice)
+      : subnet_(subnet), choice_(std::move(choice)), supports_(subnet) {
+    std::map<NodeIndex, std::set<unsigned>> external;
+    for (const PortIndex at : ports) {
+      const Port& port = subnet.port(at);
+      if (port.number != 0 && subnet.node(port.node).kind() == NodeKind::sw) external[port.node].insert(port.number);
+    }
+    for (const auto& [node, numbers] : external) {
+      if (numbers.size() > 1 && numbers.size() >= subnet.node(node).info.num_ports) whole_.try_emplace(node);
+    }
+  }
+
+  async::Task<mad::Result<CounterClear>> clear(SurveyPort port) {
+    const mad::Result<PmaSupport> support = co_await supports_.of(port);
+    if (!support) co_return support.shared_error();
+    const auto whole = whole_.find(subnet_.port(port.index).node);
+    const bool has_all = (support->capability_mask & pm::capability_mask::all_port_select) != 0;
+    if (whole != whole_.end() && has_all && port.number != 0) {
+      mad::Result<CounterClear> all = co_await clear_all(whole->second, port, *support);
+      // A refusal may be meant for PortSelect 255 alone. A silent PMA answers nothing else either.
+      if (all || mad::tries_in_vain(all.error())) co_return all;
+    }
+    mad::Result<CounterClear> one = co_await clear_counters(port.transactor, port.path, port.number, *support, choice_);
+    co_return one;
+  }
+
+ private:
+  /// The one Set of a switch, and those ports that wait for its end.
+  struct Whole {
+    std::optional<mad::Result<CounterClear>> result;
+    std::shared_ptr<async::Event> ended;
+  };
+
+  async::Task<mad::Result<CounterClear>> clear_all(Whole& whole, SurveyPort port, PmaSupport support) {
+    if (whole.ended) {
+      const std::shared_ptr<async::Event> ended = whole.ended;
+      co_await *ended;
+    }
+    const bool in_vain = whole.result && !*whole.result && mad::tries_in_vain(whole.result->error());
+    if (!whole.result || in_vain) {
+      const auto mine = whole.ended = std::make_shared<async::Event>();
+      mad::Result<CounterClear> result = co_await clear_counters(port.transactor, port.path, all_ports, support, choice_);
+      whole.result.emplace(std::move(result));
+      mine->set();
+    }
+    co_return *whole.result;
+  }
+
+  const Subnet& subnet_;
+  CounterChoice choice_;
+  PmaSupports supports_;
+  std::map<NodeIndex, Whole> whole_;  // switches all of whose external ports are to be cleared
+};
+
+}  // namespace
+
+async::Task<mad::Result<mad::Reply>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                    std::uint8_t number, std::uint64_t mask) {
+  std::vector<std::uint8_t> bytes(attribute.bytes);
+  put(bytes, attribute, "port_select", number);
+  put(bytes, attribute, "counter_select", mask & 0xffffU);
+  put(bytes, attribute, "counter_select2", mask >> counter_select_bits);
+  const mad::Request request{.path = pma,
+                             .mgmt_class = mad::mgmt_class::performance,
+                             .method = mad::method::set,
+                             .attribute_id = static_cast<std::uint16_t>(attribute.attribute_id),
+                             .payload = bytes};
+  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  co_return reply;
+}
+
+CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {
+  CounterClear clear;
+  for (const CounterInfo& info : counter_infos()) {
+    if (!choice(info)) continue;
+    if (support.narrow(info)) clear.port_counters |= info.narrow_reset;
+    if (support.wide(info)) clear.port_counters_extended |= info.wide_reset;
+  }
+  return clear;
+}
+
+async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number, PmaSupport support,
+                                                      CounterChoice choice) {
+  CounterClear clear = clear_of(support, choice);
+  clear.by_all_ports = number == all_ports;
+  if (clear.port_counters != 0) {
+    const auto reply = co_await reset_counters(transactor, pma, pm::PortCounters::info(), number, clear.port_counters);
+    if (!reply) co_return reply.shared_error();
+  }
+  if (clear.port_counters_extended != 0) {
+    const auto reply = co_await reset_counters(transactor, pma, pm::PortCountersExt::info(), number, clear.port_counters_extended);
+    if (!reply) co_return reply.shared_error();
+  }
+  co_return clear;
+}
+
+async::Task<Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                                  CounterChoice choice, SurveyOptions options) {
+  ClearSurvey clears(subnet, ports, std::move(choice));
+  const SurveyQuestion<CounterClear> ask = [&clears](SurveyPort port) { return clears.clear(port); };
+  Surveyed<CounterClear> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
+  co_return found;
+}
+
+}  // namespace ib::subnet

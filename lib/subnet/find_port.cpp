@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/find_port.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "subnet/names.hpp"
+
+namespace ib::subnet {
+namespace {
+
+FoundPort not_found(const Subnet& subnet, std::string what) {
+  if (!subnet.failures.empty()) what += " The subnet is not wholly known: parts of it did not answer.";
+  return {none, std::move(what)};
+}
+
+/// The end ports of a node of which anything is known.
+std::vector<PortIndex> known_end_ports(const Subnet& subnet, NodeIndex at) {
+  const Node& node = subnet.node(at);
+  if (node.kind() == NodeKind::sw) return {node.first_port};
+  std::vector<PortIndex> ports;
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const PortIndex port = subnet.port_of(at, number);
+    if (subnet.port(port).has_info || subnet.port(port).peer != none || number == node.entry_port) ports.push_back(port);
+  }
+  return ports;
+}
+
+/// The only end port of a node that `what` names.
+FoundPort only_port(const Subnet& subnet, NodeIndex at, const std::string& what) {
+  const std::vector<PortIndex> ports = known_end_ports(subnet, at);
+  if (ports.size() == 1) return {ports[0], {}};
+  if (ports.empty()) return not_found(subnet, fmt::format("{} is a node of which no port is known.", what));
+  std::string choice;
+  for (const PortIndex port : ports) {
+    choice += fmt::format("{}{} (port {})", choice.empty() ? "" : ", ", to_text(subnet.port(port).guid), subnet.port(port).number);
+  }
+  return {none, fmt::format("{} is a node with {} ports: name one of them, {}.", what, ports.size(), choice)};
+}
+
+FoundPort by_lid(const Subnet& subnet, Lid lid) {
+  const PortIndex port = subnet.find_lid(lid);
+  if (port != none) return {port, {}};
+  if (!lid.is_unicast()) return {none, fmt::format("LID {} is no port's: it is not a unicast LID.", lid.value)};
+  return not_found(subnet, fmt::format("No port has the LID {}.", lid.value));
+}
+
+FoundPort by_guid(const Subnet& subnet, Guid guid) {
+  const PortIndex port = subnet.find_port(guid);
+  const NodeIndex node = port != none ? subnet.port(port).node : subnet.find_node(guid);
+  if (node == none) return not_found(subnet, fmt::format("No port and no node has the GUID {}.", to_text(guid)));
+  if (subnet.node(node).twin != none || subnet.node(node).is_twin) {
+    const Guid claimed = subnet.node(node).guid();
+    return {none,
+            fmt::format("Several nodes claim the GUID {}: name the one that is meant by its LID or a directed route.", to_text(claimed))};
+  }
+  if (port != none) return {port, {}};
+  return only_port(subnet, node, "GUID " + to_text(guid));
+}
+
+FoundPort by_gid(const Subnet& subnet, const Gid& gid) {
+  FoundPort found = by_guid(subnet, gid.guid());
+  if (!found || gid.prefix() == link_local_prefix || !subnet.port(found.port).has_info) return found;
+  const GidPrefix prefix{load_be<std::uint64_t>(subnet.port(found.port).info_bytes.data() + 8)};  // IBA 14.2.5.6: PortInfo.GIDPrefix
+  if (prefix == gid.prefix()) return found;
+  return {none, fmt::format("No port has the GID {}: the subnet of the port with this GUID is {}.", to_text(gid), to_text(prefix))};
+}
+
+FoundPort by_route(const Subnet& subnet, const path::IbDrPath& route) {
+  PortIndex at = subnet.start;
+  if (route.dlid != permissive_lid && route.dlid != Lid{}) {
+    const FoundPort begin = by_lid(subnet, route.dlid);
+    if (!begin) return begin;
+    at = begin.port;
+  }
+  if (at == none) return {none, "The subnet is empty."};
+  for (unsigned hop = 1; hop <= route.hops && hop <= path::max_hops; ++hop) {
+    const NodeIndex node = subnet.port(at).node;
+    const std::string where = fmt::format("The directed route ends before hop {}: {}", hop, to_text(subnet.node(node).guid()));
+    if (hop > 1 && subnet.node(node).kind() != NodeKind::sw) return {none, where + " is no switch."};
+    const unsigned number = route.route[hop];
+    const PortIndex out = number == 0 ? none : subnet.port_of(node, number);
+    if (out == none) return {none, fmt::format("{} has no port {}.", where, number)};
+    if (subnet.port(out).peer == none) return not_found(subnet, fmt::format("{} has no link at port {}.", where, number));
+    at = subnet.port(out).peer;
+  }
+  if (route.dr_dlid != permissive_lid) return by_lid(subnet, route.dr_dlid);
+  return {subnet.end_port_of(at), {}};
+}
+
+}  // namespace
+
+FoundPort find_port(const Subnet& subnet, const path::Path& target) {
+  if (const path::IbDrPath* route = target.directed()) return by_route(subnet, *route);
+  const path::IbPath& path = target.ib();
+  if (path.dlid != Lid{} || !path.dgid) return by_lid(subnet, path.dlid);
+  return by_gid(subnet, *path.dgid);
+}
+
+FoundPort find_named_port(const Subnet& subnet, std::string_view name, const NodeNameMap* names) {
+  NodeIndex found = none;
+  unsigned count = 0;
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    if (name_of(subnet.node(at), names) != name) continue;
+    found = at;
+    ++count;
+  }
+  if (count == 0) return not_found(subnet, fmt::format("No node is named {}.", quoted(name)));
+  if (count > 1) return {none, fmt::format("{} nodes are named {}: name the one that is meant by its GUID or LID.", count, quoted(name))};
+  return only_port(subnet, found, quoted(name));
+}
+
+PortIndex get_port(const Subnet& subnet, const path::Path& target) {
+  FoundPort found = find_port(subnet, target);
+  if (!found) throw Error(std::move(found.missing));
+  return found.port;
+}
+
+}  // namespace ib::subnet

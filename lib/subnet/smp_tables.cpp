@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One small task a block; the window of the RPC engine is what bounds the fabric's load.
+#include "subnet/smp_tables.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+#include "async/group.hpp"
+#include "mad/responder.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::size_t tasks_at_once = 16;  // of one node: more than the engine sends to one (mad::Limits)
+constexpr std::size_t pkeys_per_block = 32;
+
+/// The reading of the blocks of one table.
+class BlockReader {
+ public:
+  BlockReader(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id, std::vector<std::uint32_t> modifiers)
+      : transactor_(transactor), path_(std::move(path)), attribute_id_(attribute_id), modifiers_(std::move(modifiers)) {
+    found.bytes.resize(modifiers_.size() * smp_block_bytes);
+  }
+
+  async::Task<> read(std::size_t at) {
+    const mad::Request request{.path = path_,
+                               .mgmt_class = mad::smp_class(path_),
+                               .attribute_id = attribute_id_,
+                               .attribute_modifier = modifiers_[at],
+                               .payload = {},
+                               .responder = &responder_};
+    const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
+    if (reply) {
+      const Bytes payload = reply->payload();
+      std::copy_n(payload.begin(), std::min(payload.size(), smp_block_bytes),
+                  found.bytes.begin() + static_cast<std::ptrdiff_t>(at * smp_block_bytes));
+    } else {
+      failed(at, reply.shared_error());
+    }
+  }
+  std::size_t size() const { return modifiers_.size(); }
+
+  SmpBlocks found;
+
+ private:
+  void failed(std::size_t at, std::shared_ptr<const mad::MadError> error) {
+    found.unread.insert(std::ranges::upper_bound(found.unread, at), at);
+    // The error of a request that was not sent, since the node was silent already, tells less than that of one that was.
+    const bool was_sent = mad::tries_in_vain(*error) != 0U;
+    if (found.error && (was_sent < error_was_sent_ || (was_sent == error_was_sent_ && at > error_at_))) return;
+    found.error = std::move(error);
+    error_at_ = at;
+    error_was_sent_ = was_sent;
+  }
+
+  mad::Transactor& transactor_;
+  path::Path path_;
+  std::uint16_t attribute_id_;
+  std::vector<std::uint32_t> modifiers_;
+  mad::Responder responder_;
+  std::size_t error_at_{};  // which block found.error is about
+  bool error_was_sent_{};
+};
+
+}  // namespace
+
+async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+                                           std::vector<std::uint32_t> modifiers) {
+  BlockReader reader(transactor, std::move(path), attribute_id, std::move(modifiers));
+  const auto read = [&reader](std::size_t at) { return reader.read(at); };
+  auto indexes = std::views::iota(std::size_t{0}, reader.size());
+  async::Task<> all = async::for_each(indexes, tasks_at_once, read);
+  co_await std::move(all);
+  co_return std::move(reader.found);
+}
+
+async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+                                                       std::vector<std::uint32_t> modifiers) {
+  SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), attribute_id, std::move(modifiers));
+  if (blocks.error) blocks.error->raise();
+  co_return std::move(blocks.bytes);
+}
+
+std::size_t pkey_capacity(const smp::NodeInfo& node, const smp::SwitchInfo& switch_info, unsigned port) {
+  return node.node_type == smp::NodeType::switch_ && port != 0 ? switch_info.partition_enforcement_cap : node.partition_cap;
+}
+
+async::Task<std::vector<std::uint16_t>> read_pkey_table(mad::Transactor& transactor, path::Path path, unsigned port, std::size_t capacity) {
+  const auto blocks = co_await read_smp_table<smp::PKeyTable>(transactor, std::move(path), port << 16, capacity, pkeys_per_block);
+  std::vector<std::uint16_t> pkeys;
+  for (const smp::PKeyTable& block : blocks) pkeys.insert(pkeys.end(), block.p_key_block.begin(), block.p_key_block.end());
+  pkeys.resize(capacity);
+  co_return pkeys;
+}
+
+async::Task<std::vector<smp::SLToVLMappingTable>> read_sl_to_vl_tables(mad::Transactor& transactor, path::Path path,
+                                                                       const smp::NodeInfo& node, unsigned out_port) {
+  const unsigned last_in = node.node_type == smp::NodeType::switch_ ? node.num_ports : 0;
+  std::vector<std::uint32_t> modifiers;
+  for (std::uint32_t in = 0; in <= last_in; ++in) modifiers.push_back(in << 8 | out_port);
+  return read_smp_table<smp::SLToVLMappingTable>(transactor, std::move(path), std::move(modifiers));
+}
+
+}  // namespace ib::subnet
