@@ -7,33 +7,12 @@
 #include <string>
 
 #include "tools/frame/command.hpp"
+#include "tools/frame/help.hpp"
 
 namespace {
 
 using namespace ib::tools;
 using Tree = nlohmann::ordered_json;
-
-const char* group_name(HelpGroup group) {
-  switch (group) {
-    case HelpGroup::local:
-      return "This host";
-    case HelpGroup::query:
-      return "One node";
-    case HelpGroup::topology:
-      return "Topology";
-    case HelpGroup::forwarding:
-      return "Forwarding";
-    case HelpGroup::counters:
-      return "Counters";
-    case HelpGroup::sa:
-      return "Subnet administration";
-    case HelpGroup::config:
-      return "Changing the fabric";
-    case HelpGroup::other:
-      return "Other";
-  }
-  return "";
-}
 
 Tree option_json(const Option& option) {
   Tree names = Tree::array();
@@ -57,14 +36,14 @@ Tree command_json(const CommandInfo& info) {
   for (const Option& option : set.options()) {
     if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
   }
-  return {{"name", info.name},          {"group", group_name(info.group)},  {"summary", info.summary},
-          {"operands", set.operands()}, {"legacy", info.legacy != nullptr}, {"options", options}};
+  return {{"name", info.name},          {"group", group_heading(info.group)},  {"summary", info.summary},
+          {"operands", set.operand_line()}, {"changes", info.changes}, {"legacy", info.diags}, {"options", options}};
 }
 
 }  // namespace
 
 int main() {
   Tree all = Tree::array();
-  for (const CommandInfo& info : commands()) all.push_back(command_json(info));
+  for (const CommandInfo* info : commands()) all.push_back(command_json(*info));
   std::puts(Tree{{"commands", all}}.dump(1).c_str());
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/error.hpp"
 #include "tools/frame/run.hpp"
 
 namespace {

@@ -1,77 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// stdout and stderr are redirected to files, since the program writes to the real ones.
 #include "support/program.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <memory>
 
 #include "async/clock.hpp"
+#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/run.hpp"
 
 namespace ibtest {
 namespace {
 
-/// What is written to a descriptor while it lives.
-class Capture {
- public:
-  explicit Capture(std::FILE* stream) : stream_(stream), file_(std::tmpfile()) {
-    std::fflush(stream_);
-    saved_ = dup(fileno(stream_));
-    dup2(fileno(file_), fileno(stream_));
-  }
-  ~Capture() {
-    restore();
-    std::fclose(file_);
-  }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-  std::string text() {
-    restore();
-    std::rewind(file_);
-    std::string all;
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file_)) > 0;) all.append(buffer, got);
-    return all;
-  }
+std::string text_of(std::FILE* file) {
+  std::rewind(file);
+  std::string all;
+  char buffer[4096];
+  for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) all.append(buffer, got);
+  return all;
+}
 
- private:
-  void restore() {
-    if (saved_ < 0) return;
-    std::fflush(stream_);
-    dup2(saved_, fileno(stream_));
-    close(saved_);
-    saved_ = -1;
-  }
-
-  std::FILE* stream_;
-  std::FILE* file_;
-  int saved_ = -1;
-};
-
-Outcome run(std::vector<std::string> words, ib::tools::World world) {
+Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::World world) {
+  const File in(std::tmpfile(), std::fclose), err(std::tmpfile(), std::fclose);
+  const File out(outside.full_disk ? std::fopen("/dev/full", "w") : std::tmpfile(), std::fclose);
+  std::fwrite(outside.in.data(), 1, outside.in.size(), in.get());
+  std::rewind(in.get());
+  world.in = in.get();
+  world.out = out.get();
+  world.err = err.get();
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  Capture out(stdout), err(stderr);
   Outcome outcome;
   outcome.status = ib::tools::run(argv, world);
-  outcome.out = out.text();
-  outcome.err = err.text();
+  ib::log::write_to(stderr);
+  if (!outside.full_disk) outcome.out = text_of(out.get());
+  outcome.err = text_of(err.get());
   return outcome;
 }
 
-std::vector<std::string> ours(std::vector<std::string> words) {
-  words.insert(words.begin(), "ibtool");
-  return words;
-}
-
-}  // namespace
-
-Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
+Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
   FakeSysfs sysfs;
   const ib::sys::EndPort& here = fabric.end_port();
   sysfs.device("fake0", ib::to_text(here.device->node_guid));
@@ -85,14 +56,31 @@ Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words) {
   sysfs.write(dir + "lid_mask_count", "0\n");
 
   ib::async::FakeClock clock;
-  ib::tools::World around = ib::tools::this_host();
-  around.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
-  around.clock = &clock;
-  return run(ours(std::move(words)), around);
+  ib::tools::World world = ib::tools::this_host();
+  world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
+  world.clock = &clock;
+  return run(std::move(words), outside, world);
 }
 
-Outcome ibtool(std::vector<std::string> words) { return run(ours(std::move(words)), ib::tools::this_host()); }
+std::vector<std::string> ours(std::vector<std::string> words) {
+  words.insert(words.begin(), "ibtool");
+  return words;
+}
 
-Outcome legacy(std::vector<std::string> words) { return run(std::move(words), ib::tools::this_host()); }
+}  // namespace
+
+Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
+  return run_on(fabric, ours(std::move(words)), outside);
+}
+
+Outcome diags(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
+  return run_on(fabric, std::move(words), outside);
+}
+
+Outcome ibtool(std::vector<std::string> words, const Outside& outside) {
+  return run(ours(std::move(words)), outside, ib::tools::this_host());
+}
+
+Outcome diags(std::vector<std::string> words, const Outside& outside) { return run(std::move(words), outside, ib::tools::this_host()); }
 
 }  // namespace ibtest

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The whole program in the process of a test: a command line in, exit status and both streams out. It stands on a
-// fabric in memory and a clock that jumps.
+// The whole program in the process of a test: a command line in, exit status and both streams out. It stands on a world of its own: a
+// fabric in memory, a clock that jumps, streams that are files.
 #pragma once
 
 #include <string>
@@ -16,11 +16,18 @@ struct Outcome {
   std::string out, err;
 };
 
+/// What differs from the usual world.
+struct Outside {
+  std::string in{};        ///< standard input
+  bool full_disk = false;  ///< standard output takes nothing
+};
+
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.
-Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words);
+Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
+/// `NAME WORDS…` there, a program of infiniband-diags: `words` begins with its name.
+Outcome diags(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
 /// The same on the host of which SYSFS_PATH tells, for what asks no fabric.
-Outcome ibtool(std::vector<std::string> words);
-/// `NAME WORDS…` there, a tool of infiniband-diags: `words` begins with its name.
-Outcome legacy(std::vector<std::string> words);
+Outcome ibtool(std::vector<std::string> words, const Outside& outside = {});
+Outcome diags(std::vector<std::string> words, const Outside& outside = {});
 
 }  // namespace ibtest

@@ -9,14 +9,25 @@
 #include <bit>
 
 #include "base/escape.hpp"
-#include "tools/diags/smpquery_ops.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "tools/diags/console.hpp"
 
 namespace ib::diags {
 namespace {
+
+/// A PortInfo as libibmad lists it, which warns of a width that it does not know.
+std::string port_info_text(Bytes port_info, Keys keys) {
+  constexpr std::size_t width_active_at = 31;
+  const unsigned width = port_info.size() > width_active_at ? port_info[width_active_at] : 0;
+  if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
+    warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
+  return libibmad_listing(port_info, smp::PortInfo::info(), keys);
+}
+
 
 constexpr std::size_t usual = 24, wide = 27, switch_info_column = 40;
 

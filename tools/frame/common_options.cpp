@@ -14,9 +14,9 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "iba/text.hpp"
 #include "mad/open.hpp"
 #include "path/parse.hpp"
-#include "iba/text.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/ibdiag_conf.hpp"
 #include "tools/frame/world.hpp"

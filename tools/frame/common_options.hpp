@@ -31,8 +31,8 @@ struct CommonOptions {
   // device
   std::optional<std::string> device, port;
   // addressing
-  path::Form address{};     ///< any form by default
-  bool combined{};          ///< a target is two words: a LID, and a directed route from there
+  path::Form address{};       ///< any form by default
+  bool combined{};            ///< a target is two words: a LID, and a directed route from there
   std::optional<Lid> sm_lid;  ///< infiniband-diags' -s: where the SA is
   // timing
   std::optional<std::chrono::milliseconds> timeout;

@@ -220,7 +220,8 @@ void DiagsOptions::add_common_options() {
   add_common('G', "Guid", {}, "The address is a port GUID.", form(path::Form::guid));
   add_common('t', "timeout", "MS", "Milliseconds that one try of a MAD may take.",
              [this](const std::string& text) { common_.timeout = timeout_of(text); });
-  add_common('s', "sm_port", "LID", "The LID of the subnet manager.", [this](const std::string& text) { common_.sm_lid = sm_lid_of(text); });
+  add_common('s', "sm_port", "LID", "The LID of the subnet manager.",
+             [this](const std::string& text) { common_.sm_lid = sm_lid_of(text); });
   add_common('K', "show_keys", {}, "Print keys.", [this](const std::string&) { common_.keys = Keys::shown; });
   add_common('y', "m_key", "KEY", "The M_Key of SMPs; what is no number asks for it.", [this](const std::string& text) {
     common_.m_key = diags_key(common_, text, "M_Key", {"process_opt", "Bad M_Key"});
@@ -234,9 +235,8 @@ void DiagsOptions::add_common_options() {
     common_.show_errors = true;
   });
   add_common('h', "help", {}, "Print this.", [](const std::string&) { throw DiagsUsage(); });
-  add_common('V', "version", {}, "Print the version of infiniband-diags that this stands in for.", [this](const std::string&) {
-    throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", program_, build_version));
-  });
+  add_common('V', "version", {}, "Print the version of infiniband-diags that this stands in for.",
+             [this](const std::string&) { throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", program_, build_version)); });
 }
 
 }  // namespace ib::tools

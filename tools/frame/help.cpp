@@ -36,14 +36,9 @@ std::vector<std::string_view> wrap(std::string_view text, std::size_t width) {
 }
 
 constexpr std::pair<HelpGroup, std::string_view> headings[]{
-    {HelpGroup::local, "This host"},
-    {HelpGroup::topology, "The fabric"},
-    {HelpGroup::query, "One node or port"},
-    {HelpGroup::counters, "Counters"},
-    {HelpGroup::forwarding, "Routes"},
-    {HelpGroup::sa, "The subnet administrator"},
-    {HelpGroup::config, "Changes"},
-    {HelpGroup::other, "Others"},
+    {HelpGroup::local, "This host"},   {HelpGroup::topology, "The fabric"}, {HelpGroup::query, "One node or port"},
+    {HelpGroup::counters, "Counters"}, {HelpGroup::forwarding, "Routes"},   {HelpGroup::sa, "The subnet administrator"},
+    {HelpGroup::config, "Changes"},    {HelpGroup::other, "Others"},
 };
 
 std::string option_names(const Option& option) {
@@ -75,6 +70,10 @@ std::string help_table(const HelpRows& rows) {
     result += line + "\n";
   }
   return result;
+}
+
+std::string_view group_heading(HelpGroup group) {
+  return std::find_if(std::begin(headings), std::end(headings), [&](const auto& heading) { return heading.first == group; })->second;
 }
 
 std::string command_list() {

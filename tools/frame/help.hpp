@@ -19,6 +19,8 @@ std::string help_table(const HelpRows& rows);
 
 /// `ibtool help`: every command with its summary.
 std::string command_list();
+/// What help puts above the commands of a group.
+std::string_view group_heading(HelpGroup group);
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".
 std::string usage_line(const CommandInfo& command, const OptionSet& set);
 /// `ibtool help NAME`: usage, notes and options.

@@ -105,7 +105,8 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
       }
     } while (operand.repeated && at < words.size());
   }
-  if (!missing.empty()) throw UsageError(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
+  if (!missing.empty())
+    throw UsageError(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
   if (at < words.size()) {
     throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", quoted(words[0]))
                                        : fmt::format("Too many arguments, expected no more than {}.", at));

@@ -79,7 +79,7 @@ using TargetReader = std::function<path::Path(std::string_view)>;
 
 /// An operand of a command, bound to where it goes.
 struct Operand {
-  std::string name;        ///< "TARGET", as the usage line has it
+  std::string name;  ///< "TARGET", as the usage line has it
   bool required = true;
   bool repeated = false;   ///< takes all words that are left
   bool is_target = false;  ///< two words, a LID and a route, with a combined address

@@ -41,7 +41,11 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
   Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
   try {
-    if (set.binds_operands()) session.bind_operands(set);
+    try {
+      if (set.binds_operands()) session.bind_operands(set);
+    } catch (UsageError& error) {
+      throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
+    }
     loop.run(command.run(session, emit));
     emit.flush();
     session.print_stats();

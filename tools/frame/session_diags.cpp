@@ -89,8 +89,7 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
   const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
   sa::PathRecord::Query query;
   query.dgid(Gid::from(prefix, guid)).sgid(self);
-  diags_debug("sa_rpc_call",
-              fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
+  diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
   const auto record = co_await transactor().try_subn_adm_get(query);
   if (!record) {
     tell_failure(record.error());

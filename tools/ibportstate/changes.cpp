@@ -29,7 +29,7 @@ constexpr StateOperation state_operations[]{
     {"active", PortState::active, PortPhysicalState::no_change},
 };
 
-std::uint64_t setting_value(const subnet::PortSetting& setting, const std::string& text) {
+std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetting& setting, const std::string& text) {
   if (setting.descriptor().secret) return parse_m_key(common, text, "New M_Key");
   const std::uint64_t value = parse_unsigned(text, setting.name);
   setting.check(value);
@@ -60,7 +60,7 @@ bool Changes::read_state(std::string_view word) {
   return true;
 }
 
-Changes::Changes(std::span<const std::string> words) {
+Changes::Changes(const CommonOptions& common, std::span<const std::string> words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& word = words[at];
     if (read_state(word)) continue;
@@ -70,7 +70,7 @@ Changes::Changes(std::span<const std::string> words) {
     if (setting == nullptr) {
       fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], "fdr10", 0, 1));
     } else {
-      settings_.emplace_back(setting, setting_value(*setting, words[at]));
+      settings_.emplace_back(setting, setting_value(common, *setting, words[at]));
     }
   }
   if (query_ && (fdr10_ || !settings_.empty())) throw UsageError("The operation 'query' goes with no other");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "subnet/port_setting.hpp"
+#include "tools/frame/common_options.hpp"
 
 namespace ib::tools::ibportstate {
 
@@ -24,7 +25,7 @@ struct Change {
 class Changes {
  public:
   /// Reads OP [OP_ARG] …. Throws UsageError for what is no operation, and for values that no port takes.
-  explicit Changes(std::span<const std::string> words);
+  Changes(const CommonOptions& common, std::span<const std::string> words);
 
   /// Only to be shown.
   bool is_query() const { return query_; }

@@ -142,7 +142,7 @@ class Ibportstate final : public Command {
     const std::int64_t number = *session.integer(1);
     if (number < 0 || number > last_port) throw UsageError(fmt::format("The port number {} is not one of 0 to {}", number, last_port));
     port_ = static_cast<unsigned>(number);
-    const Changes changes(std::span(session.operands()).subspan(2));
+    const Changes changes(session.options(), std::span(session.operands()).subspan(2));
     const path::Path path = co_await session.smp_path(session.target(0));
     // What is set begins with what is there, of which the node itself knows best.
     mad::Transactor& transactor = changes.is_query() ? session.transactor() : session.smp_transactor();

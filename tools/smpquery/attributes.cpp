@@ -7,6 +7,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
+#include "mad/transactor.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -49,7 +50,7 @@ struct Heading {
   const char* why;      ///< infiniband-diags' words where it can not be had
 };
 
-async::Task<> attribute(const Ask& ask, const Heading& heading, const StructInfo& info, std::uint32_t modifier) {
+async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info, std::uint32_t modifier) {
   const std::string title = fmt::format("# {}: {}", heading.title, ask.node.name);
   const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(ask.modifier));
   ask.emit.heading(heading.has_port ? with_port : title);
@@ -80,9 +81,9 @@ async::Task<> check_port_info_extended(const Ask& ask) {
   const std::uint32_t capabilities = port.capability_mask, capabilities2 = port.capability_mask2;
   const bool has_mask2 = (capabilities & smp::capability_mask::is_capability_mask2_supported) != 0;
   if (has_mask2 && (capabilities2 & smp::capability_mask2::is_port_info_extended_supported) != 0) co_return;
-  ask.session.diags_warning(function,
-                            has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
-                                      : "port info capability mask2 not supported");
+  ask.session.diags_warning(
+      function, has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
+                          : "port info capability mask2 not supported");
   ask.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", ask.node.name)),
                      ask.words("port info extended not supported"));
 }

@@ -20,10 +20,10 @@ struct Ask {
   Session& session;
   Emit& emit;
   const Destination& node;
-  std::string_view word;    ///< the operation as the user wrote it
-  std::uint32_t modifier;   ///< ATTR_MOD, usually a port number
-  bool extended;            ///< -x: ask PortInfo for extended speeds
-  bool always_names_node;   ///< NodeDesc asks for the GUID also where no map gives names
+  std::string_view word;   ///< the operation as the user wrote it
+  std::uint32_t modifier;  ///< ATTR_MOD, usually a port number
+  bool extended;           ///< -x: ask PortInfo for extended speeds
+  bool always_names_node;  ///< NodeDesc asks for the GUID also where no map gives names
 
   const path::Path& path() const { return node.path; }
   /// What infiniband-diags says where the operation fails: "operation NI: node info query failed".

@@ -25,7 +25,8 @@ struct TableReport : Report {
   std::uint32_t modifier{};
   bool complete = true;
 
-  TableReport(std::string_view of, const Ask& ask) : operation(of), path(to_text(ask.path())), name(ask.node.name), modifier(ask.modifier) {}
+  TableReport(std::string_view of, const Ask& ask)
+      : operation(of), path(to_text(ask.path())), name(ask.node.name), modifier(ask.modifier) {}
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation);
     sink.value("path", path);
@@ -64,7 +65,8 @@ auto entries(const SmpBlocks& blocks, Array T::*member) {
 
 /// Rows of `columns` cells behind the index of the first one. Only the first `count` are shown, but rows are whole with `whole_rows`.
 template <class T, class Cell>
-void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, std::size_t columns, bool whole_rows, int index_width, Cell cell) {
+void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, std::size_t columns, bool whole_rows, int index_width,
+                Cell cell) {
   const std::size_t shown = std::min(cells.size(), whole_rows ? (count + columns - 1) / columns * columns : count);
   for (std::size_t i = 0; i < shown; ++i) {
     if (i % columns == 0) out.print("{}{:{}}:", i == 0 ? "" : "\n", i, index_width);
@@ -166,9 +168,9 @@ struct VlArbReport final : TableReport {
   /// The table of one priority.
   struct Table {
     std::string_view title;
-    std::size_t capacity{};              ///< entries that count, 64 at most
-    std::vector<std::uint16_t> entries;  ///< of whole blocks; VL in bits 8…11, weight in bits 0…7
-    SmpBlocks blocks;
+    std::size_t capacity{};                ///< entries that count, 64 at most
+    std::vector<std::uint16_t> entries{};  ///< of whole blocks; VL in bits 8…11, weight in bits 0…7
+    SmpBlocks blocks{};
     bool begun{};
   };
   bool has_tables = true;
@@ -294,7 +296,8 @@ void check_port(const Ask& ask, const smp::NodeInfo& node) {
 }
 
 async::Task<SmpBlocks> read_blocks(const Ask& ask, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
-  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), static_cast<std::uint16_t>(info.attribute_id), std::move(modifiers));
+  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), static_cast<std::uint16_t>(info.attribute_id),
+                                     std::move(modifiers));
 }
 
 }  // namespace
@@ -354,7 +357,8 @@ async::Task<> vl_arbitration(const Ask& ask) {
   report.high_capacity = port.vl_arbitration_high_cap;
   std::shared_ptr<const mad::MadError> error;
   // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
-  for (const auto& [table, first, capacity] : {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
+  for (const auto& [table, first, capacity] :
+       {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
     table->capacity = std::min<std::size_t>(capacity, VlArbReport::most_entries);
     table->begun = table->capacity > 0;
     table->blocks = co_await read_blocks(ask, smp::VLArbitrationTable::info(),

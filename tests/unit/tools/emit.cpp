@@ -31,7 +31,7 @@ template <class Use>
 std::string written(Json json, Use use) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   {
-    Emit emit(json, "sample", file.get());
+    Emit emit(Dialect::ibtool, json, "sample", file.get());
     use(emit);
     emit.flush();
   }
@@ -85,7 +85,7 @@ TEST_CASE("findings win over incomplete, and both over ok") {
 TEST_CASE("a full disk is an error") {
   std::FILE* full = std::fopen("/dev/full", "w");
   if (full == nullptr) return;  // a system without it
-  Emit emit(Json::off, "sample", full);
+  Emit emit(Dialect::ibtool, Json::off, "sample", full);
   emit(Sample());
   CHECK_THROWS_AS(emit.flush(), ib::SysError);
   std::fclose(full);

@@ -14,9 +14,10 @@ using namespace ib::tools;
 
 TEST_CASE("the table of commands is sorted, without doubles, and finds names and aliases") {
   const auto table = commands();
-  CHECK(std::is_sorted(table.begin(), table.end(), [](const auto& a, const auto& b) { return a.name < b.name; }));
+  CHECK(std::is_sorted(table.begin(), table.end(), [](const auto* a, const auto* b) { return a->name < b->name; }));
   std::set<std::string_view> names;
-  for (const CommandInfo& command : table) {
+  for (const CommandInfo* at : table) {
+    const CommandInfo& command = *at;
     CHECK(names.insert(command.name).second);
     CHECK(find_command(command.name) == &command);
     for (const std::string_view alias : command.aliases) {
@@ -30,14 +31,15 @@ TEST_CASE("the table of commands is sorted, without doubles, and finds names and
 
 TEST_CASE("the legacy names that are installed are those that are spoken") {
   std::vector<std::string_view> spoken;
-  for (const CommandInfo& command : commands()) {
-    if (command.legacy != nullptr) spoken.push_back(command.name);
+  for (const CommandInfo* command : commands()) {
+    if (command->diags) spoken.push_back(command->name);
   }
   CHECK(spoken == std::vector<std::string_view>(legacy_names.begin(), legacy_names.end()));
 }
 
 TEST_CASE("every command has help in which no line is too long and no option comes twice") {
-  for (const CommandInfo& command : commands()) {
+  for (const CommandInfo* listed : commands()) {
+    const CommandInfo& command = *listed;
     INFO(command.name);
     const std::unique_ptr<Command> made = command.make();
     CommonOptions common;
@@ -63,5 +65,5 @@ TEST_CASE("every command has help in which no line is too long and no option com
 
 TEST_CASE("the list names every command") {
   const std::string list = command_list();
-  for (const CommandInfo& command : commands()) CHECK_THAT(list, ibtest::contains("\n  " + std::string(command.name) + " "));
+  for (const CommandInfo* command : commands()) CHECK_THAT(list, ibtest::contains("\n  " + std::string(command->name) + " "));
 }

@@ -14,7 +14,7 @@
 using namespace ib::diags;
 using ib::subnet::NodeNameMap;
 using ibtest::contains;
-using ibtest::legacy;
+using ibtest::diags;
 
 namespace {
 
@@ -33,7 +33,7 @@ TEST_CASE("names of sysfs by legacy names") {
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"ibstat"}, {"ibstat", "-l"}, {"ibstat", "mlx\x1b[2J", "1"}, {"ibstatus"}}) {
     CAPTURE(words);
-    const auto done = legacy(words);
+    const auto done = diags(words);
     CHECK(done.status == 0);
     CHECK_THAT(done.out, contains("mlx [2J"));
     CHECK(plain(done.out + done.err));
@@ -50,20 +50,20 @@ TEST_CASE("operands and options by legacy names") {
                                                                  {"smpquery", "\x1b[2J", "1"},
                                                                  {"saquery", "--smkey", "1", "-C", "\x1b[2J"}}) {
     CAPTURE(words);
-    const auto done = legacy(words);
+    const auto done = diags(words);
     CHECK(done.status != 0);
     CHECK_FALSE((done.out + done.err).empty());
     CHECK(plain(done.out + done.err));
   }
-  CHECK_THAT(legacy({"ibstat", "--no\x1bsuch"}).err, contains("ibstat: unrecognized option '--no such'\n"));
-  CHECK_THAT(legacy({"ibstat", "x", "--ver"}).err, contains("ibstat: option '--ver' is ambiguous; possibilities: '--verbose'"));
+  CHECK_THAT(diags({"ibstat", "--no\x1bsuch"}).err, contains("ibstat: unrecognized option '--no such'\n"));
+  CHECK_THAT(diags({"ibstat", "x", "--ver"}).err, contains("ibstat: option '--ver' is ambiguous; possibilities: '--verbose'"));
 }
 
 TEST_CASE("names of a map and ibdiag.conf by legacy names") {
   const ibtest::FakeSysfs sysfs;
   const std::string file = sysfs.root() / "conf";
   std::ofstream(file) << "CA=\x1b[2J\n";
-  const auto done = legacy({"ibaddr", "-z", file, "1"});
+  const auto done = diags({"ibaddr", "-z", file, "1"});
   CHECK_THAT(done.out + done.err, contains(" [2J"));
   CHECK(plain(done.out + done.err));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The names of smpquery's operations: both references' names, abbreviations as python-rdma took them.
 #include "base/error.hpp"
-#include "tools/smpquery/smpquery.hpp"
+#include "tools/smpquery/operation.hpp"
 #include "support/catch.hpp"
 
 using namespace ib::tools::smpquery;

@@ -44,7 +44,7 @@ TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy 
   CHECK(done.status == 2);
   CHECK(done.out.empty());
   CHECK(done.err == "E: smpquery: --config: open " + file + ": No such file or directory (see ibtool help smpquery)\n");
-  CHECK_THAT(ibtest::legacy({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
+  CHECK_THAT(ibtest::diags({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
 }
 
 TEST_CASE_METHOD(Site, "a bad line of a name map is a warning, and the others hold") {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// smpquery in both dialects on a fabric in memory: what it prints, and how it fails.
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/program.hpp"
+#include "tools/frame/diags_route.hpp"
+#include "tools/smpquery/operation.hpp"
+
+using namespace ib::tools;
+using ibtest::contains;
+using ibtest::diags;
+using ibtest::ibtool;
+
+namespace {
+
+/// A switch (LID 1) with the host of the test (LID 2) at port 1 and another host (LID 3) at port 2.
+struct Fabric {
+  ibtest::FakeFabric fabric;
+  ibtest::FakeFabric::NodeId leaf, here, other;
+
+  Fabric() {
+    leaf = fabric.add_switch(0x100, 4, "leaf 1");
+    here = fabric.add_ca(0x200, 1, "here");
+    other = fabric.add_ca(0x300, 1, "other");
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("smpquery: a node description in both dialects") {
+  Fabric f;
+  const auto ours = ibtool(f.fabric, {"smpquery", "ND", "3"});
+  CHECK(ours.status == 0);
+  CHECK(ours.out == "Node Description: 'other'\n");
+  const auto theirs = diags(f.fabric, {"smpquery", "ND", "3"});
+  CHECK(theirs.status == 0);
+  CHECK(theirs.out == "Node Description:...........................other\n");
+  CHECK(theirs.err.empty());
+}
+
+TEST_CASE("smpquery: a long name stands behind one dot, and no byte of it reaches a terminal") {
+  Fabric f;
+  f.fabric.node(f.other).description.fill('n');
+  CHECK(diags(f.fabric, {"smpquery", "ND", "3"}).out == "Node Description:." + std::string(64, 'n') + "\n");
+  f.fabric.node(f.other).description[0] = 0x1b;
+  for (const auto& done : {ibtool(f.fabric, {"smpquery", "ND", "3"}), diags(f.fabric, {"smpquery", "ND", "3"})}) {
+    CHECK(done.status == 0);
+    CHECK(done.out.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("smpquery: a port is named in the heading of infiniband-diags") {
+  Fabric f;
+  CHECK_THAT(diags(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Lid 1 port 2\nMkey:"));
+  CHECK_THAT(ibtool(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Lid 1\n"));
+}
+
+TEST_CASE("smpquery: a node that does not answer") {
+  Fabric f;
+  f.fabric.node(f.other).faults.silent = true;
+  const auto ours = ibtool(f.fabric, {"smpquery", "NI", "3"});
+  CHECK(ours.status == 3);
+  CHECK_THAT(ours.err, ibtest::starts_with("E: RPC SubnGet"));
+  const auto theirs = diags(f.fabric, {"smpquery", "NI", "3"});
+  CHECK(theirs.status == 255);
+  CHECK(theirs.out == "smpquery: iberror: failed: operation NI: node info query failed\n");
+  CHECK_THAT(theirs.err, contains("mad_rpc: _do_madrpc failed; dport (Lid 3)"));
+}
+
+TEST_CASE("smpquery: what infiniband-diags reads as numbers and addresses") {
+  Fabric f;
+  CHECK(diags(f.fabric, {"smpquery", "ND", "zz"}).out == "smpquery: iberror: failed: can't resolve destination port zz\n");
+  CHECK(diags(f.fabric, {"smpquery", "-D", "ND", "0,1,2"}).out == "Node Description:...........................other\n");
+  CHECK(diags(f.fabric, {"smpquery", "-c", "ND", "1", "0,2"}).out == "Node Description:...........................other\n");
+  CHECK_THAT(diags(f.fabric, {"smpquery", "-c", "ND", "1"}).out, contains("can't resolve destination port 1 (null)"));
+  CHECK(diags(f.fabric, {"smpquery", "zz", "1"}).out == "smpquery: iberror: failed: operation 'zz' not supported\n");
+  const auto usage = diags(f.fabric, {"smpquery", "ND"});
+  CHECK(usage.status == 2);
+  CHECK(usage.out.empty());
+  CHECK_THAT(usage.err, contains("Usage: smpquery [options] OP TARGET [PORT]"));
+}
+
+TEST_CASE("smpquery: operands that are missing or wrong are named") {
+  Fabric f;
+  const auto missing = ibtool(f.fabric, {"smpquery", "ND"});
+  CHECK(missing.status == 2);
+  CHECK_THAT(missing.err, contains("TARGET is missing"));
+  CHECK_THAT(missing.err, contains("ibtool smpquery OP TARGET [ATTR_MOD]"));
+  CHECK_THAT(ibtool(f.fabric, {"smpquery", "nodeinof", "1"}).err, contains("did you mean"));
+  CHECK(ibtool(f.fabric, {"smpquery", "PI", "1", "4294967296"}).status == 2);
+}
+
+TEST_CASE("smpquery: the forwarding table ends at its top") {
+  Fabric f;
+  const auto done = ibtool(f.fabric, {"smpquery", "LFT", "1"});
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, contains("the table ends at the top"));
+  CHECK(done.out.size() < 400);
+}
+
+TEST_CASE("smpquery: a full disk is a failure in both dialects") {
+  Fabric f;
+  CHECK(ibtool(f.fabric, {"smpquery", "PI", "1"}, {.full_disk = true}).status == 3);
+  CHECK(diags(f.fabric, {"smpquery", "PI", "1"}, {.full_disk = true}).status == 255);
+}
+
+TEST_CASE("directed routes are read as atoi reads numbers") {
+  CHECK(read_diags_route("0,1,3") == std::vector<std::uint8_t>{0, 1, 3});
+  CHECK(read_diags_route("0") == std::vector<std::uint8_t>{0});
+  CHECK(read_diags_route("x, 7y,,256,9,") == std::vector<std::uint8_t>{0, 7, 0, 0, 9});
+  CHECK_FALSE(read_diags_route("").has_value());
+  std::string longest = "0";
+  for (int hop = 1; hop <= 63; ++hop) longest += ",1";
+  CHECK(read_diags_route(longest)->size() == 64);
+  CHECK_FALSE(read_diags_route(longest + ",1").has_value());
+}
+
+TEST_CASE("operations of infiniband-diags go by name or alias in any case") {
+  using namespace ib::tools::smpquery;
+  CHECK(find_diags_operation("nodeinfo") == find_diags_operation("NI"));
+  CHECK(find_diags_operation("sl2vl") == find_diags_operation("SL2VLTable"));
+  CHECK(find_diags_operation("mepi")->name == "MlnxExtPortInfo");
+  CHECK(find_diags_operation("zz") == nullptr);
+  CHECK(find_diags_operation("lft") == nullptr);
+  CHECK(find_diags_operation("") == nullptr);
+}
