@@ -62,7 +62,7 @@ class Ibportstate final : public Command {
     Side side(node, port_);
     // What is set begins with what is there, of which the node itself knows best.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();
-    co_await read_node(session, transactor, side);
+    if (as_diags_) co_await read_node(session, transactor, side);
     if (as_diags_ && changes_.sets_m_key() && side.is_switch() && port_ != 0)
       throw DiagsFailure({"main", "Can't set M_Key fields on switch port != 0"});
     if (changes_.is_query()) {
@@ -134,9 +134,10 @@ class Ibportstate final : public Command {
       report.peer->port = report.peer->node_info->local_port_num;
       co_await read_all(session, transactor, *report.peer);
       report.lacks_peer = false;
-    } else if (info.port_state != smp::PortState::down && !(side.is_switch() && side.port == 0)) {
+    } else if (info.port_state != smp::PortState::down) {
       try {
-        report.peer = co_await find_peer(session, transactor, side);
+        co_await read_node(session, transactor, side);
+        if (!side.is_switch() || side.port != 0) report.peer = co_await find_peer(session, transactor, side);
       } catch (const Error& error) {
         report.lacks_peer = true;
         session.report(error);
@@ -168,21 +169,26 @@ class Ibportstate final : public Command {
           fmt::format("Port {} is the one by which the request came in: disabled, it leaves no way back (see --force)", port_));
     const smp::PortInfo wanted = changes_.applied(info);
     report.changes = changes_.list(info);
-    co_await check_node(transactor, side);
+    co_await check_node(session, transactor, side);
     if (changes_.fdr10()) co_await set_fdr10(transactor, side, report);
     if (!changes_.sets_port_info() || dry_run_) co_return;
     const smp::PortInfo answer = co_await send(transactor, side, wanted);
     report.after = side;
     report.after->bytes = packed(answer);
+    session.note(report.what_changed());
     for (const Change& change : changes_.ignored(answer)) {
       log::error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
       emit.raise(Exit::findings);
     }
   }
 
-  async::Task<> check_node(mad::Transactor& transactor, const Side& side) const {
+  /// Refuses what the kind of node rules out; the node is asked only where that matters.
+  async::Task<> check_node(Session& session, mad::Transactor& transactor, Side& side) const {
     const subnet::PortSetting* of_end_port = changes_.of_end_port();
-    if (side.is_switch() && port_ == 0 && changes_.has_state()) throw UsageError("Port 0 of a switch has no link");
+    const bool on_port0 = port_ == 0 && changes_.has_state();
+    if (of_end_port == nullptr && !changes_.sets_ext_speed() && !changes_.fdr10() && !on_port0) co_return;
+    co_await read_node(session, transactor, side);
+    if (side.is_switch() && on_port0) throw UsageError("Port 0 of a switch has no link");
     if (side.is_switch() && port_ != 0 && of_end_port != nullptr)
       throw UsageError(fmt::format("Port {} of a switch has no {} of its own: port 0 has", port_, of_end_port->name));
     if (changes_.fdr10() && !subnet::has_mlnx_ext_port_info(*side.node_info)) throw UsageError("The node knows no FDR10");

@@ -143,7 +143,8 @@ void SetReport::text(TextOut& out) const {
     out.write("The port is not disabled: there is nothing to do\n");
     return;
   }
-  out.print("# {} {} port {}\n", dry_run ? "Would set on" : "Set on", port.node.name, port.port);
+  if (!dry_run) return;
+  out.print("# Would set on {} port {}\n", port.node.name, port.port);
   for (const Change& change : changes) {
     const std::string name = styled_name(*change.field, NameStyle::saquery);
     if (hides(change, options.keys)) {
@@ -152,6 +153,15 @@ void SetReport::text(TextOut& out) const {
       out.print("{:.<25}{} -> {}\n", name, change.from, change.to);
     }
   }
+}
+
+std::string SetReport::what_changed() const {
+  std::string text = fmt::format("{} port {}:", port.node.name, port.port);
+  for (const Change& change : changes) {
+    text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
+    text += hides(change, options.keys) ? "set" : fmt::format("{} -> {}", change.from, change.to);
+  }
+  return text;
 }
 
 void SetReport::diags_text(TextOut& out) const {

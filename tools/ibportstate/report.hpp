@@ -61,6 +61,8 @@ struct SetReport final : PortReport {
   std::vector<Change> changes;
   std::optional<Side> after, mlnx_after;  ///< the port's answers
 
+  /// "DR Path (0, 1) port 7: PortPhysicalState 5 -> 3".
+  std::string what_changed() const;
   void visit(out::Sink& sink) const override;
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
