@@ -13,7 +13,7 @@ constexpr std::uint8_t any_class = 0;  // of agents that are out of reach
 
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
   if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
-  return gmp_path(subnet, port, options.start);
+  return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
 }
 
 std::string title_of(const mad::HeaderView& header) {
@@ -81,14 +81,15 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
 std::uint32_t SurveyRun::fail_unreachable(PortIndex port) {
   Agent& unknown = agent(port, any_class);
   if (unknown.failure == none) {
-    unknown.failure = add({Failure::Kind::no_answer,
-                           subnet_.port(port).node,
-                           port_number_of(port, any_class),
-                           false,
-                           {},
-                           0,
-                           "No LID of its own is known: GMPs do not reach it.",
-                           {}});
+    unknown.failure =
+        add({Failure::Kind::no_answer,
+             subnet_.port(port).node,
+             port_number_of(port, any_class),
+             false,
+             {},
+             0,
+             options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
+             {}});
   }
   return unknown.failure;
 }

@@ -21,6 +21,7 @@
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model.hpp"
+#include "subnet/port_paths.hpp"
 
 namespace ib::subnet {
 
@@ -34,6 +35,7 @@ struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
   path::Path start;  ///< that the model was swept from; see subnet/port_paths.hpp
   SurveyWay way;
+  const PortPaths* paths{};   ///< of GMPs, with the service levels that the SA told; null: SL 0
   std::size_t window = 1024;  ///< of questions that are open at a time, those that wait for a silent agent included; at least 1
   /// Called as questions end.
   std::function<void(std::size_t done, std::size_t of)> progress;
