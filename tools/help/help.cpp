@@ -12,18 +12,26 @@ namespace {
 
 class Help final : public Command {
  public:
-  void options(OptionSet& set, CommonOptions&) override { set.usage("[COMMAND]", 0, 1); }
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (session.operands().empty()) {
-      emit.text().write(command_list());
-      co_return;
-    }
-    emit.text().write(help_of(command_named(session.operands().front())));
+  void options(OptionSet& set, CommonOptions&) override {
+    set.optional_operands();
+    set.word("COMMAND", command_);
   }
+  async::Task<> run(Session&, Emit& emit) override {
+    emit.text().write(command_ ? help_of(command_named(*command_)) : command_list());
+    co_return;
+  }
+
+ private:
+  std::optional<std::string> command_;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::help{.name = "help", .group = HelpGroup::local, .summary = "List the commands, or tell about one.", .make = make_command<Help>};
+constinit const CommandInfo rooms::help{
+    .name = "help",
+    .group = HelpGroup::local,
+    .summary = "List the commands, or tell about one.",
+    .make = make_command<Help>,
+};
 
 }  // namespace ib::tools
