@@ -4,7 +4,10 @@
 Each case is run with the real program on Debian's ibsim and opensm. There are two sorts.
 
 recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case.
-ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case, read with Case.read(), written by record.py."""
+complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any failure would do.
+ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
+
+record.py writes the last two."""
 import argparse
 import dataclasses
 import json
@@ -20,6 +23,7 @@ import simfabric  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = os.path.join(HERE, "ours")
+COMPLAINTS = os.path.join(HERE, "complaints.txt")
 PARTS = ("out", "err", "json")  # what a command line prints on stdout and on stderr, and with --json on stdout
 HOSTS = {"net": "Hca1", "fattree": "H-0002c90300001490"}  # the node of each fabric on which the commands run
 
@@ -29,7 +33,8 @@ class Case:
     """A command line, the fabric that it meets, and what is recorded of it. cmd begins with `ibtool` or with the legacy name of a tool.
 
     A case with `prep` or `lmc` gets a fabric of its own. A step of `prep` is `console LINE` (of ibsim), `wait SECONDS`,
-    `server HOST COMMAND…` (runs on that node until the fabric ends), or a command line. `rmpp` false is the fabric as Debian has it,
+    `server NODE COMMAND…` (runs on that node until the fabric ends), `until COMMAND…` (again and again till its status is 0), or a
+    command line. `rmpp` false is the fabric as Debian has it,
     where a table ends after one MAD. `loss` is the fraction of our MADs that gets lost, always the same ones. `rc` is the exit status.
     `out`, `err` and `json` are the text of those files, and None where there is none. `err_changes` is true where stderr is different each time: it is not recorded, but must not be empty."""
     fabric: str
@@ -102,13 +107,38 @@ def ours():
     return [Case.read(folder) for folder in sorted(folder for folder, _, files in os.walk(OURS) if "case.json" in files)]
 
 
+def fails_silently(case):
+    """Whether the reference failed and printed nothing on stdout, so that its recording says nothing of why."""
+    return case.rc != "0" and not case.out.strip()
+
+
+def complaint_name(case):
+    """The line of complaints.txt that names a case."""
+    return f"{case.fabric}$ {case.cmd}" + (f" <{case.stdin}" if case.stdin else "")
+
+
+def complaint(done):
+    """The lines of complaints.txt below the name: what a run says on stderr, and its status."""
+    lines = [f"    {line}".rstrip() for line in steady(done.stderr).splitlines()]
+    return "\n".join([*lines, f"    status {done.returncode}"])
+
+
+def complaints():
+    """complaints.txt: complaint_name() → complaint()."""
+    with open(COMPLAINTS, encoding="utf-8") as file:
+        blocks = re.split(r"\n\n(?=\S)", file.read().rstrip("\n"))
+    return {name: rest for name, _, rest in (block.partition("\n") for block in blocks)}
+
+
 def steady(text):
     """A text with fixed values for what differs from run to run."""
     text = re.sub(r"generated on .*", "generated on DATE", text)
     text = re.sub(r"activity count \d+", "activity count 0", text)
     text = re.sub(r"(act_count|ActivityCount)(\.*:?|\": ) *\d+", r"\1\g<2>0", text)
-    text = re.sub(r"transactionID=\d+", "transactionID=0", text)
+    text = re.sub(r"(transactionID=|\"transaction_id\": )\d+", r"\g<1>0", text)
     text = re.sub(r"(\d{2,3} )0000[0-9A-F]{4}( transactionID)", r"\g<1>00000000\2", text)
+    text = re.sub(r"(\btime |= )[\d.]+(/[\d.]+)*( ?ms)\b", r"\g<1>0\3", text)
+    text = re.sub(r"(\"(time_ms|min|avg|max)\": )\d[\d.e-]*", r"\g<1>0", text)
     text = re.sub(r"(transactionID=0\n +\d+ )[0-9A-F]{8}", r"\g<1>00000000", text)
     return re.sub(r"^(ib\w+): \[\d+\]", r"\1: [0]", text, flags=re.MULTILINE)
 
@@ -136,6 +166,12 @@ def prepare(fabric, step):
     elif word == "server":
         host, *words = shlex.split(rest)
         fabric.start(words, executable=simfabric.IBTOOL, host=host)
+    elif word == "until":
+        for _ in range(100):
+            if fabric.run(shlex.split(rest), executable=simfabric.IBTOOL).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{rest}: still failing")
     else:
         fabric.run(shlex.split(step), executable=simfabric.IBTOOL)
 
@@ -172,11 +208,12 @@ def run_ours(fabric, case):
     done = run(fabric, case)
     if case.err_changes and not done.stderr:
         raise AssertionError(f"{case.cmd}: nothing on stderr")
-    err = None if case.err_changes else steady(done.stderr)
-    now = dataclasses.replace(case, rc=done.returncode, out=steady(done.stdout) or None, err=err or None)
+    fixed = (lambda text: text) if case.stdin else steady  # what is read from stdin is always the same
+    err = None if case.err_changes else fixed(done.stderr)
+    now = dataclasses.replace(case, rc=done.returncode, out=fixed(done.stdout) or None, err=err or None)
     if case.json is not None:
         done = run(fabric, case, "--json")
-        now.json = steady(done.stdout)
+        now.json = fixed(done.stdout)
         if done.returncode != now.rc:
             raise AssertionError(f"{case.cmd}: status {now.rc}, but {done.returncode} with --json")
     return now
@@ -221,6 +258,7 @@ def main(base, cases):
     if not chosen:
         sys.exit("no such case")
     module = sys.modules["__main__"]
+    delattr(module, base.__name__)  # has no fabric of its own
     for (name, rmpp), members in by_fabric(chosen).items():
         title = name.capitalize() + ("" if rmpp else "WithoutRmpp")
         setattr(module, title, type(title, (base,), {"fabric_name": name, "rmpp": rmpp, "cases": members, "__module__": "__main__"}))

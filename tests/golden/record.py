@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Records anew what our cases print (tests/golden/ours/), and shows what changed.
+"""Records anew what ours prints (tests/golden/ours/ and complaints.txt), and shows what changed.
 
   record.py                   all cases; it takes minutes
-  record.py smpquery 'json$'  those whose folder or command line one of the regular expressions matches
+  record.py smpquery 'PIR_'   those whose folder or command line one of the regular expressions matches
   record.py --look smpquery   shows what would change, and writes nothing
 
 A new case is a folder with a case.json: {"fabric": "net", "cmd": "ibtool smpquery NI 2"}, and why and man where we differ from a reference. With
@@ -32,6 +32,41 @@ def show(before, now):
     return bool(found)
 
 
+def folders(cases, args):
+    """Records cases of ours/. Returns how many changed, and how many failed."""
+    changed, failed = 0, 0
+    for (name, rmpp), members in golden.by_fabric(cases).items():
+        with golden.open_fabric(name, rmpp) as fabric:
+            for case in members:
+                try:
+                    now = golden.run_ours(fabric, case)
+                except AssertionError as error:
+                    print(f"{case.name}: {error}", flush=True)
+                    failed += 1
+                    continue
+                changed += show(case, now)
+                if not args.look:
+                    now.write()
+    return changed, failed
+
+
+def complaints(cases, args):
+    """Records what ours says in cases of recorded.jsonl. Returns how many changed."""
+    before = golden.complaints()
+    known = {golden.complaint_name(case) for case in golden.recorded() if golden.fails_silently(case)}
+    now = {name: text for name, text in before.items() if name in known}
+    for (name, rmpp), members in golden.by_fabric(cases).items():
+        with golden.open_fabric(name, rmpp) as fabric:
+            now |= {golden.complaint_name(case): golden.complaint(golden.run(fabric, case)) for case in members}
+    changed = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
+    for name in sorted(changed):
+        print(name, *("-" + line for line in before.get(name, "").splitlines()), *("+" + line for line in now.get(name, "").splitlines()), sep="\n")
+    if changed and not args.look:
+        with open(golden.COMPLAINTS, "w", encoding="utf-8") as file:
+            file.write("\n\n".join(f"{name}\n{text}" for name, text in sorted(now.items())) + "\n")
+    return len(changed)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("only", nargs="*", metavar="REGEX", help="a regular expression on the folder or the command line")
@@ -40,16 +75,11 @@ def main():
     if simfabric.missing():
         sys.exit("not installed: " + ", ".join(simfabric.missing()))
     cases = [case for case in golden.ours() if golden.matches(case, args.only)]
-    changed = 0
-    for (name, rmpp), members in golden.by_fabric(cases).items():
-        with golden.open_fabric(name, rmpp) as fabric:
-            for case in members:
-                now = golden.run_ours(fabric, case)
-                changed += show(case, now)
-                if not args.look:
-                    now.write()
-    print(f"{changed} of {len(cases)} cases changed")
-    return 1 if args.look and changed else 0
+    failing = [case for case in golden.recorded() if golden.fails_silently(case) and golden.matches(case, args.only)]
+    changed, failed = folders(cases, args)
+    changed += complaints(failing, args)
+    print(f"{changed} of {len(cases) + len(failing)} cases changed, {failed} could not be recorded")
+    return 1 if failed or args.look and changed else 0
 
 
 if __name__ == "__main__":
