@@ -110,18 +110,24 @@ struct DecodeReport final : Report {
       sink.begin_object("umad");
       umad->visit(sink);
       sink.end_object();
+    } else {
+      sink.null("umad");
     }
+    sink.begin_array("headers");
     for (const Part& part : headers) {
-      sink.begin_object(part.info->iba_name);
-      out::visit_structure(sink, part.bytes, *part.info, keys);
+      sink.begin_object();
+      sink.value("structure", part.info->iba_name);
+      out::visit_fields(sink, "data", part.bytes, *part.info, keys);
       sink.end_object();
     }
-    sink.value("description", mad_description(mad_bytes_found));
-    if (!mad) return;
-    sink.value("structure", mad->info->iba_name);
-    sink.begin_object("mad");
-    out::visit_structure(sink, mad->bytes, *mad->info, keys);
-    sink.end_object();
+    sink.end_array();
+    sink.value("mad_description", mad_description(mad_bytes_found));
+    sink.text_or_null("format", mad ? mad->info->iba_name : "");
+    if (mad) {
+      out::visit_fields(sink, "mad", mad->bytes, *mad->info, keys);
+    } else {
+      sink.null("mad");
+    }
   }
   void print(TextOut& out, const Part& part) const { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys)); }
   void text(TextOut& out) const override {

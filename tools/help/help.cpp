@@ -14,15 +14,18 @@ class Help final : public Command {
  public:
   void options(OptionSet& set, CommonOptions&) override {
     set.optional_operands();
-    set.word("COMMAND", command_);
+    set.operand("COMMAND", [this](std::string_view word) {
+      info_ = find_command(word);
+      if (info_ == nullptr) throw no_such_command(word);
+    });
   }
   async::Task<> run(Session&, Emit& emit) override {
-    emit.text().write(command_ ? help_of(command_named(*command_)) : command_list());
+    emit.text().write(info_ != nullptr ? help_of(*info_) : command_list());
     co_return;
   }
 
  private:
-  std::optional<std::string> command_;
+  const CommandInfo* info_{};
 };
 
 }  // namespace

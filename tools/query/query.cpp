@@ -13,6 +13,7 @@
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -25,7 +26,7 @@ namespace {
 struct QueryReport final : Report {
   std::string_view method;
   const StructInfo* info{};
-  std::string path;
+  path::Path path = path::IbPath();
   std::uint32_t modifier{};
   bool table = false;  ///< a list, of any length
   sa::Records answer;  ///< one without a table
@@ -34,16 +35,16 @@ struct QueryReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("method", method);
-    sink.value("attribute", info->iba_name);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      add(sink, "data", answer.bytes[0]);
+      out::visit_attribute(sink, answer.bytes[0], *answer.type, keys);
       return;
     }
+    sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.cut);
     sink.begin_array("records");
-    for (const Bytes record : answer.bytes) add(sink, {}, record);
+    for (const Bytes record : answer.bytes) out::visit_fields(sink, {}, record, *answer.type, keys);
     sink.end_array();
   }
 
@@ -61,11 +62,6 @@ struct QueryReport final : Report {
  private:
   static constexpr std::string_view indent = "\t\t";
 
-  void add(out::Sink& sink, std::string_view key, Bytes record) const {
-    sink.begin_object(key);
-    out::visit_structure(sink, record, *answer.type, keys);
-    sink.end_object();
-  }
   void add_listing(TextOut& out, Bytes record) const {
     DottedOptions style;
     style.keys = keys;
@@ -192,7 +188,7 @@ class Query final : public Command {
       path = node.path;
     }
     path.ib().sm_key = sm_key_;
-    report.path = to_text(path);
+    report.path = path;
     report.table = mad::is_list_method(rpc.method);
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
@@ -204,7 +200,7 @@ class Query final : public Command {
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
     const Destination node = co_await std::move(find);
     const path::Path& path = node.path;
-    report.path = to_text(path);
+    report.path = path;
     const StructInfo& info = *report.info;
     std::vector<std::uint8_t> bytes(info.bytes);
     mad::Request request{.path = path,

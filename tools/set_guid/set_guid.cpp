@@ -8,6 +8,7 @@
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -17,12 +18,12 @@ namespace {
 constexpr unsigned guids_in_block = 8, last_slot = 255;  // IBA 14.2.5.5; GUIDCap has 8 bits
 
 struct GuidReport final : Report {
+  path::Path path = path::IbPath();
   std::vector<std::uint8_t> bytes;
 
   void visit(out::Sink& sink) const override {
-    sink.begin_object("data");
-    out::visit_structure(sink, bytes, sa::GuidInfoRecord::info());
-    sink.end_object();
+    path::visit(sink, "path", path);
+    out::visit_attribute(sink, bytes, sa::GuidInfoRecord::info());
   }
   void text(TextOut& out) const override {
     const StructInfo& info = sa::GuidInfoRecord::info();
@@ -51,6 +52,7 @@ class SetGuid final : public Command {
     query.guid_block(slot_ % guids_in_block, guid_);
     const sa::GuidInfoRecord record = co_await session.transactor().subn_adm_set(query);
     GuidReport report;
+    report.path = node.path;
     report.bytes.resize(sa::GuidInfoRecord::wire_size);
     record.pack(report.bytes);
     emit(report);

@@ -29,7 +29,7 @@ struct NodedescReport final : Report {
     sink.begin_array("devices");
     for (const Entry& entry : entries) {
       sink.begin_object();
-      sink.value("name", entry.device->name);
+      sink.value("device", entry.device->name);
       sink.value("node_guid", entry.device->node_guid);
       sink.value("node_description", entry.description);
       sink.end_object();
