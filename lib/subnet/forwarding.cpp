@@ -130,6 +130,14 @@ std::string_view name(TraceEnd end) {
   return "";
 }
 
+NextHop next_hop(const Subnet& subnet, const ForwardingTables& tables, NodeIndex node, Lid to) {
+  NextHop next;
+  next.end = forward(subnet, tables, node, to, next.out);
+  const bool leaves = next.end == TraceEnd::arrived && subnet.port(next.out).number != 0;
+  if (leaves) next.end = cross(subnet, next.out, next.peer);
+  return next;
+}
+
 Trace trace(const Subnet& subnet, const ForwardingTables& tables, PortIndex from, Lid to) {
   Trace way;
   std::vector<bool> seen(subnet.nodes().size());  // switches
