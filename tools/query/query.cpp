@@ -223,7 +223,7 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.answer.type = &info;
-    report.answer.bytes = mad::RecordBuffer(info.bytes);
+    report.answer.bytes = sa::RecordBuffer(info.bytes);
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 

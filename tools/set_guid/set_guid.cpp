@@ -9,6 +9,7 @@
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
+#include "sa/subn_adm.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -50,7 +51,7 @@ class SetGuid final : public Command {
     sa::GuidInfoRecord::Query query;
     query.lid(node.path.ib().dlid).block_num(static_cast<std::uint8_t>(slot_ / guids_in_block));
     query.guid_block(slot_ % guids_in_block, guid_);
-    const sa::GuidInfoRecord record = co_await session.transactor().subn_adm_set(query);
+    const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.transactor(), query);
     GuidReport report;
     report.path = node.path;
     report.bytes.resize(sa::GuidInfoRecord::wire_size);

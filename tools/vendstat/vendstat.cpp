@@ -10,11 +10,11 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
-#include "tools/shared/attribute_text.hpp"
 #include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/vendstat/mlnx_vendor.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/attribute_text.hpp"
+#include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::tools {
 namespace {
@@ -154,18 +154,8 @@ class Vendstat final : public Command {
     }
   }
 
-  template <class T>
-  static async::Task<std::vector<std::uint8_t>> payload_of(mad::Transactor& transactor, const path::Path& path,
-                                                           std::uint32_t modifier = 0) {
-    const mad::Request request{
-        .path = path, .mgmt_class = T::mgmt_class, .attribute_id = T::attribute_id, .attribute_modifier = modifier, .payload = {}};
-    const mad::Reply reply = co_await transactor.call(request);
-    const Bytes payload = reply.payload();
-    co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
-  }
-
   static async::Task<> general(Session& session, Emit& emit, const path::Path& path) {
-    const auto bytes = co_await payload_of<mlx::GeneralInfo>(session.transactor(), path);
+    const auto bytes = co_await session.transactor().get(path, mlx::GeneralInfo::info());
     const std::uint16_t device = mlx::GeneralInfo::unpack(bytes).device_id;
     AttributeReport report;
     report.attribute = AttributeText(
@@ -174,7 +164,7 @@ class Vendstat final : public Command {
   }
 
   static async::Task<> class_port_info(Session& session, Emit& emit, const path::Path& path) {
-    const auto bytes = co_await payload_of<mlx::ClassPortInfo>(session.transactor(), path);
+    const auto bytes = co_await session.transactor().get(path, mlx::ClassPortInfo::info());
     AttributeReport report;
     report.attribute = AttributeText(session.options(), mlx::ClassPortInfo::info(), bytes);
     emit(report);
@@ -186,8 +176,8 @@ class Vendstat final : public Command {
     LinesReport report;
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
       const mlx::ConfigSpaceAccess wanted = mlnx::wait_request(request);
-      auto answer = co_await transactor.try_gmp_get(path, mlnx::config_space_modifier(mlnx::wait_records(request)), wanted);
-      const mlx::ConfigSpaceAccess access = std::move(answer).take();
+      const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
+      const mlx::ConfigSpaceAccess access = co_await transactor.vend_get(path, modifier, wanted);
       report.add(access);
       report.lines += mlnx::wait_lines(request, access);
     }
@@ -195,7 +185,7 @@ class Vendstat final : public Command {
   }
 
   async::Task<> groups(mad::Transactor& transactor, Emit& emit, const path::Path& path) const {
-    const auto bytes = co_await payload_of<mlx::CounterGroupInfo>(transactor, path, port_);
+    const auto bytes = co_await transactor.get(path, mlx::CounterGroupInfo::info(), port_);
     LinesReport report;
     report.add(mlx::CounterGroupInfo::unpack(bytes));
     report.lines = mlnx::counter_group_lines(bytes);
@@ -205,7 +195,7 @@ class Vendstat final : public Command {
   async::Task<> set_groups(mad::Transactor& transactor, Emit& emit, const path::Path& path) const {
     mlx::ConfigCounterGroups wanted;
     for (std::size_t i = 0; i < groups_.size(); ++i) wanted.group_selects.at(i).group_select = groups_.at(i);
-    co_await transactor.vend_set(wanted, path, port_);
+    co_await transactor.vend_set(path, port_, wanted);
     const auto now = co_await transactor.vend_get<mlx::ConfigCounterGroups>(path, port_);
     LinesReport report;
     report.add(now);
@@ -221,10 +211,9 @@ class Vendstat final : public Command {
     const std::uint32_t modifier = mlnx::config_space_modifier(records.size());
     mlx::ConfigSpaceAccess answer;
     if (write) {
-      answer = co_await transactor.vend_set(wanted, path, modifier);
+      answer = co_await transactor.vend_set(path, modifier, wanted);
     } else {
-      auto read = co_await transactor.try_gmp_get(path, modifier, wanted);
-      answer = std::move(read).take();
+      answer = co_await transactor.vend_get(path, modifier, wanted);
     }
     LinesReport report;
     report.add(answer);
@@ -240,6 +229,13 @@ class Vendstat final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::vendstat{.name = "vendstat", .group = HelpGroup::query, .summary = "Print what Mellanox devices tell by vendor MADs: general information, counters, configuration space.", .make = make_command<Vendstat>, .changes = true, .diags = true, .legacy = diags::vendstat};
+constinit const CommandInfo rooms::vendstat{
+    .name = "vendstat",
+    .group = HelpGroup::query,
+    .summary = "Print what Mellanox devices tell by vendor MADs: general information, counters, configuration space.",
+    .make = make_command<Vendstat>,
+    .changes = true,
+    .diags = true,
+    .legacy = diags::vendstat};
 
 }  // namespace ib::tools
