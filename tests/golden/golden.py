@@ -4,7 +4,8 @@
 Each case is run with the real program on Debian's ibsim and opensm. There are two sorts.
 
 recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case.
-complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any failure would do.
+complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any
+                failure would do.
 ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
 
 record.py writes the last two."""
