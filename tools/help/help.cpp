@@ -18,7 +18,9 @@ class Help final : public Command {
       emit.text().write(command_list());
       co_return;
     }
-    emit.text().write(help_of(command_named(session.operands().front())));
+    const CommandInfo* info = find_command(session.operands().front());
+    if (info == nullptr) throw no_such_command(session.operands().front());
+    emit.text().write(help_of(*info));
   }
 };
 

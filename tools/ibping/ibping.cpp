@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
 #include "iba-gen/ofa.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
+#include "path/json.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -19,8 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto pause = 1s;                    // between pings
-constexpr std::size_t listed_pings = 100000;  // of the one document of --json: pings without end must not fill the memory
+constexpr auto pause = 1s;  // between pings
 
 double milliseconds(async::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
@@ -46,15 +48,14 @@ struct PingReport final : Report {
   std::string error;         ///< why it was lost
   std::string tried;         ///< the same for its line of text, which says the rest
 
+  /// An element of the list that is open.
   void visit(out::Sink& sink) const override {
-    sink.value("path", target.path);
-    visit_ping(sink);
-  }
-  void visit_ping(out::Sink& sink) const {
+    sink.begin_object();
     sink.value("seq", seq);
-    answered ? sink.value("time_ms", milliseconds(time)) : sink.null("time_ms");
-    if (!host.empty()) sink.value("host", host);
-    if (!error.empty()) sink.value("error", error);
+    answered ? sink.value("rtt_ms", milliseconds(time)) : sink.null("rtt_ms");
+    sink.text_or_null("host", host);
+    sink.text_or_null("error", error);
+    sink.end_object();
   }
   void text(TextOut& out) const override {
     if (quiet) return;
@@ -76,7 +77,6 @@ struct SummaryReport final : Report {
   std::uint64_t transmitted{}, received{};
   Duration least{}, most{}, total{};  ///< of the round trips of those received; zero where there are none
   Duration time{};
-  std::optional<std::vector<PingReport>> pings;  ///< the first of them, where the document lists them
 
   void answered(Duration rtt) {
     least = received == 0 ? rtt : std::min(least, rtt);
@@ -89,28 +89,12 @@ struct SummaryReport final : Report {
   Duration mean() const { return received == 0 ? Duration{} : total / static_cast<std::int64_t>(received); }
 
   void visit(out::Sink& sink) const override {
-    sink.value("path", target.path);
     sink.value("transmitted", transmitted);
     sink.value("received", received);
     sink.value("lost", lost());
     sink.value("time_ms", milliseconds(time));
-    visit_times(sink);
-    if (!pings) return;
-    sink.begin_array("pings");
-    for (const PingReport& ping : *pings) {
-      sink.begin_object();
-      ping.visit_ping(sink);
-      sink.end_object();
-    }
-    sink.end_array();
-  }
-  void visit_times(out::Sink& sink) const {
-    if (received == 0) return sink.null("rtt_ms");
-    sink.begin_object("rtt_ms");
-    sink.value("min", milliseconds(least));
-    sink.value("avg", milliseconds(mean()));
-    sink.value("max", milliseconds(most));
-    sink.end_object();
+    for (const auto& [key, rtt] : {std::pair{"min_rtt_ms", least}, {"avg_rtt_ms", mean()}, {"max_rtt_ms", most}})
+      received > 0 ? sink.value(key, milliseconds(rtt)) : sink.null(key);
   }
   void text(TextOut& out) const override {
     out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", target.path, transmitted,
@@ -172,11 +156,15 @@ class Ibping final : public Command {
     const Destination node = co_await session.gmp_node(target_);
     SummaryReport summary;
     summary.target = {to_text(node.path), node.name};
-    if (session.options().json == Json::document) summary.pings.emplace();
+    if (emit.json()) {
+      path::visit(emit.sink(), "path", node.path);
+      emit.sink().begin_array("pings");
+    }
     const async::Time start = session.loop().now();
     async::Task<> pings = ping_on(session, emit, node, summary);
     co_await async::until_interrupted(session.loop(), std::move(pings));
     summary.time = session.loop().now() - start;
+    if (emit.json()) emit.sink().end_array();
     emit(summary);
   }
 
@@ -192,7 +180,8 @@ class Ibping final : public Command {
         summary.answered(report.time);
         if (summary.host.empty()) summary.host = report.host;
       }
-      show(emit, std::move(report), summary);
+      emit(report);
+      emit.flush();  // at once
       if (!flood_ && (pauses_at_end_ || count_ != summary.transmitted)) co_await session.loop().sleep_for(pause);
     }
   }
@@ -219,16 +208,6 @@ class Ibping final : public Command {
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
     session.tell_failure(reply.error());
     session.diags_debug("main", fmt::format("ibping to {} failed", node.name));
-  }
-
-  /// Each ping at once, but in the one document of --json, which lists them at its end.
-  static void show(Emit& emit, PingReport report, SummaryReport& summary) {
-    if (!summary.pings) {
-      emit(report);
-      emit.flush();
-    } else if (summary.pings->size() < listed_pings) {
-      summary.pings->push_back(std::move(report));
-    }
   }
 
   Target target_;

@@ -15,6 +15,7 @@
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -51,7 +52,7 @@ const SysstatOperation* operation_named(std::string_view name) {
 
 struct SysstatReport final : Report {
   const SysstatOperation* operation{};
-  std::string path;
+  path::Path path;
   std::vector<std::uint8_t> bytes;  ///< of the attribute; a text of several packets is longer than its structure
   bool words{};
 
@@ -69,7 +70,7 @@ struct SysstatReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation->name);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     if (is_cpus()) {
       sink.begin_array("cpus");
       for (const std::string_view line : lines()) sink.value({}, line);
@@ -77,9 +78,7 @@ struct SysstatReport final : Report {
     } else if (is_text()) {
       sink.value("host", fixed_text(bytes));
     } else {
-      sink.begin_object("data");
-      out::visit_structure(sink, bytes, operation->info());
-      sink.end_object();
+      out::visit_attribute(sink, bytes, operation->info());
     }
   }
   void text(TextOut& out) const override {
@@ -159,7 +158,7 @@ class Ibsysstat final : public Command {
     session.diags_debug("ibsystat", "Got sysstat pong..");
     SysstatReport report;
     report.operation = operation_;
-    report.path = to_text(node.path);
+    report.path = node.path;
     const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());
     report.words = session.options().error_level() >= 2;

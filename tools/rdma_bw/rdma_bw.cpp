@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/rdma_bw/bandwidth_test.hpp"
@@ -22,15 +23,14 @@ struct RdmaBwReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("role", client ? "client" : "server");
-    sink.value("end_port", result.path.end_port->name());
-    sink.value("peer", result.peer);
-    sink.value("path", to_spec(path::Path(result.path)));
-    sink.value("size", result.plan.size);
+    path::visit(sink, "path", result.path);
+    sink.value("peer_address", result.peer);
+    sink.value("message_bytes", result.plan.size);
     sink.value("iterations", result.plan.iterations);
     sink.value("bytes", result.plan.size * result.plan.iterations);
     sink.value("bidirectional", result.plan.bidirectional);
-    visit_direction(sink, "sent", result.sent);
-    visit_direction(sink, "received", result.received);
+    visit_direction(sink, "outgoing", result.sent);
+    visit_direction(sink, "incoming", result.received);
   }
   void text(TextOut& out) const override {
     if (result.sent) out.print("{:.1f} MB/sec\n", megabytes_per_second(result.plan, *result.sent));
@@ -43,7 +43,7 @@ struct RdmaBwReport final : Report {
       return;
     }
     sink.begin_object(key);
-    sink.value("seconds", std::chrono::duration<double>(*time).count());
+    sink.value("time_ms", std::chrono::duration<double, std::milli>(*time).count());
     sink.value("megabytes_per_second", megabytes_per_second(result.plan, *time));
     sink.end_object();
   }

@@ -14,6 +14,7 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
@@ -33,14 +34,15 @@ std::vector<std::uint8_t> packed(const T& value) {
 
 /// An answer in the words of the attribute printer.
 struct AttributeReport final : Report {
+  explicit AttributeReport(path::Path asked) : path(std::move(asked)) {}
+
+  path::Path path;
   AttributeText attribute;
   std::string diags_lines;
 
   void visit(out::Sink& sink) const override {
-    sink.value("attribute", attribute.info->iba_name);
-    sink.begin_object("data");
-    attribute.visit(sink);
-    sink.end_object();
+    path::visit(sink, "path", path);
+    attribute.visit_attribute(sink);
   }
   void text(TextOut& out) const override { attribute.text(out, plain_listing); }
   void diags_text(TextOut& out) const override { out.write(diags_lines); }
@@ -48,25 +50,25 @@ struct AttributeReport final : Report {
 
 /// Answers in words of their own.
 struct LinesReport final : Report {
+  explicit LinesReport(path::Path asked) : path(std::move(asked)) {}
+
+  path::Path path;
   const StructInfo* info{};
-  std::vector<std::vector<std::uint8_t>> answers;
+  std::vector<std::vector<std::uint8_t>> records;
   std::string lines, diags_lines;
 
   template <class T>
   void add(const T& answer, const std::string& told) {
     info = &T::info();
-    answers.push_back(packed(answer));
+    records.push_back(packed(answer));
     lines += told;
     diags_lines += told;
   }
   void visit(out::Sink& sink) const override {
+    path::visit(sink, "path", path);
     sink.value("attribute", info->iba_name);
-    sink.begin_array("answers");
-    for (const auto& answer : answers) {
-      sink.begin_object();
-      out::visit_structure(sink, answer, *info);
-      sink.end_object();
-    }
+    sink.begin_array("records");
+    for (const auto& record : records) out::visit_fields(sink, {}, record, *info);
     sink.end_array();
   }
   void text(TextOut& out) const override { out.write(lines); }
@@ -213,7 +215,7 @@ class Vendstat final : public Command {
 
   static async::Task<> class_port_info(const Device& device, Emit& emit) {
     const Data answer = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
-    AttributeReport report;
+    AttributeReport report(device.path);
     report.attribute = AttributeText(device.session.options(), mlx::ClassPortInfo::info(), answer.value());
     emit(report);
   }
@@ -229,7 +231,7 @@ class Vendstat final : public Command {
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
       const StructInfo& layout = mlnx::has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
-      AttributeReport report;
+      AttributeReport report(device.path);
       report.attribute = AttributeText(device.session.options(), layout, *answer);
       report.diags_lines = mlnx::general_info_lines(*answer);
       emit(report);
@@ -241,7 +243,7 @@ class Vendstat final : public Command {
   }
 
   static async::Task<> xmit_wait(const Device& device, Emit& emit) {
-    LinesReport report;
+    LinesReport report(device.path);
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
       const auto wanted = packed(mlnx::wait_request(request));
       const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
@@ -260,7 +262,7 @@ class Vendstat final : public Command {
     const Data answer =
         co_await device.ask(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
     if (!answer) co_return;
-    LinesReport report;
+    LinesReport report(device.path);
     report.add(mlx::CounterGroupInfo::unpack(*answer), mlnx::counter_group_lines(*answer));
     emit(report);
   }
@@ -273,7 +275,7 @@ class Vendstat final : public Command {
     const auto wanted = packed(selects);
     Data answer = co_await device.ask(mad::method::set, info, port, wanted, "config counter group set failure\n");
     if (answer) answer = co_await device.ask(mad::method::get, info, port, {}, "config counter group query failure\n");
-    LinesReport report;
+    LinesReport report(device.path);
     if (answer) {
       const auto now = mlx::ConfigCounterGroups::unpack(*answer);
       report.add(now, fmt::format("counter_groups_config: configured group0 {} group1 {}\n", now.group_selects[0].group_select,
@@ -284,7 +286,7 @@ class Vendstat final : public Command {
   }
 
   async::Task<> space(const Device& device, Emit& emit) const {
-    LinesReport report;
+    LinesReport report(device.path);
     for (const std::vector<mlx::ConfigRecord>* records : {&reads_, &writes_}) {
       if (records->empty()) continue;
       mlx::ConfigSpaceAccess words;

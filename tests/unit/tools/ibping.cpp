@@ -209,19 +209,23 @@ TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {
     if (std::getline(in, line) && !line.empty()) lines.push_back(json::parse(line));
   }
   REQUIRE(lines.size() == 3);
-  CHECK(lines[0]["time_ms"].is_null());
-  CHECK_THAT(lines[0]["error"].get<std::string>(), contains("timed out"));
-  CHECK(lines[1]["host"] == "far\x1b.example");
+  CHECK(lines[0]["list"] == "pings");
+  CHECK(lines[0]["item"]["rtt_ms"].is_null());
+  CHECK(lines[0]["item"]["host"].is_null());
+  CHECK_THAT(lines[0]["item"]["error"].get<std::string>(), contains("timed out"));
+  CHECK(lines[1]["item"]["host"] == "far\x1b.example");
   CHECK_THAT(done.out, !contains("\x1b"));
   CHECK(lines[2]["lost"] == 1);
+  CHECK(lines[2]["path"]["dlid"] == 3);
   CHECK(requests.back()[1] == 0x32);
   CHECK(requests.back()[38] == 0x12);
-  const json document = json::parse(ibtool(fabric, {"ibping", "--json", "-c", "2", "3"}).out);
+  const json document = json::parse(ibtool(fabric, {"ibping", "--json", "-f", "-c", "2", "3"}).out);
   CHECK(document["received"] == 2);
-  CHECK(document["rtt_ms"]["avg"].is_number());
+  CHECK(document["avg_rtt_ms"].is_number());
   REQUIRE(document["pings"].size() == 2);
   CHECK(document["pings"][1]["seq"] == 2);
-  CHECK(document["pings"][1]["time_ms"].is_number());
+  CHECK(document["pings"][1]["rtt_ms"].is_number());
+  CHECK(document["pings"][1]["error"].is_null());
 }
 
 TEST_CASE_METHOD(Hosts, "what ibsysstat shows of a host is safe to show") {

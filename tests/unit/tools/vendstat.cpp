@@ -260,6 +260,9 @@ TEST_CASE_METHOD(Vendor, "words of the configuration space") {
   CHECK_THAT(run({"-N"}).err, contains("TARGET is missing"));
   CHECK(run({"-i", "1", "256"}).status == 2);
   CHECK(asked.empty());
+  const json both = json::parse(run({"-R", "10", "-W", "20,5", "1", "--json"}).out);
+  CHECK(both["path"]["dlid"] == 1);
+  CHECK(both["records"].size() == 2);
   CHECK(run({"-R", "10", "-W", "20,5", "1"}).out == "Config space record at 0x10: 0x5678\nConfig space record at 0x10: 0x5678\n");
 }
 
