@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
@@ -51,7 +52,9 @@ const SysstatOperation* operation_named(std::string_view name) {
 }
 
 struct SysstatReport final : Report {
-  const SysstatOperation* operation{};
+  SysstatReport(const SysstatOperation& asked, path::Path of) : operation(&asked), path(std::move(of)) {}
+
+  const SysstatOperation* operation;
   path::Path path;
   std::vector<std::uint8_t> bytes;  ///< of the attribute; a text of several packets is longer than its structure
   bool words{};
@@ -156,9 +159,7 @@ class Ibsysstat final : public Command {
     if (!reply && reply.error().reply().empty())
       throw DiagsFailure({"main", fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT))});
     session.diags_debug("ibsystat", "Got sysstat pong..");
-    SysstatReport report;
-    report.operation = operation_;
-    report.path = node.path;
+    SysstatReport report(*operation_, node.path);
     const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());
     report.words = session.options().error_level() >= 2;

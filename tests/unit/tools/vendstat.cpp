@@ -150,10 +150,10 @@ TEST_CASE_METHOD(Vendor, "infiniband-diags names the request that failed, and en
   CHECK(groups.status == 0);
   CHECK(groups.out.empty());
   CHECK(groups.err == "vendstat: method 1, attribute 144 failure\ncounter group info query failure\n");
-  const auto set = run_diags({"-c", "3,9", "1", "12"});
-  CHECK(set.status == 0);
-  CHECK(set.out == "counter_groups_config: configuring group0 3 group1 9\n");
-  CHECK_THAT(set.err, contains("config counter group set failure\n"));
+  const auto configured = run_diags({"-c", "3,9", "1", "12"});
+  CHECK(configured.status == 0);
+  CHECK(configured.out == "counter_groups_config: configuring group0 3 group1 9\n");
+  CHECK_THAT(configured.err, contains("config counter group set failure\n"));
   asked.clear();
   const auto space = run_diags({"-R", "10", "-W", "20,5", "-e", "1"});
   CHECK(space.status == 0);
