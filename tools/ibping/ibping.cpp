@@ -32,15 +32,9 @@ std::string cut_milliseconds(async::Duration time) {
   return fmt::format("{}.{:03}", us / 1000, us % 1000);
 }
 
-/// Whom the reports are about.
-struct PingTarget {
-  std::string path;
-  std::string name;  ///< in infiniband-diags' words
-};
-
 /// One ping.
 struct PingReport final : Report {
-  PingTarget target;
+  std::string name;  ///< of the host, as texts of the dialect call it
   std::uint64_t seq{};
   bool answered{}, quiet{};  ///< quiet: JSON alone shows it
   async::Duration time{};    ///< until the answer came, or until it was given up
@@ -60,19 +54,19 @@ struct PingReport final : Report {
   void text(TextOut& out) const override {
     if (quiet) return;
     if (answered) {
-      out.print("Ping reply, '{}': seq={} time {:.03f} ms\n", target.path, seq, milliseconds(time));
+      out.print("Ping reply, '{}': seq={} time {:.03f} ms\n", name, seq, milliseconds(time));
     } else {
-      out.print("No ping reply, '{}': seq={} waited {:.03f} ms, {}\n", target.path, seq, milliseconds(time), tried);
+      out.print("No ping reply, '{}': seq={} waited {:.03f} ms, {}\n", name, seq, milliseconds(time), tried);
     }
   }
   void diags_text(TextOut& out) const override {
-    if (answered && !quiet) out.print("Pong from {} ({}): time {} ms\n", printable_lines(host), target.name, cut_milliseconds(time));
+    if (answered && !quiet) out.print("Pong from {} ({}): time {} ms\n", printable_lines(host), name, cut_milliseconds(time));
   }
 };
 
 struct SummaryReport final : Report {
   using Duration = async::Duration;
-  PingTarget target;
+  std::string name;  ///< of the host, as texts of the dialect call it
   std::string host;  ///< the first that answered
   std::uint64_t transmitted{}, received{};
   Duration least{}, most{}, total{};  ///< of the round trips of those received; zero where there are none
@@ -97,13 +91,13 @@ struct SummaryReport final : Report {
       received > 0 ? sink.value(key, milliseconds(rtt)) : sink.null(key);
   }
   void text(TextOut& out) const override {
-    out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", target.path, transmitted,
-              received, percent_lost(), milliseconds(time));
+    out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", name, transmitted, received,
+              percent_lost(), milliseconds(time));
     if (received == 0) return;
     out.print("rtt min/avg/max = {:.03f}/{:.03f}/{:.03f} ms\n", milliseconds(least), milliseconds(mean()), milliseconds(most));
   }
   void diags_text(TextOut& out) const override {
-    out.print("\n--- {} ({}) ibping statistics ---\n", printable_lines(host), target.name);
+    out.print("\n--- {} ({}) ibping statistics ---\n", printable_lines(host), name);
     out.print("{} packets transmitted, {} received, {}% packet loss, time {} ms\n", transmitted, received, percent_lost(),
               std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
     out.print("rtt min/avg/max = {}/{}/{} ms\n", cut_milliseconds(least), cut_milliseconds(mean()), cut_milliseconds(most));
@@ -155,7 +149,7 @@ class Ibping final : public Command {
   async::Task<> ping(Session& session, Emit& emit) {
     const Destination node = co_await session.gmp_node(target_);
     SummaryReport summary;
-    summary.target = {to_text(node.path), node.name};
+    summary.name = node.name;
     if (emit.json()) {
       path::visit(emit.sink(), "path", node.path);
       emit.sink().begin_array("pings");
@@ -171,7 +165,7 @@ class Ibping final : public Command {
   async::Task<> ping_on(Session& session, Emit& emit, const Destination& node, SummaryReport& summary) const {
     while (count_ != summary.transmitted) {
       PingReport report;
-      report.target = summary.target;
+      report.name = node.name;
       report.seq = summary.transmitted + 1;
       report.quiet = flood_;
       co_await ping_once(session, node, report);
