@@ -13,10 +13,10 @@ namespace ib::tools::perfquery {
 /// An attribute of performance management (IBA 16.1.3, 16.1.4).
 struct CounterSet {
   const StructInfo& (*info)();
-  std::string_view options;      ///< of ibtool: "-x --extended"
-  char diags_letter;             ///< of infiniband-diags; 0: the long name alone
-  std::string_view diags_name;   ///< its long option; empty: PortCounters, which is what it shows by default
-  std::string_view title;        ///< in its headings and complaints
+  std::string_view options;     ///< of ibtool: "-x --extended"
+  char diags_letter;            ///< of infiniband-diags; 0: the long name alone
+  std::string_view diags_name;  ///< its long option; empty: PortCounters, which is what it shows by default
+  std::string_view title;       ///< in its headings and complaints
   std::string_view help;
 
   /// PortCounters and PortCountersExtended: their headings tell of the PMA, and they are shown of several ports.

@@ -32,7 +32,9 @@ constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon 
 constexpr std::size_t ports_at_once = 64;
 
 /// Whether a field says what was asked for, not what was counted.
-bool is_selector(const FieldInfo& field) { return field.reserved || field.name == "port_select" || field.name.starts_with("counter_select"); }
+bool is_selector(const FieldInfo& field) {
+  return field.reserved || field.name == "port_select" || field.name.starts_with("counter_select");
+}
 
 /// The counters of one port, or of several together (port 255).
 struct PortCounts {
@@ -68,42 +70,32 @@ struct CountersReport final : Report {
     const std::string gid = path.dgid ? fmt::format(" ({})", to_text(*path.dgid)) : "";
     for (const PortCounts& at : ports) {
       out.print("# Port counters: Lid {}{} port {}\n", path.dlid.value, gid, at.port);
-      const AttributeText attribute(options, info, at.bytes);
-      if (attribute.words || attribute.int_names) {
-        attribute.text(out, perfquery_listing);
-      } else {
-        out.write(dotted(at.bytes, info, shown_fields(), perfquery_listing));
-      }
+      AttributeText(options, info, at.bytes).text(out, perfquery_listing);
     }
   }
 
   void diags_text(TextOut& out) const override {
     for (const PortCounts& at : ports) {
       out.print("# {}: {} port {}{}\n", title(), node.name, at.port, capabilities());
-      out.write(set.is_extended() ? libibmad_listing(at.bytes, info, shown_fields()) : libibmad_listing(at.bytes, info));
+      out.write(set.is_extended() ? libibmad_listing(at.bytes, info, extended_fields()) : libibmad_listing(at.bytes, info));
     }
   }
 
  private:
-  /// What the PMA counts of PortCounters and PortCountersExtended; all of other attributes.
-  std::vector<std::string_view> shown_fields() const {
+  /// What the PMA says that it counts of PortCountersExtended.
+  std::vector<std::string_view> extended_fields() const {
+    constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
+    const bool has_additional = (support.capability_mask2 & additional) != 0;
+    const bool has_ietf = (support.capability_mask & pm::capability_mask::is_extended_width_supported) != 0;
+    const auto counters = subnet::counter_infos();
     std::vector<std::string_view> names;
     for (const FieldInfo& field : info.fields) {
-      if (field.reserved) continue;
-      const auto counters = subnet::counter_infos();
       const auto counter = std::ranges::find(counters, field.name, &subnet::CounterInfo::name);
-      bool counted = true;
-      if (counter != counters.end() && set.is_extended()) counted = support.wide(*counter) || !is_optional(*counter);
-      if (counter != counters.end() && !set.is_extended() && set.is_basic())
-        counted = counter->name != "qp1_dropped" || support.narrow(*counter);
-      if (set.is_extended() && field.name == "counter_select2") counted = has_additional();
-      if (counted) names.push_back(field.name);
+      const bool is_additional = field.name == "counter_select2" || (counter != counters.end() && counter->additional);
+      const bool is_ietf = counter != counters.end() && counter->ietf;
+      if (!field.reserved && (!is_additional || has_additional) && (!is_ietf || has_ietf)) names.push_back(field.name);
     }
     return names;
-  }
-  static bool is_optional(const subnet::CounterInfo& counter) { return counter.ietf || counter.additional; }
-  bool has_additional() const {
-    return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
   }
 
   std::string title() const {
@@ -164,7 +156,8 @@ class Perfquery final : public Command {
     mad::Transactor& transactor = session.transactor();
     mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(transactor, node.path);
     const subnet::PmaSupport support = session.take(std::move(known), {"main", "classportinfo query"});
-    const StructInfo& info = co_await layout(session, node, support);
+    const StructInfo* layout = co_await layout_of(session, node, support);
+    const StructInfo& info = *layout;
     co_await choose_ports(session, node, support);
     CountersReport report(*chosen_, info, session.options(), node);
     report.support = support;
@@ -192,25 +185,27 @@ class Perfquery final : public Command {
   }
   /// infiniband-diags takes the first of its list of several that are asked for, and -x last of all.
   static bool precedes(const CounterSet* a, const CounterSet* b) {
-    const auto rank = [](const CounterSet* of) { return of == counter_sets().data() ? 100 : of->is_extended() ? 99 : of - counter_sets().data(); };
+    const auto rank = [](const CounterSet* of) {
+      return of == counter_sets().data() ? 100 : of->is_extended() ? 99 : of - counter_sets().data();
+    };
     return rank(a) > rank(b);
   }
 
   /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use.
-  async::Task<const StructInfo&> layout(Session& session, const Destination& node, subnet::PmaSupport support) const {
+  async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, subnet::PmaSupport support) const {
     const StructInfo& info = chosen_->info();
-    if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return info;
-    if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return info;
+    if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return &info;
+    if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
     const unsigned port = ports_ && !ports_->empty() ? ports_->front() : 0U;
     const mad::Result<smp::PortInfoExtended> extended =
         co_await session.transactor().try_subn_get<smp::PortInfoExtended>(smp_path(node), port);
     if (!extended) {
       session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
-      co_return info;
+      co_return &info;
     }
     const bool tells = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
     const bool rs = extended->fec_mode_active == smp::FecMode::rs_fec || extended->fec_mode_active == smp::FecMode::rs_fec2;
-    co_return tells && rs ? pm::PortExtendedSpeedsCountersRsFec::info() : info;
+    co_return tells&& rs ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
   }
 
   /// SMPs to the node go by LID.
@@ -296,7 +291,8 @@ class Perfquery final : public Command {
     session.give_up(error, {"main", chosen_->cannot_read()});
   }
 
-  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<mad::Result<mad::Reply>>& to) {
+  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port,
+                                std::optional<mad::Result<mad::Reply>>& to) {
     std::vector<std::uint8_t> selector(report.info.bytes);
     const FieldInfo* field = find_field(report.info, "port_select");
     wire::set_bits(selector, field->bit_offset, field->bits, port);

@@ -15,9 +15,9 @@
 #include "out/structure.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
@@ -224,7 +224,7 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.answer.type = &info;
-    report.answer.bytes = mad::RecordBuffer(info.bytes);
+    report.answer.bytes = sa::RecordBuffer(info.bytes);
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 
@@ -247,6 +247,9 @@ class Query final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::query{.name = "query", .group = HelpGroup::query, .summary = "Get any attribute that there is of a node or of the SA.", .make = make_command<Query>};
+constinit const CommandInfo rooms::query{.name = "query",
+                                         .group = HelpGroup::query,
+                                         .summary = "Get any attribute that there is of a node or of the SA.",
+                                         .make = make_command<Query>};
 
 }  // namespace ib::tools

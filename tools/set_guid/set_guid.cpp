@@ -8,6 +8,7 @@
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "sa/subn_adm.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -53,7 +54,7 @@ class SetGuid final : public Command {
     sa::GuidInfoRecord::Query query;
     query.lid(path.ib().dlid).block_num(static_cast<std::uint8_t>(number / guids_in_block));
     query.guid_block(number % guids_in_block, *parse_guid(session.operands()[2]));
-    const sa::GuidInfoRecord record = co_await session.transactor().subn_adm_set(query);
+    const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.transactor(), query);
     GuidReport report;
     report.bytes.resize(sa::GuidInfoRecord::wire_size);
     record.pack(report.bytes);
@@ -63,6 +64,10 @@ class SetGuid final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::set_guid{.name = "set_guid", .group = HelpGroup::config, .summary = "Give a port a further GUID, by the subnet administrator.", .make = make_command<SetGuid>, .changes = true};
+constinit const CommandInfo rooms::set_guid{.name = "set_guid",
+                                            .group = HelpGroup::config,
+                                            .summary = "Give a port a further GUID, by the subnet administrator.",
+                                            .make = make_command<SetGuid>,
+                                            .changes = true};
 
 }  // namespace ib::tools

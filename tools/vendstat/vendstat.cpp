@@ -100,19 +100,13 @@ struct Device {
   /// The data of the answer. Nothing where the request failed and the device pardons that: then `complaint` is told too.
   async::Task<Data> ask(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
                         std::string_view complaint = {}) const {
-    const mad::Request request{.path = path,
-                               .mgmt_class = mlnx::vendor_class,
-                               .method = method,
-                               .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
-                               .attribute_modifier = modifier,
-                               .payload = data};
-    const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
-    if (reply) {
-      const Bytes payload = reply->payload();
-      co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
-    }
-    if (!pardons) reply.error().raise();
-    session.tell_failure(reply.error());
+    mad::Transactor& transactor = session.transactor();
+    auto asking =
+        method == mad::method::set ? transactor.try_set(path, info, modifier, data) : transactor.try_get(path, info, modifier, data);
+    mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(asking);
+    if (answer) co_return std::move(*answer);
+    if (!pardons) answer.error().raise();
+    session.tell_failure(answer.error());
     tell(session.world().err, fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
   }
