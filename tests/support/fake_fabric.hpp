@@ -88,6 +88,8 @@ class FakeFabric {
     /// Answers the GMPs for which the node at their LID has no service; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
     std::function<void(FakeChannel& channel)> on_serve;  ///< of every channel
+    /// Has the last word on every answer, also on those that there are none: what it returns arrives in its place.
+    std::function<std::vector<Answer>(ib::Bytes request, std::optional<Answer> answer)> tamper;
   };
 
   FakeFabric();

@@ -6,10 +6,8 @@
 
 namespace ib::diags {
 
-int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);
-int ibstatus(std::span<char* const> words);
 int saquery(std::span<char* const> words);
 int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);

@@ -154,6 +154,7 @@ void DiagsOptions::bind(const std::vector<std::string>& words) const {
 }
 
 void DiagsOptions::parse(std::span<char* const> words) {
+  if (words_alone_) return bind({words.begin(), std::ranges::find_if(words, [](const char* word) { return *word == '\0'; })});
   add_common_options();
   apply(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::diags), common_);
   std::string letters;

@@ -37,6 +37,8 @@ class DiagsOptions {
   void node_name_map();
   /// The common options, by letter, that the program lacks.
   void without(std::string_view letters) { without_ = letters; }
+  /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
+  void words_alone() { words_alone_ = true; }
   /// Paragraphs between the usage line and the options.
   void notes(std::string text) { notes_ = std::move(text); }
 
@@ -91,7 +93,7 @@ class DiagsOptions {
   CommonOptions& common_;
   std::vector<Entry> entries_;
   std::vector<DiagsOperand> operands_;
-  bool operands_required_ = true;
+  bool operands_required_ = true, words_alone_ = false;
   const bool* instead_of_operands_{};
 };
 

@@ -101,7 +101,7 @@ class OptionSet {
   void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   template <std::integral T>
   void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
-  /// A number that no complaint repeats, since it is a secret.
+  /// A number that no complaint repeats, since it is a secret. What is no number is asked for; see ask_for_keys().
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
@@ -111,6 +111,10 @@ class OptionSet {
   void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
   /// Calls `set` when the option is met.
   void action(std::string_view names, std::string_view help, std::function<void()> set);
+
+  /// How key() asks for what shall not stand in a process list: `ask` gets the name of the value, and returns nothing where the answer
+  /// is no number. Without it nothing is asked.
+  void ask_for_keys(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { ask_ = std::move(ask); }
 
   /// To go, when every command binds its operands.
   void usage(std::string_view operands, std::size_t least, std::size_t most);
@@ -174,6 +178,7 @@ class OptionSet {
   std::vector<Option> options_;
   std::vector<Operand> operands_;
   std::string notes_;
+  std::function<std::optional<std::uint64_t>(std::string_view name)> ask_;
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: nothing does
   struct OneOf {

@@ -274,6 +274,7 @@ TEST_CASE_METHOD(Vendor, "set_guid sets one GUID of one block") {
   CHECK(load_be<std::uint64_t>(&set[sa_mask]) == (3U | 1U << 5));  // LID, block, and the second GUID (IBA 15.2.5.18)
   CHECK(load_be<std::uint16_t>(&set[16]) == sa::GuidInfoRecord::attribute_id);
   for (const char* slot : {"0", "256", "-1"}) CHECK(ibtest::ibtool(fabric, {"set_guid", "3", slot, "0011:2233:4455:6677"}).status == 2);
-  CHECK(ibtest::ibtool(fabric, {"set_guid", "3", "1"}).err == "E: Not enough arguments\n");
+  CHECK(ibtest::ibtool(fabric, {"set_guid", "3", "1"}).err ==
+        "E: Too few arguments: GUID is missing (usage: ibtool set_guid TARGET SLOT GUID)\n");
   CHECK_THAT(ibtest::ibtool(fabric, {"set_guid", "3", "1", "zz"}).err, contains("'zz' is not a valid GUID"));
 }
