@@ -200,6 +200,7 @@ std::unique_ptr<FakeChannel> FakeFabric::open() {
       end_port(), [this](FakeChannel& on, Bytes mad, const ib::path::Path& path, ib::async::Duration) { carry(on, mad, path); });
   channel_ = channel.get();
   channel_->rmpp = network.rmpp;
+  channel_->on_serve = network.on_serve;
   return channel;
 }
 

@@ -137,6 +137,7 @@ void DiagsOptions::target(std::string_view name, Target& to) {
 }
 
 void DiagsOptions::bind(const std::vector<std::string>& words) const {
+  if (instead_of_operands_ != nullptr && *instead_of_operands_) return;
   std::size_t at = 0;
   for (const DiagsOperand& operand : operands_) {
     if (at >= words.size()) {

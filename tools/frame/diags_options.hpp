@@ -57,6 +57,8 @@ class DiagsOptions {
   }
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
+  /// Where `option` is set, operands are neither needed nor read.
+  void instead_of_operands(const bool& option) { instead_of_operands_ = &option; }
 
   /// Reads `words`, those after the program's name: first /etc/infiniband-diags/ibdiag.conf, then options in their order, then
   /// operands. Complaints of getopt_long go to stderr at once. Throws DiagsUsage, DiagsExit for --version, DiagsFailure for bad
@@ -92,6 +94,7 @@ class DiagsOptions {
   std::vector<Entry> entries_;
   std::vector<DiagsOperand> operands_;
   bool operands_required_ = true, words_alone_ = false;
+  const bool* instead_of_operands_{};
 };
 
 }  // namespace ib::tools

@@ -113,6 +113,19 @@ void OptionSet::action(std::string_view names, std::string_view help, std::funct
   add(names, {}, help).set = [set = std::move(set)](std::string_view) { set(); };
 }
 
+void OptionSet::one_of(std::vector<std::string_view> options, bool required) {
+  OneOf& one_of = one_of_.emplace_back();
+  for (const std::string_view together : options) one_of.options.push_back(split_words(together));
+  one_of.required = required;
+}
+
+bool OptionSet::is_given(std::string_view name) const {
+  const bool is_long = name.starts_with("--");
+  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
+    return o.given && (is_long ? std::find(o.names.begin(), o.names.end(), name.substr(2)) != o.names.end() : o.letter == name.at(1));
+  });
+}
+
 bool OptionSet::taken(char letter) const {
   return std::any_of(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == letter; });
 }

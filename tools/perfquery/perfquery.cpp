@@ -173,6 +173,7 @@ class Perfquery final : public Command {
 
  private:
   using Ports = std::vector<std::uint8_t>;
+  using Answer = mad::Result<std::vector<std::uint8_t>>;
 
   void choose(const CounterSet& of) {
     if (chosen_ != counter_sets().data() && chosen_ != &of)
@@ -269,7 +270,7 @@ class Perfquery final : public Command {
   }
 
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
-    std::vector<std::optional<mad::Result<mad::Reply>>> replies(asked_.size());
+    std::vector<std::optional<Answer>> replies(asked_.size());
     const auto ask = [&](std::size_t at) { return read_one(session, report, asked_[at], replies[at]); };
     auto indexes = std::views::iota(std::size_t{0}, asked_.size());
     async::Task<> all = async::for_each(indexes, ports_at_once, ask);
@@ -279,8 +280,7 @@ class Perfquery final : public Command {
         if (!sums_) emit.so_far(report);
         refuse_port(session, replies[at]->shared_error(), asked_[at]);
       }
-      const Bytes payload = (*replies[at])->payload();
-      std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+      std::vector<std::uint8_t> bytes = std::move(**replies[at]);
       bytes.resize(report.info.bytes);
       report.ports.push_back({asked_[at], std::move(bytes)});
     }
@@ -291,16 +291,12 @@ class Perfquery final : public Command {
     session.give_up(error, {"main", chosen_->cannot_read()});
   }
 
-  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port,
-                                std::optional<mad::Result<mad::Reply>>& to) {
+  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to) {
     std::vector<std::uint8_t> selector(report.info.bytes);
     const FieldInfo* field = find_field(report.info, "port_select");
     wire::set_bits(selector, field->bit_offset, field->bits, port);
-    const mad::Request request{.path = report.node.path,
-                               .mgmt_class = mad::mgmt_class::performance,
-                               .attribute_id = static_cast<std::uint16_t>(report.info.attribute_id),
-                               .payload = selector};
-    to.emplace(co_await session.transactor().try_call(request));
+    Answer answer = co_await session.transactor().try_get(report.node.path, report.info, 0, selector);
+    to.emplace(std::move(answer));
   }
 
   /// One row in the place of all: each counter the sum, or the greatest value that it holds.
@@ -345,7 +341,7 @@ class Perfquery final : public Command {
     if (as_diags_ && chosen_->is_sampling()) co_return;
     const std::uint64_t mask = reset_mask(support);
     for (const std::uint8_t port : asked_) {
-      mad::Result<mad::Reply> done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
+      const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
       if (!done) session.give_up(done.shared_error(), {"main", chosen_->cannot_reset()});
     }
   }
