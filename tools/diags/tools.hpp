@@ -14,7 +14,6 @@ int ibping(std::span<char* const> words);
 int ibstatus(std::span<char* const> words);
 int ibsysstat(std::span<char* const> words);
 int saquery(std::span<char* const> words);
-int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
 int vendstat(std::span<char* const> words);
 
