@@ -12,7 +12,6 @@ int ibnetdiscover(std::span<char* const> words);
 int ibping(std::span<char* const> words);
 int ibstatus(std::span<char* const> words);
 int ibsysstat(std::span<char* const> words);
-int saquery(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
 int vendstat(std::span<char* const> words);
 

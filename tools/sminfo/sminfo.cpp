@@ -8,6 +8,8 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
+#include "out/structure.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -15,8 +17,10 @@ namespace ib::tools {
 namespace {
 
 struct SminfoReport final : Report {
+  path::Path path;
   unsigned lid{};
   smp::SMInfo info;
+  Keys keys{};
 
   unsigned state() const { return static_cast<unsigned>(info.sm_state); }
   std::string line() const {
@@ -24,12 +28,9 @@ struct SminfoReport final : Report {
                        info.priority, state());
   }
   void visit(out::Sink& sink) const override {
+    path::visit(sink, "path", path);
     sink.value("lid", lid);
-    sink.value("guid", info.guid);
-    sink.value("act_count", info.act_count);
-    sink.value("priority", info.priority);
-    sink.value("sm_state", state());
-    sink.value("sm_state_text", smp::to_text(info.sm_state));
+    out::visit_attribute(sink, info, keys);
   }
   void text(TextOut& out) const override { out.print("{}\n", line()); }
   void diags_text(TextOut& out) const override {
@@ -48,9 +49,9 @@ class Sminfo final : public Command {
     set.notes(
         "With ATTR_MOD a SubnSet(SMInfo) follows, which asks the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
-    set.number("-s --state", state_, "STATE", "Set the SM state", {0, 15});
-    set.number("-p --priority", priority_, "PRIORITY", "Set the SM priority", {0, 15});
-    set.number("-a --activity", activity_, "COUNT", "Set the activity count");
+    set.number("-s --state", state_, "STATE", "The state to set", {0, 15});
+    set.number("-p --priority", priority_, "PRIORITY", "The priority to set", {0, 15});
+    set.number("-a --activity", activity_, "COUNT", "The activity count to set");
     set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     add_common(set, common, group_target);
   }
@@ -67,20 +68,22 @@ class Sminfo final : public Command {
     const auto four_bits = [&](std::string_view name, char letter, std::optional<std::uint8_t>& to, std::string_view help) {
       set.value(name, letter, "NUMBER", help, [&to](const std::string& text) { to = static_cast<std::uint8_t>(c_number(text) & 15U); });
     };
-    four_bits("state", 's', state_, "The state to set.");
-    four_bits("priority", 'p', priority_, "The priority to set.");
-    set.number("activity", 'a', activity_, "COUNT", "The activity count to set.");
-    blind_ = true;
+    four_bits("state", 's', state_, "The state to set");
+    four_bits("priority", 'p', priority_, "The priority to set");
+    set.number("activity", 'a', activity_, "COUNT", "The activity count to set");
+    as_diags_ = true;
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const DiagsWords words{"main", "query"};
-    if (!modifier_ && !blind_ && (state_ || priority_ || activity_))
+    if (!modifier_ && !as_diags_ && (state_ || priority_ || activity_))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
     const Destination manager = co_await find_manager(session);
     SminfoReport report;
-    if (modifier_ && blind_) {
+    report.path = manager.path;
+    report.keys = session.options().keys;
+    if (modifier_ && as_diags_) {
       report.info.sm_state = smp::SMState::standby;
     } else {
       mad::Result<smp::SMInfo> answer = co_await get(transactor, manager.path);
@@ -88,7 +91,7 @@ class Sminfo final : public Command {
     }
     report.lid = co_await lid_of(transactor, manager.path);
     if (modifier_) {
-      if (!blind_) emit.heading(report.line());  // what it was stays readable where the Set fails
+      if (!as_diags_) emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo wanted = changed(report.info);
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(wanted, manager.path, *modifier_);
       report.info = session.take(std::move(answer), words);
@@ -111,7 +114,7 @@ class Sminfo final : public Command {
       routed.dlid = port.sm_lid;
       routed.slid = port.lid;
       path = routed;
-    } else if (!blind_) {
+    } else if (!as_diags_) {
       throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", port.name(), port.sm_lid.value));
     }
     path::IbPath& ib = path.ib();
@@ -138,7 +141,7 @@ class Sminfo final : public Command {
   /// The LID at the end of `path`, which a directed route does not say.
   async::Task<unsigned> lid_of(mad::Transactor& transactor, const path::Path& path) const {
     if (path.ib().dlid != permissive_lid) co_return path.ib().dlid.value;
-    if (blind_) co_return 0;
+    if (as_diags_) co_return 0;
     const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
     co_return port.lid.value;
   }
@@ -158,7 +161,7 @@ class Sminfo final : public Command {
   std::uint64_t sm_key_{};
   /// infiniband-diags' way: a Set carries what the options say and nothing that was read, no LID is asked for, and where no manager is
   /// known this node is asked.
-  bool blind_{};
+  bool as_diags_{};
 };
 
 }  // namespace
