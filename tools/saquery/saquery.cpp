@@ -290,7 +290,7 @@ class Saquery final : public Command {
   static async::Task<std::uint32_t> capability_mask2(const Ask& ask) {
     FormedReport info = ask.report(sa::Pattern(mad::ClassPortInfo::info()));
     co_await ask.fetch(info, mad::method::get);
-    co_return mad::ClassPortInfo::unpack(info.records.bytes[0]).capability_mask2;
+    co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
   }
 
   /// How infiniband-diags writes the records, and which of them.

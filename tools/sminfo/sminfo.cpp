@@ -17,7 +17,7 @@ namespace ib::tools {
 namespace {
 
 struct SminfoReport final : Report {
-  path::Path path;
+  path::Path path = path::IbDrPath();
   unsigned lid{};
   smp::SMInfo info;
   Keys keys{};
