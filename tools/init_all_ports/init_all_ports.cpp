@@ -11,8 +11,8 @@
 #include "subnet/discovery.hpp"
 #include "subnet/port_setting.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/fabric.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -93,7 +93,7 @@ class InitAllPorts final : public Command {
     if (info) {
       smp::PortInfo wanted = subnet::no_change(*info);
       wanted.port_state = smp::PortState::down;
-      info = co_await session.transactor().try_subn_set(wanted, path, port.number);
+      info = co_await session.transactor().try_subn_set(path, port.number, wanted);
     }
     if (info) {
       ++report.ports_set;
@@ -108,6 +108,11 @@ class InitAllPorts final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::init_all_ports{.name = "init_all_ports", .group = HelpGroup::config, .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.", .make = make_command<InitAllPorts>, .changes = true};
+constinit const CommandInfo rooms::init_all_ports{
+    .name = "init_all_ports",
+    .group = HelpGroup::config,
+    .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.",
+    .make = make_command<InitAllPorts>,
+    .changes = true};
 
 }  // namespace ib::tools

@@ -9,8 +9,8 @@
 #include "subnet/port_setting.hpp"
 #include "subnet/routes_around.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/fabric.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -99,7 +99,7 @@ class SetPortState final : public Command {
     }
     const bool acts = action_ != Action::show && !dry_run_;
     if (acts) {  // all at once, at the end: by now nothing but a port can refuse
-      for (const Chosen& port : chosen) co_await transactor.subn_set(wanted(port.info), port.path, port.number);
+      for (const Chosen& port : chosen) co_await transactor.subn_set(port.path, port.number, wanted(port.info));
     }
     StateReport report;
     report.action = name(action_);
@@ -192,6 +192,10 @@ class SetPortState final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::set_port_state{.name = "set_port_state", .group = HelpGroup::config, .summary = "Enable, disable or reset several ports in one go.", .make = make_command<SetPortState>, .changes = true};
+constinit const CommandInfo rooms::set_port_state{.name = "set_port_state",
+                                                  .group = HelpGroup::config,
+                                                  .summary = "Enable, disable or reset several ports in one go.",
+                                                  .make = make_command<SetPortState>,
+                                                  .changes = true};
 
 }  // namespace ib::tools

@@ -80,20 +80,21 @@ class Sminfo final : public Command {
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
     const Destination manager = co_await find_manager(session);
+    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the one who asks (IBA 14.2.5.13)
     SminfoReport report;
     report.path = manager.path;
     report.keys = session.options().keys;
     if (modifier_ && as_diags_) {
       report.info.sm_state = smp::SMState::standby;
     } else {
-      mad::Result<smp::SMInfo> answer = co_await get(transactor, manager.path);
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(manager.path, 0, mine);
       report.info = session.take(std::move(answer), words);
     }
     report.lid = co_await lid_of(transactor, manager.path);
     if (modifier_) {
       if (!as_diags_) emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo wanted = changed(report.info);
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(wanted, manager.path, *modifier_);
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier_, wanted);
       report.info = session.take(std::move(answer), words);
     }
     emit(report);
@@ -123,19 +124,6 @@ class Sminfo final : public Command {
     ib.qkey = 0;
     session.apply_options(path);
     co_return Destination{path, session.name_of(path)};
-  }
-
-  /// SubnGet(SMInfo), which carries the SM_Key of the one who asks (IBA 14.2.5.13).
-  async::Task<mad::Result<smp::SMInfo>> get(mad::Transactor& transactor, const path::Path& path) const {
-    smp::SMInfo mine;
-    mine.sm_key = sm_key_;
-    std::vector<std::uint8_t> bytes(smp::SMInfo::wire_size);
-    mine.pack(bytes);
-    const mad::Request request{
-        .path = path, .mgmt_class = mad::smp_class(path), .attribute_id = smp::SMInfo::attribute_id, .payload = bytes};
-    const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-    if (!reply) co_return reply.shared_error();
-    co_return smp::SMInfo::unpack(reply->payload());
   }
 
   /// The LID at the end of `path`, which a directed route does not say.

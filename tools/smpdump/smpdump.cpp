@@ -12,11 +12,11 @@
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "subnet/smp_tables.hpp"
 #include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/secrets.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/smp_tables.hpp"
+#include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
 namespace {
@@ -31,7 +31,7 @@ struct SmpdumpReport final : Report {
 
   Bytes raw_data() const {
     const Bytes payload = reply.payload();
-    return payload.first(std::min(payload.size(), smp_block_bytes));
+    return payload.first(std::min(payload.size(), subnet::smp_block_bytes));
   }
   /// The data, with zeros in the place of keys that are hidden.
   std::vector<std::uint8_t> data() const {
@@ -113,6 +113,11 @@ class Smpdump final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::smpdump{.name = "smpdump", .group = HelpGroup::query, .summary = "Print the bytes of an attribute that is read by SMP.", .make = make_command<Smpdump>, .diags = true, .legacy = diags::smpdump};
+constinit const CommandInfo rooms::smpdump{.name = "smpdump",
+                                           .group = HelpGroup::query,
+                                           .summary = "Print the bytes of an attribute that is read by SMP.",
+                                           .make = make_command<Smpdump>,
+                                           .diags = true,
+                                           .legacy = diags::smpdump};
 
 }  // namespace ib::tools
