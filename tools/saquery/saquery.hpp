@@ -8,6 +8,7 @@
 #include <string>
 
 #include "async/task.hpp"
+#include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
