@@ -8,8 +8,6 @@ namespace ib::diags {
 
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);
-int saquery(std::span<char* const> words);
-int sminfo(std::span<char* const> words);
 int smpdump(std::span<char* const> words);
 
 }  // namespace ib::diags

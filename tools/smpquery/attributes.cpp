@@ -62,11 +62,7 @@ async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info,
   report.modifier = modifier & ~extended_speeds_bit;
   report.keys = ask.session.options().keys;
   report.attribute = AttributeText(ask.session.options(), info, report.bytes);
-  if (&info == &smp::PortInfo::info()) {
-    const unsigned width = smp::PortInfo::unpack(report.bytes).link_width_active;
-    if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
-      ask.session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  }
+  if (&info == &smp::PortInfo::info()) warn_of_link_width(ask.session, report.bytes);
   ask.emit(report);
 }
 
