@@ -34,7 +34,7 @@ constexpr std::size_t ports_at_once = 64;
 
 /// Whether a field says what was asked for, not what was counted.
 bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "port_select" || field.name.starts_with("counter_select");
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
 }
 
 /// The counters of one port, or of several together (port 255).
