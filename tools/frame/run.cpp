@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "async/loop.hpp"
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
@@ -71,6 +72,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   common.world = &world;
   General general;
   OptionSet set;
+  set.ask_for_keys([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(common);
   command->options(set, common);
   add_general(set, common, general);
@@ -167,17 +169,35 @@ int run_diags(const CommandInfo& info, std::span<char* const> words, const World
   }
 }
 
+/// What is said to a program that goes by `name`.
+std::string unknown_name(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const CommandInfo* info : commands()) {
+    if (info->diags) names.push_back(info->name);
+  }
+  return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", quoted(name),
+                     fmt::join(names, ", "));
+}
+
 }  // namespace
 
 int run(std::span<char* const> argv, const World& world) {
   log::write_to(world.err);
   const std::string_view called = argv.empty() ? "ibtool" : argv[0];
+  const std::string_view name = called.substr(called.rfind('/') + 1);
   const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
+  const std::vector<std::string> args(words.begin(), words.end());
   try {
-    const CommandInfo* info = find_command(called.substr(called.rfind('/') + 1));
-    if (info != nullptr && info->legacy != nullptr) return info->legacy(words);
-    if (info != nullptr && info->diags) return run_diags(*info, words, world);
-    return run_ibtool(std::vector<std::string>(words.begin(), words.end()), world);
+    if (name.starts_with("ibtool")) return run_ibtool(args, world);
+    const CommandInfo* info = find_command(name);
+    if (info == nullptr) {
+      const UsageError error(unknown_name(name));
+      refuse_in_json(world, {}, args, error);
+      throw error;
+    }
+    if (info->legacy != nullptr) return info->legacy(words);
+    if (info->diags) return run_diags(*info, words, world);
+    return run_command(*info, args, world);
   } catch (const Error& error) {
     print_error(error, 0);
     return static_cast<int>(error.exit_status());

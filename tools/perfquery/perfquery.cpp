@@ -182,6 +182,7 @@ class Perfquery final : public Command {
 
  private:
   using Ports = std::vector<std::uint8_t>;
+  using Answer = mad::Result<std::vector<std::uint8_t>>;
 
   void choose(const CounterSet& of) {
     if (chosen_ != counter_sets().data() && chosen_ != &of)
@@ -307,7 +308,7 @@ class Perfquery final : public Command {
   }
 
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
-    std::vector<std::optional<mad::Result<std::vector<std::uint8_t>>>> replies(asked_.size());
+    std::vector<std::optional<Answer>> replies(asked_.size());
     const auto ask = [&](std::size_t at) { return read_one(session, report, asked_[at], replies[at]); };
     auto indexes = std::views::iota(std::size_t{0}, asked_.size());
     async::Task<> all = async::for_each(indexes, ports_at_once, ask);
@@ -337,12 +338,12 @@ class Perfquery final : public Command {
     session.give_up(error, {"main", chosen_->cannot_read()});
   }
 
-  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port,
-                                std::optional<mad::Result<std::vector<std::uint8_t>>>& to) {
+  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to) {
     std::vector<std::uint8_t> selector(report.info.bytes);
     const FieldInfo* field = find_field(report.info, "port_select");
     wire::set_bits(selector, field->bit_offset, field->bits, port);
-    to.emplace(co_await session.transactor().try_get(report.node.path, report.info, 0, selector));
+    Answer answer = co_await session.transactor().try_get(report.node.path, report.info, 0, selector);
+    to.emplace(std::move(answer));
   }
 
   /// One row in the place of all: each counter the sum, or the greatest value that it holds.
@@ -387,8 +388,7 @@ class Perfquery final : public Command {
     if (as_diags_ && chosen_->is_sampling()) co_return;
     const std::uint64_t mask = reset_mask(support);
     for (const std::uint8_t port : asked_) {
-      const mad::Result<std::vector<std::uint8_t>> done =
-          co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
+      const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
       if (!done) session.give_up(done.shared_error(), {"main", chosen_->cannot_reset()});
     }
   }

@@ -317,7 +317,7 @@ Task<> ask_for_errors(Bench& bench, std::size_t times, std::size_t& whole, std::
 
 TEST_CASE("the answers that come at once have no more memory together than one may") {
   Bench bench(500);
-  const std::size_t each = 56 + 500 * step;
+  const std::size_t each = 56 + 500 * node_record_step;
   bench.rpc.reset();
   bench.rpc = std::make_unique<Rpc>(bench.loop, bench.fabric.open(), Limits{.segment_bytes = 3 * each});
   bench.fabric.channel().reports = false;
