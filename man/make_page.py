@@ -11,6 +11,7 @@ Lines of the source that begin with '@' are replaced:
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
   @legacy           the names by which the program speaks infiniband-diags' dialect
+  @json_words       the dictionary of JSON keys
   @source FILE      a source file of this project, without the two lines of its licence and with its first comment as text
   @example ... @end the lines between are printed as they are: a session that begins with "$ COMMAND"
 Everything else is roff and stays as it is.
@@ -114,6 +115,14 @@ def legacy(tables):
     return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]] or ["no name"])]
 
 
+def json_words(tables):
+    out = []
+    for word in tables["json_words"]:
+        kind = word["type"] + (f", with \\fB{word['key']}_text\\fR" if word["coded"] else "")
+        out += [".TP", f"\\fB{word['key']}\\fR ({kind})", roff(word["meaning"])]
+    return out
+
+
 def source_text(name):
     """What a program is for, from the comment at its top, then the program."""
     with open(os.path.join(ROOT, name), encoding="utf-8") as file:
@@ -143,6 +152,8 @@ def page(tables, source, version, section):
             out += options_of(tables, rest.strip())
         elif word == "@common":
             out += common_options(tables)
+        elif word == "@json_words":
+            out += json_words(tables)
         elif word == "@source":
             out += source_text(rest.strip())
         elif word == "@legacy":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The program's own tables of commands and options as JSON, from which the manual's option tables are made: what
-// stands in a page is what the program takes.
+// The program's own tables of commands, options and words of JSON as JSON, from which the manual's tables are made: what
+// stands in a page is what the program takes and prints.
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "tools/frame/command.hpp"
 #include "tools/frame/help.hpp"
+#include "tools/frame/json_words.hpp"
 
 namespace {
 
@@ -36,8 +37,10 @@ Tree command_json(const CommandInfo& info) {
   for (const Option& option : set.options()) {
     if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
   }
-  return {{"name", info.name},          {"group", group_heading(info.group)},  {"summary", info.summary},
-          {"operands", set.operand_line()}, {"changes", info.changes}, {"legacy", info.diags}, {"options", options}};
+  return {{"name", info.name},       {"group", group_heading(info.group)},
+          {"summary", info.summary}, {"operands", set.operand_line()},
+          {"changes", info.changes}, {"legacy", info.diags},
+          {"options", options}};
 }
 
 }  // namespace
@@ -45,5 +48,8 @@ Tree command_json(const CommandInfo& info) {
 int main() {
   Tree all = Tree::array();
   for (const CommandInfo* info : commands()) all.push_back(command_json(*info));
-  std::puts(Tree{{"commands", all}}.dump(1).c_str());
+  Tree words = Tree::array();
+  for (const JsonWord& word : json_words())
+    words.push_back({{"key", word.key}, {"type", type_name(word)}, {"coded", word.coded}, {"meaning", word.meaning}});
+  std::puts(Tree{{"commands", all}, {"json_words", words}}.dump(1).c_str());
 }

@@ -23,6 +23,16 @@ std::string_view number_text(std::array<char, 32>& buffer, T value) {
   return {buffer.data(), result.ptr};
 }
 
+/// The shortest text that reads back as `value`: 100000 and 25781.25, not 1e+05.
+std::string real_text(double value) {
+  const double size = std::fabs(value);
+  const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);
+  std::array<char, 64> buffer{};
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return {buffer.data(), result.ptr};
+}
+
 }  // namespace
 
 JsonSink::JsonSink(std::string& out, JsonStyle style) : out_(out), style_(style) {}
@@ -52,10 +62,7 @@ void JsonSink::unsigned_integer(std::string_view key, std::uint64_t value) {
   scalar(key, number_text(buffer, value));
 }
 
-void JsonSink::real(std::string_view key, double value) {
-  std::array<char, 32> buffer{};
-  scalar(key, std::isfinite(value) ? number_text(buffer, value) : "null");
-}
+void JsonSink::real(std::string_view key, double value) { scalar(key, std::isfinite(value) ? real_text(value) : "null"); }
 
 void JsonSink::text(std::string_view key, std::string_view value) {
   place(key);
@@ -65,6 +72,10 @@ void JsonSink::text(std::string_view key, std::string_view value) {
 
 void JsonSink::guid(std::string_view key, Guid value) { text(key, to_text(value)); }
 void JsonSink::gid(std::string_view key, const Gid& value) { text(key, to_text(value)); }
+
+void JsonSink::unwind() {
+  while (levels_.size() > 1) end(levels_.back().object);
+}
 
 void JsonSink::scalar(std::string_view key, std::string_view literal) {
   place(key);

@@ -17,7 +17,8 @@ enum class JsonStyle {
 };
 
 /// Numbers are written in full (64 bits do not fit the doubles of some readers); GUIDs and GIDs are strings as in text output;
-/// a real that is not finite is null. A document that is not finished when the sink goes is left unfinished.
+/// a real that is not finite is null, others have no exponent unless they are tiny or huge. A document that is not finished when the sink
+/// goes is left unfinished.
 class JsonSink : public Sink {
  public:
   /// Appends to `out`, which must outlive the sink.
@@ -40,6 +41,7 @@ class JsonSink : public Sink {
   void text(std::string_view key, std::string_view value) override;
   void guid(std::string_view key, Guid value) override;
   void gid(std::string_view key, const Gid& value) override;
+  void unwind() override;
 
  private:
   struct Level {

@@ -5,7 +5,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "iba/types.hpp"
 
@@ -30,6 +32,8 @@ class Sink {
   virtual void text(std::string_view key, std::string_view value) = 0;
   virtual void guid(std::string_view key, Guid value) = 0;
   virtual void gid(std::string_view key, const Gid& value) = 0;
+  /// Closes what is open inside the outermost object, so that an error can still become a member of it.
+  virtual void unwind() = 0;
 
   void value(std::string_view key, bool v) { boolean(key, v); }
   template <std::signed_integral T>
@@ -48,6 +52,24 @@ class Sink {
   void value(std::string_view key, Lid v) { unsigned_integer(key, v.value); }
   void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value); }
   void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value); }
+
+  /// A coded value: its number as `key`, its word as `key`_text. An empty `word` (the number means nothing) is null.
+  template <class T>
+  void symbol(std::string_view key, T number, std::string_view word) {
+    if constexpr (std::is_enum_v<T>) {
+      value(key, static_cast<std::underlying_type_t<T>>(number));
+    } else {
+      value(key, number);
+    }
+    text_or_null(std::string(key) + "_text", word);
+  }
+  /// A coded value that is not known.
+  void no_symbol(std::string_view key) {
+    null(key);
+    null(std::string(key) + "_text");
+  }
+  /// A text that is null where it is empty.
+  void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };
 
 }  // namespace ib::out

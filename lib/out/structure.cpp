@@ -29,7 +29,7 @@ class Visitor {
         sink_.end_array();
       }
       if (field.enumeration != nullptr && field.count == 1)
-        sink_.text(std::string(field.name) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
+        sink_.text_or_null(std::string(field.name) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
     }
   }
 
@@ -67,5 +67,16 @@ class Visitor {
 }  // namespace
 
 void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) { Visitor(sink, keys).members(bytes, info); }
+
+void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys) {
+  sink.begin_object(key);
+  visit_structure(sink, bytes, info, keys);
+  sink.end_object();
+}
+
+void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) {
+  sink.value("attribute", info.iba_name);
+  visit_fields(sink, "data", bytes, info, keys);
+}
 
 }  // namespace ib::out

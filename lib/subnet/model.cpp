@@ -98,7 +98,7 @@ NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
   node.info = info;
   node.first_port = static_cast<PortIndex>(ports_.size());
   node.slots = slots_of(info);
-  ports_.resize(ports_.size() + node.slots);
+  ports_.grow(node.slots);
   for (unsigned number = 0; number < node.slots; ++number) {
     Port& port = ports_[node.first_port + number];
     port.node = index;

@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
+#include "subnet/growing_array.hpp"
 #include "subnet/guid_index.hpp"
 
 namespace ib::subnet {
@@ -105,8 +106,8 @@ class Subnet {
   Subnet() = default;
   explicit Subnet(const SubnetLimits& limits) : limits_(limits) {}
 
-  std::span<const Node> nodes() const { return nodes_; }
-  std::span<const Port> ports() const { return ports_; }
+  std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
+  std::span<const Port> ports() const { return {ports_.data(), ports_.size()}; }
   const Node& node(NodeIndex at) const { return nodes_[at]; }
   Node& node(NodeIndex at) { return nodes_[at]; }
   const Port& port(PortIndex at) const { return ports_[at]; }
@@ -149,8 +150,8 @@ class Subnet {
   void sort_failures();
 
  private:
-  std::vector<Node> nodes_;
-  std::vector<Port> ports_;
+  GrowingArray<Node> nodes_;
+  GrowingArray<Port> ports_;
   GuidIndex by_guid_, by_port_guid_;
   std::vector<PortIndex> by_lid_;
   SubnetLimits limits_;

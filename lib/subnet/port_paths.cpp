@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/port_paths.hpp"
 
+#include "base/error.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "sa/records.hpp"
+
 namespace ib::subnet {
 
 path::IbDrPath route_from(const path::Path& path) {
@@ -33,6 +39,65 @@ std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const p
   path.retries = start.ib().retries;
   path.timeout = start.ib().timeout;
   return path;
+}
+
+std::optional<path::Path> PortPaths::gmp(PortIndex port) const {
+  std::optional<path::Path> path = gmp_path(subnet_, port, start_);
+  if (!path || routes_.empty()) return path;
+  const auto route = routes_.find(subnet_.end_port_of(port));
+  if (route == routes_.end()) {
+    const bool is_own = path->ib().dlid == path->ib().slid;  // not every SA tells of the way to oneself
+    return is_own || !why_sl_0_.empty() ? path : std::nullopt;
+  }
+  path::IbPath& ib = path->ib();
+  ib.dlid = route->second.dlid;
+  ib.slid = route->second.slid;
+  ib.pkey = route->second.pkey;
+  ib.sl = route->second.sl;
+  ib.packet_life_time = route->second.packet_life_time;
+  return path;
+}
+
+std::string PortPaths::why_no_gmp(PortIndex port) const {
+  if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
+  return "No LID of its own is known: GMPs do not reach it.";
+}
+
+async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
+  routes_.clear();
+  why_sl_0_.clear();
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    why_sl_0_ = "no subnet administrator is known";
+    co_return;
+  }
+  try {
+    sa::Pattern pattern(sa::PathRecord::info());
+    pattern.match("SGID", to_text(start_.ib().end_port->default_gid()));
+    pattern.match("reversible", 1);
+    pattern.match("numbPath", 1);
+    const mad::Result<sa::Records> answer = co_await sa::try_answer(transactor, transactor.sa_path(), pattern, mad::method::get_table, 0);
+    if (answer) {
+      take_paths(*answer);
+    } else {
+      why_sl_0_ = answer.error().message();
+    }
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error& error) {  // an answer that contradicts itself
+    why_sl_0_ = error.message();
+  }
+}
+
+void PortPaths::take_paths(const sa::Records& records) {
+  for (const Bytes row : records.bytes) {
+    const auto record = wire::unpack_short<sa::PathRecord>(row);
+    const PortIndex port = subnet_.find_lid(record.dlid);
+    if (port == none || !record.dlid.is_unicast() || !record.slid.is_unicast()) continue;
+    routes_.try_emplace(port, Route{record.dlid, record.slid, Pkey{record.p_key}, record.sl, record.packet_life_time});
+  }
+  if (records.cut) why_sl_0_ = "the subnet administrator's table of paths did not arrive whole";
+  if (routes_.empty() && why_sl_0_.empty()) why_sl_0_ = "the subnet administrator knows no paths from here";
 }
 
 }  // namespace ib::subnet

@@ -63,10 +63,12 @@ std::string_view name(Speed speed) {
   return names[static_cast<unsigned>(speed)];
 }
 
-unsigned lane_mbps(Speed speed) {
-  constexpr std::array<unsigned, 10> rates{0, 2500, 5000, 10000, 10312, 14062, 25781, 53125, 106250, 212500};
+double lane_mbps(Speed speed) {
+  constexpr std::array<double, 10> rates{0, 2500, 5000, 10000, 10312.5, 14062.5, 25781.25, 53125, 106250, 212500};  // multiples of 1/4
   return rates[static_cast<unsigned>(speed)];
 }
+
+double LinkRate::mbps() const { return lanes * lane_mbps(speed); }
 
 unsigned lanes(unsigned width_code) {
   switch (width_code) {

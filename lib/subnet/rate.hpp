@@ -14,14 +14,18 @@ enum class Speed : std::uint8_t { unknown, sdr, ddr, qdr, fdr10, fdr, edr, hdr, 
 
 /// "SDR" … "XDR"; empty for unknown.
 std::string_view name(Speed speed);
-/// Signalling rate of one lane in Mb/s.
-unsigned lane_mbps(Speed speed);
+/// Signalling rate of one lane in Mb/s, exact: 25781.25 for EDR; 0 for unknown.
+double lane_mbps(Speed speed);
 /// Number of lanes of a LinkWidth code with one bit set; 0 for any other.
 unsigned lanes(unsigned width_code);
 
 struct LinkRate {
   unsigned lanes{};  ///< 0: unknown
   Speed speed{};
+
+  bool known() const { return lanes != 0 && speed != Speed::unknown; }
+  /// Signalling rate in Mb/s, exact: 103125 for 4x EDR; 0 where it is not known.
+  double mbps() const;
 };
 
 /// The width and speed that a port runs at.

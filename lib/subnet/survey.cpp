@@ -13,7 +13,23 @@ constexpr std::uint8_t any_class = 0;  // of agents that are out of reach
 
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
   if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
-  return gmp_path(subnet, port, options.start);
+  return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
+}
+
+/// `request` on another path, to an agent that is known.
+mad::Request for_agent(const mad::Request& request, const path::Path& path, mad::Responder& responder) {
+  return {.path = path,
+          .mgmt_class = request.mgmt_class,
+          .class_version = request.class_version,
+          .method = request.method,
+          .attribute_id = request.attribute_id,
+          .attribute_modifier = request.attribute_modifier,
+          .payload = request.payload,
+          .component_mask = request.component_mask,
+          .oui = request.oui,
+          .reason = request.reason,
+          .responder = &responder,
+          .optional = request.optional};
 }
 
 std::string title_of(const mad::HeaderView& header) {
@@ -29,10 +45,16 @@ SurveyRun::Agents::Agents(SurveyRun& run, PortIndex port)
 }
 
 async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Request& request) {
-  mad::Request of_agent = request;
-  // The SA is none of the port's agents.
-  if (request.mgmt_class != mad::mgmt_class::sa) of_agent.responder = &run_.agent(port_, request.mgmt_class).responder;
+  if (request.mgmt_class == mad::mgmt_class::sa) {  // none of the port's agents
+    mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(request);
+    co_return reply;
+  }
+  Agent& agent = run_.agent(port_, request.mgmt_class);
+  path::Path path = request.path;
+  if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
+  const mad::Request of_agent = for_agent(request, path, agent.responder);
   mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(of_agent);
+  if (reply || !mad::tries_in_vain(reply.error())) agent.came_back = agent.asked_again;
   co_return reply;
 }
 
@@ -49,7 +71,7 @@ int SurveyRun::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
 }
 
 std::uint32_t SurveyRun::add(Failure failure) {
-  found_.push_back({std::move(failure), none});
+  found_.push_back({std::move(failure), none, nullptr});
   return static_cast<std::uint32_t>(found_.size() - 1);
 }
 
@@ -72,6 +94,7 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
   failure.port = port_number_of(port, header.mgmt_class());
   if (silent->failure == none) {
     silent->failure = add(std::move(failure));
+    found_[silent->failure].silent = silent;
   } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
     found_[silent->failure].failure = std::move(failure);  // the one that was really sent tells more
   }
@@ -81,19 +104,33 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
 std::uint32_t SurveyRun::fail_unreachable(PortIndex port) {
   Agent& unknown = agent(port, any_class);
   if (unknown.failure == none) {
-    unknown.failure = add({Failure::Kind::no_answer,
-                           subnet_.port(port).node,
-                           port_number_of(port, any_class),
-                           false,
-                           {},
-                           0,
-                           "No LID of its own is known: GMPs do not reach it.",
-                           {}});
+    unknown.failure =
+        add({Failure::Kind::no_answer,
+             subnet_.port(port).node,
+             port_number_of(port, any_class),
+             false,
+             {},
+             0,
+             options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
+             {}});
   }
   return unknown.failure;
 }
 
+bool SurveyRun::ask_again(std::uint32_t failure) {
+  Agent* const agent = found_[failure].silent;
+  if (agent == nullptr || std::exchange(agent->asked_again, true)) return false;
+  agent->responder.give_another_chance();
+  return true;
+}
+
+bool SurveyRun::came_back(std::uint32_t failure) const {
+  const Agent* const agent = found_[failure].silent;
+  return agent != nullptr && agent->came_back;
+}
+
 void SurveyRun::ended() {
+  if (done_ == count_) return;  // a port whose agent was asked again
   ++done_;
   if (options_.progress) options_.progress(done_, count_);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One question to many ports of a model, side by side. Each port gives a value or a failure, in the order in which the ports were
 // named. Every agent that is asked has a mad::Responder: one that is silent costs one chain of tries, and is one failure, whatever
-// number of ports it was to answer for.
+// number of ports it was to answer for. At the end a silent agent is asked once more, by one try; if it answers, all of its ports are.
 //
 //   const SurveyQuestion<smp::PortInfo> ask = read_port_info;   // Task<mad::Result<smp::PortInfo>>(SurveyPort)
 //   SurveyOptions options(start);
@@ -21,6 +21,7 @@
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model.hpp"
+#include "subnet/port_paths.hpp"
 
 namespace ib::subnet {
 
@@ -34,6 +35,7 @@ struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
   path::Path start;  ///< that the model was swept from; see subnet/port_paths.hpp
   SurveyWay way;
+  const PortPaths* paths{};   ///< of GMPs, with the service levels that the SA told; null: SL 0
   std::size_t window = 1024;  ///< of questions that are open at a time, those that wait for a silent agent included; at least 1
   /// Called as questions end.
   std::function<void(std::size_t done, std::size_t of)> progress;
@@ -88,6 +90,10 @@ class SurveyRun {
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
   void ended();
+  /// Whether the failure is that an agent is silent that was not asked again yet. If so it may be asked now: by one try, until it answers.
+  bool ask_again(std::uint32_t failure);
+  /// Whether the agent that `failure` is of answers again.
+  bool came_back(std::uint32_t failure) const;
   /// Moves a failure behind those in `failures`, once, and says where it stands.
   std::uint32_t settle(std::uint32_t failure, std::vector<Failure>& failures);
 
@@ -97,10 +103,12 @@ class SurveyRun {
   struct Agent {
     mad::Responder responder;
     std::uint32_t failure = none;  ///< that it is silent, or out of reach
+    bool asked_again{}, came_back{};
   };
   struct Found {
     Failure failure;
     std::uint32_t place = none;
+    Agent* silent{};  ///< whose silence it is
   };
   Agent& agent(PortIndex port, std::uint8_t mgmt_class);
   int port_number_of(PortIndex port, std::uint8_t mgmt_class) const;
@@ -125,6 +133,7 @@ async::Task<> ask_port(SurveyRun& run, typename Surveyed<T>::Row& row, const Sur
     mad::Result<T> result = co_await ask(port);
     if (result) {
       row.value.emplace(std::move(*result));
+      row.failure = none;
     } else {
       row.failure = run.fail(row.port, result.shared_error());
     }
@@ -132,6 +141,22 @@ async::Task<> ask_port(SurveyRun& run, typename Surveyed<T>::Row& row, const Sur
     row.failure = run.fail_unreachable(row.port);
   }
   run.ended();
+}
+
+/// Asks silent agents once more, each for one of its ports; those that answer also for the others.
+template <class T>
+async::Task<> ask_silent_agents_again(SurveyRun& run, std::vector<typename Surveyed<T>::Row>& rows, const SurveyQuestion<T>& ask,
+                                      std::size_t window) {
+  using Row = typename Surveyed<T>::Row;
+  std::vector<std::pair<Row*, std::uint32_t>> first, others;  // and the failure that they had
+  for (Row& row : rows) {
+    if (row.failure != none) (run.ask_again(row.failure) ? first : others).emplace_back(&row, row.failure);
+  }
+  if (first.empty()) co_return;
+  const auto ask_one = [&run, &ask](const std::pair<Row*, std::uint32_t>& row) { return ask_port<T>(run, *row.first, ask); };
+  co_await async::for_each(first, window, ask_one);
+  std::erase_if(others, [&run](const auto& row) { return !run.came_back(row.second); });
+  co_await async::for_each(others, window, ask_one);
 }
 
 }  // namespace detail
@@ -146,6 +171,7 @@ async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subne
   SurveyRun run(transactor, subnet, options, ports.size());
   const auto ask_one = [&run, &ask](typename Surveyed<T>::Row& row) { return detail::ask_port<T>(run, row, ask); };
   co_await async::for_each(result.rows, options.window, ask_one);
+  co_await detail::ask_silent_agents_again<T>(run, result.rows, ask, options.window);
   for (auto& row : result.rows) {
     if (row.failure != none) row.failure = run.settle(row.failure, result.failures);
   }

@@ -9,8 +9,12 @@ namespace ib::subnet {
 namespace {
 
 // Requests handed to the Transactor and not yet ended, those between two tries included. Large, so that hundreds of
-// dead ports are retried side by side; bounded, so that memory is.
+// dead ports are retried side by side; bounded, so that memory is: each takes 3 KiB.
 constexpr std::size_t max_open_requests = 4096;
+// Those of them that were handed over a short time ago. More than the Transactor sends at a time; where nodes answer, more would
+// only wait in memory.
+constexpr std::size_t max_young_requests = 256;
+constexpr async::Duration young_span = std::chrono::milliseconds(10);
 // Contradictions that are looked into. Beyond that the fabric is past help, or hostile.
 constexpr unsigned max_doubts = 1024;
 
@@ -89,25 +93,31 @@ bool Sweep::next(Work& work) {
 }
 
 void Sweep::pump() {
+  const async::Time now = loop_.now();
+  std::size_t young = flow_.young(now);
   Work work;
-  while (group_.running() < max_open_requests) {
+  while (group_.running() < max_open_requests && young < max_young_requests) {
     if (!next(work)) break;
     if (work.what == What::beyond && subnet_.port(work.at).peer != none) {
       --unfinished_[work.level];  // its other end was asked meanwhile
       continue;
     }
-    group_.spawn(perform(work));
+    group_.spawn(perform(work, flow_.began(now)));
+    ++young;
   }
   const bool held_up = std::any_of(waiting_.begin(), waiting_.end(), [](const auto& ports) { return !ports.empty(); });
-  if (held_up) {
-    loop_.arm(patience_, loop_.now() + options_.patience);
+  paused_ = young >= max_young_requests && (held_up || !ready_.empty());
+  if (paused_) {
+    loop_.arm(patience_, now + young_span);
+  } else if (held_up) {
+    loop_.arm(patience_, now + options_.patience);
   } else {
     patience_.disarm();
   }
 }
 
 void Sweep::patience_over() {
-  for (std::size_t level = open_level_ + 1; level < waiting_.size(); ++level) {
+  for (std::size_t level = open_level_ + 1; !paused_ && level < waiting_.size(); ++level) {
     if (waiting_[level].empty()) continue;
     open_level_ = level;
     break;
@@ -115,7 +125,7 @@ void Sweep::patience_over() {
   pump();
 }
 
-async::Task<> Sweep::perform(Work work) {
+async::Task<> Sweep::perform(Work work, Flow::Span begun) {
   if (work.what == What::beyond) {
     co_await look_beyond(work.at);
   } else {
@@ -123,7 +133,34 @@ async::Task<> Sweep::perform(Work work) {
     read_ended(work.at);
   }
   --unfinished_[work.level];
+  flow_.ended(begun);
   pump();
+}
+
+void Sweep::Flow::forget_old(async::Time now) {
+  const Span current = now.time_since_epoch() / young_span;
+  while (!young_.empty() && young_.front().span < current - 1) young_.pop_front();
+}
+
+Sweep::Flow::Span Sweep::Flow::began(async::Time now) {
+  forget_old(now);
+  const Span span = now.time_since_epoch() / young_span;
+  if (young_.empty() || young_.back().span != span) young_.push_back({span, 0});
+  ++young_.back().open;
+  return span;
+}
+
+void Sweep::Flow::ended(Span span) {
+  for (Spanned& at : young_) {
+    if (at.span == span) --at.open;
+  }
+}
+
+std::size_t Sweep::Flow::young(async::Time now) {
+  forget_old(now);
+  std::size_t count = 0;
+  for (const Spanned& at : young_) count += at.open;
+  return count;
 }
 
 DiscoverStats Sweep::stats() const {

@@ -59,6 +59,24 @@ class Sweep {
     bool asked_again{}, came_back{};
   };
 
+  /// How many of the open requests are young: begun in the last two spans of time. What is older waits for a silent node.
+  class Flow {
+   public:
+    using Span = async::Duration::rep;
+    /// Takes note of a request that begins; the span is for ended().
+    Span began(async::Time now);
+    void ended(Span span);
+    std::size_t young(async::Time now);
+
+   private:
+    struct Spanned {
+      Span span;
+      std::size_t open;
+    };
+    void forget_old(async::Time now);
+    std::deque<Spanned> young_;  // the last two spans at most, in their order
+  };
+
   struct Patience final : async::Timer {
     explicit Patience(Sweep& owner) : sweep(owner) {}
     void expired() override { sweep.patience_over(); }
@@ -70,7 +88,7 @@ class Sweep {
   void queue(Work work);
   void pump();
   bool next(Work& work);
-  async::Task<> perform(Work work);
+  async::Task<> perform(Work work, Flow::Span begun);
   void patience_over();
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 
@@ -140,8 +158,10 @@ class Sweep {
   std::map<NodeIndex, Silence> silences_;
   std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
   std::vector<std::uint32_t> unfinished_;       // queued or asked, by level
-  std::size_t open_level_{};                    // the highest level that may be asked
+  Flow flow_;
+  std::size_t open_level_{};  // the highest level that may be asked
   Patience patience_;
+  bool paused_{};  // the timer is for too many young requests, not for patience
 
   std::deque<Doubt> doubts_;
   bool settling_{};

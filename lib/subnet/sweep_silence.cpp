@@ -27,6 +27,7 @@ void Sweep::read_ended(NodeIndex node) {
   if (reading.waiting.empty()) return;
   const Work next = reading.waiting.front();
   reading.waiting.erase(reading.waiting.begin());
+  if (reading.waiting.empty()) reading.waiting.shrink_to_fit();
   queue_read(next);
 }
 

@@ -16,8 +16,14 @@ import sys
 import tempfile
 import time
 
-import fattree
-import simfabric
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+# meson says where these are; called by hand it has no PYTHONPATH.
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(HERE), "support"))
+
+import fattree  # noqa: E402
+import simfabric  # noqa: E402
 
 SIZES = {702: (2, 36), 13284: (3, 36), 52983: (3, 58)}
 
@@ -118,20 +124,32 @@ def measure_size(fabric, tree, args, ours, theirs, delay_lib):
         row(label, wall, wall2, "s wall")
 
 
+def built(variable, build, place):
+    """What the benchmark needs of a build: named by meson in the environment, else looked for in a build directory."""
+    path = os.environ.get(variable) or os.path.join(build, place)
+    if not os.path.exists(path):
+        raise simfabric.FabricError(f"{path} does not exist: build first (meson setup build && ninja -C build), or name --build DIRECTORY")
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", type=int, nargs="*", choices=sorted(SIZES), default=sorted(SIZES))
     parser.add_argument("--rounds", type=int, default=3, help="runs of each program (1 at the largest size)")
     parser.add_argument("--delay", type=int, default=200, metavar="µS", help="time that a MAD takes in the delayed runs")
     parser.add_argument("--delay-up-to", type=int, default=13284, metavar="NODES", help="largest size to run delayed")
+    parser.add_argument("--build", default=os.path.join(SOURCE, "build"), metavar="DIRECTORY",
+                        help="where the project is built (default: build in the clone; by `meson test --benchmark` what it builds)")
     args = parser.parse_args()
     lacking = simfabric.missing() + [name for name in ("ibnetdiscover",) if not simfabric.find_program(name)]
     if lacking:
         print("skipped, not installed: " + ", ".join(lacking))
         return 77
     try:
+        ibtool = built("IBTOOL", args.build, "tools/ibtool")
+        delay_lib = built("IBTEST_DELAY_LIB", args.build, "tests/support/ibtest-delay.so")
         for nodes in args.nodes:
-            bench(nodes, args, os.environ["IBTOOL"], simfabric.find_program("ibnetdiscover"), os.environ["IBTEST_DELAY_LIB"])
+            bench(nodes, args, ibtool, simfabric.find_program("ibnetdiscover"), delay_lib)
     except simfabric.FabricError as error:
         print(f"E: {error}")
         return 1

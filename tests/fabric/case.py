@@ -3,20 +3,19 @@
 small network files. A test file is a unittest program; Meson runs each as one test, in parallel with others."""
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 import unittest
 from dataclasses import dataclass, field
 
-import simfabric
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+import simfabric  # noqa: E402
+
 CLUSTER = os.path.join(HERE, "cluster16.net")
 CLUSTER_LIDS = os.path.join(HERE, "cluster16.guid2lid")
-IBTOOL = os.environ.get("IBTOOL", os.path.join(HERE, "..", "..", "build", "tools", "ibtool"))
-DELAY = os.environ.get("IBTEST_DELAY_LIB", "")
+IBTOOL, DELAY = simfabric.IBTOOL, simfabric.DELAY
 
 
 @dataclass
@@ -116,7 +115,7 @@ class FabricCase(unittest.TestCase):
 
     def legacy(self, name, *words, **env):
         """Runs our binary under a legacy name; any status."""
-        return self.run_ours([name, *words], executable=os.path.abspath(IBTOOL), **env)
+        return self.run_ours([name, *words], executable=IBTOOL, **env)
 
     def debian(self, name, *words, **env):
         """Runs Debian's program; any status."""
@@ -165,11 +164,10 @@ class ServingCase(FabricCase):
         issm: without it the simulator gives requests to none but programs that ask for that themselves, as ours do."""
         ServingCase.next_host += 1
         host = self.hosts()[ServingCase.next_host]
-        env = dict(self.fabric.env(host=host), **({"SIM_SET_ISSM": "1"} if issm else {}))
+        env = {"SIM_SET_ISSM": 1} if issm else {}
         lid = self.lid_of(host)
         for _ in range(5):  # ibsim's client dies if a MAD comes before there is an agent for it
-            server = subprocess.Popen(argv, executable=os.path.abspath(executable), env=env, cwd=self.fabric.dir,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            server = self.fabric.start(argv, executable=executable, host=host, **env)
             self.addCleanup(self.end, server)
             for _ in range(40):
                 if server.poll() is not None:
@@ -207,11 +205,4 @@ def node(kind, nodeid, links, description=None, guid=None, ports=None):
     return "\n".join(lines) + "\n\n"
 
 
-def main():
-    """Runs the tests of the calling program; says so and skips where no fabric can be simulated
-    (fails if IBTEST_NO_SKIP is set)."""
-    lacking = simfabric.missing()
-    if lacking:
-        print("skipped, not installed: " + ", ".join(lacking))
-        sys.exit(1 if os.environ.get("IBTEST_NO_SKIP") else 77)
-    unittest.main(verbosity=2)
+main = simfabric.run_tests

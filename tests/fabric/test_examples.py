@@ -5,8 +5,9 @@ import re
 import socket
 
 import case
+import simfabric
 
-EXAMPLES = os.environ.get("EXAMPLES", os.path.join(case.HERE, "..", "..", "build", "tests", "examples"))
+EXAMPLES = simfabric.built("EXAMPLES", "tests/examples")
 
 
 def example_file(name):

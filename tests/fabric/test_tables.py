@@ -9,8 +9,8 @@ import unittest
 import case
 import simfabric
 
-TABLES = os.environ.get("IBTEST_TABLES", "")
-SA = os.environ.get("IBTEST_SA", os.path.join(case.HERE, "..", "..", "build", "tests", "fabric", "serve-sa"))
+TABLES = simfabric.built("IBTEST_TABLES", "tests/fabric/fabric-tables")
+SA = simfabric.built("IBTEST_SA", "tests/fabric/serve-sa")
 
 
 class Tables(case.FabricCase):

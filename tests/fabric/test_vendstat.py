@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """vendstat beside Debian's, against devices that answer in Mellanox' vendor class."""
 import json
-import os
 import re
 
 import case
+import simfabric
 
-SERVER = os.environ.get("IBTEST_VENDOR", os.path.join(case.HERE, "..", "..", "build", "tests", "fabric", "serve-vendor"))
+SERVER = simfabric.built("IBTEST_VENDOR", "tests/fabric/serve-vendor")
 INFINISCALE3, SWITCH_IB2 = 47396, 0xcf08
 
 

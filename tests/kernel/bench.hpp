@@ -90,15 +90,21 @@ int error_of(Action action, std::string* message = nullptr) {
   return 0;
 }
 
-/// Notes what a channel reports.
+/// Notes what a channel reports. `bytes` is the last MAD that came, or the header of the last that could not be sent.
 struct Notes final : mad::ChannelEvents {
-  void received(Bytes, const mad::Source&) override { ++replies; }
-  void send_failed(Bytes header, int code) override {
-    error = code;
-    bytes.assign(header.begin(), header.end());
+  void received(Bytes mad, const mad::Source& from) override {
+    bytes.assign(mad.begin(), mad.end());
+    source = from;
+    ++replies;
   }
-  void broken(std::exception_ptr) override { ++breaks; }
-  int replies{}, breaks{}, error{};
+  void send_failed(Bytes header, int code) override {
+    bytes.assign(header.begin(), header.end());
+    error = code;
+    ++failures;
+  }
+  void broken(std::exception_ptr) override { ++failures; }
+  int replies{}, failures{}, error{};
+  mad::Source source;
   std::vector<std::uint8_t> bytes;
 };
 

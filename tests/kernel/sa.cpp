@@ -11,6 +11,7 @@
 #include "mad/rmpp_outbox.hpp"
 #include "mad/verbs.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 
 using namespace ib;
 using namespace std::chrono_literals;
@@ -128,10 +129,6 @@ async::Task<mad::Result<mad::Reply>> ask_multi(mad::Rpc& rpc, std::uint16_t attr
   co_return co_await rpc.try_call(request);
 }
 
-struct End final : async::ReadyNode {
-  void fire() override {}
-};
-
 /// A server that is slow between segments, and a client that asks it for a table of 112 of them with a short timeout, once.
 struct SlowSa {
   static constexpr async::Duration timeout = 300ms;
@@ -157,7 +154,7 @@ struct SlowSa {
     return switches->records.size();
   }
   void cancel(async::Duration after) {
-    End end;
+    ibtest::End end;
     auto victim = ask(bench.rpc);
     victim.start(bench.loop, end);
     bench.loop.run(ibtest::wait_until([] { return false; }, after));

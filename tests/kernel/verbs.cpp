@@ -23,6 +23,7 @@ using ibtest::ask;
 using ibtest::ask_many;
 using ibtest::Bench;
 using ibtest::error_of;
+using ibtest::Notes;
 using ibtest::vendor_get;
 using ibtest::VendorServer;
 using ibtest::wait_until;
@@ -30,20 +31,6 @@ using mad::Reply;
 using mad::Result;
 
 namespace {
-
-/// A channel whose MADs are kept as they come.
-struct Kept final : mad::ChannelEvents {
-  void received(Bytes mad, const mad::Source& from) override {
-    bytes.assign(mad.begin(), mad.end());
-    source = from;
-    ++count;
-  }
-  void send_failed(Bytes, int) override { ++failures; }
-  void broken(std::exception_ptr) override { ++failures; }
-  std::vector<std::uint8_t> bytes;
-  mad::Source source;
-  int count{}, failures{};
-};
 
 std::string message_of(const std::function<void()>& action) {
   try {
@@ -126,9 +113,9 @@ TEST_CASE("verbs, GMP: a request by GID is answered, with GRH both ways") {
 TEST_CASE("verbs, GMP: all 64 bits of a transaction ID come back") {
   Bench bench;
   VendorServer server(bench.loop, bench.there);
-  Kept kept;
+  Notes notes;
   const auto channel = mad::open_verbs(bench.here);
-  channel->attach(kept, bench.loop);
+  channel->attach(notes, bench.loop);
   CHECK(channel->tid_mask() == ~std::uint64_t{0});
   CHECK_FALSE(channel->does_rmpp(mad::mgmt_class::sa));
   CHECK(channel->max_in_flight() == 512);
@@ -136,12 +123,12 @@ TEST_CASE("verbs, GMP: all 64 bits of a transaction ID come back") {
   auto packet = to_mad(vendor_get(path, {}));
   store_be(&packet[8], std::uint64_t{0xfedcba9876543210});
   channel->send(packet, path, 1s);
-  bench.loop.run(wait_until([&] { return kept.count > 0; }, 5s));
+  bench.loop.run(wait_until([&] { return notes.replies > 0; }, 5s));
   channel->detach();
-  REQUIRE(kept.count == 1);
-  CHECK(kept.bytes.size() == mad::packet_size);
-  CHECK(mad::HeaderView(kept.bytes).transaction_id() == 0xfedcba9876543210);
-  CHECK(kept.source.sgid == bench.there.default_gid());
+  REQUIRE(notes.replies == 1);
+  CHECK(notes.bytes.size() == mad::packet_size);
+  CHECK(mad::HeaderView(notes.bytes).transaction_id() == 0xfedcba9876543210);
+  CHECK(notes.source.sgid == bench.there.default_gid());
 }
 
 TEST_CASE("verbs, GMP: the kernel's own agent answers with a status, at this port too") {
@@ -185,20 +172,20 @@ TEST_CASE("verbs, GMP: 2000 requests under a window of 600 each get their own an
 TEST_CASE("verbs, GMP: more sends at once than the queue has room for all leave") {
   Bench bench;
   VendorServer server(bench.loop, bench.there);
-  Kept kept;
+  Notes notes;
   const auto channel = mad::open_verbs(bench.here);
-  channel->attach(kept, bench.loop);
+  channel->attach(notes, bench.loop);
   const path::Path path = bench.path();
   for (std::uint64_t tid = 1; tid <= 400; ++tid) {  // fewer than QP1's receive buffers
     auto packet = to_mad(vendor_get(path, {}));
     store_be(&packet[8], tid);
     channel->send(packet, path, 1s);
   }
-  bench.loop.run(wait_until([&] { return kept.count >= 400; }, 10s));
+  bench.loop.run(wait_until([&] { return notes.replies >= 400; }, 10s));
   channel->detach();
   CHECK(server.requests == 400);
-  CHECK(kept.count == 400);
-  CHECK(kept.failures == 0);
+  CHECK(notes.replies == 400);
+  CHECK(notes.failures == 0);
 }
 
 TEST_CASE("verbs, GMP: what can not be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_verbs); }
@@ -267,9 +254,9 @@ TEST_CASE("verbs, with CAP_NET_RAW: a queue pair that is refused ends what it wa
   sys::EndPort port = bench.here;
   port.gsi_port = &port;
   port.pkeys = {default_pkey, Pkey{0x8001}};
-  Kept kept;
+  Notes notes;
   const auto channel = mad::open_verbs(port);
-  channel->attach(kept, bench.loop);
+  channel->attach(notes, bench.loop);
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
   limit.rlim_cur = 900 << 10;  // bytes: the buffers of the two queue pairs that there are, and not of a third
@@ -286,5 +273,5 @@ TEST_CASE("verbs, with CAP_NET_RAW: a queue pair that is refused ends what it wa
   path.ib().pkey = default_pkey;
   CHECK(error_of([&] { channel->send(packet, path, 1s); }) == 0);
   channel->detach();
-  CHECK(kept.failures == 0);
+  CHECK(notes.failures == 0);
 }

@@ -20,6 +20,17 @@ FakeHost::FakeHost(std::uint16_t lid) {
   port.gids = {ib::Gid::from(ib::link_local_prefix, ib::Guid{0x10U + lid})};
 }
 
+ib::path::Path FakeHost::to_lid(std::uint16_t lid, unsigned qp, std::optional<ib::async::Duration> timeout, unsigned retries) const {
+  ib::path::IbPath path;
+  path.end_port = &port;
+  path.dlid = ib::Lid{lid};
+  path.slid = port.lid;
+  path.dqpn = path.sqpn = ib::Qpn{qp};
+  path.timeout = timeout;
+  path.retries = retries;
+  return path;
+}
+
 using ib::Bytes;
 using ib::async::Duration;
 using ib::mad::HeaderView;

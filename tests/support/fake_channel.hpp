@@ -18,6 +18,8 @@ struct FakeHost {
   explicit FakeHost(std::uint16_t lid = 1);
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
+  /// The way from this port to a LID, to QP0 or QP1. No timeout: as long as the engine says.
+  ib::path::Path to_lid(std::uint16_t lid, unsigned qp, std::optional<ib::async::Duration> timeout, unsigned retries) const;
   ib::sys::Device device;
   ib::sys::EndPort port;
 };

@@ -215,13 +215,15 @@ std::vector<FakeSa::Record> FakeSa::multi_paths(Bytes wanted) {
   return all;
 }
 
-/// One path to the end port that is asked for, by its GID or its LID, from the asker's port; none where there is no such.
+/// A path from the asker's port to the end port that is asked for, by its GID or its LID, and to each where none is named.
 std::vector<FakeSa::Record> FakeSa::paths(Bytes wanted) {
   const sa::PathRecord query = sa::PathRecord::unpack(wanted);
+  const bool all = query.dgid == ib::Gid{} && query.dlid == ib::Lid{};
+  std::vector<Record> found;
   for (const Record& bytes : nodes()) {
     const sa::NodeRecord node = sa::NodeRecord::unpack(bytes);
     const ib::Gid gid = ib::Gid::from(ib::link_local_prefix, node.node_info.port_guid);
-    if (query.dgid != gid && (query.dlid == ib::Lid{} || query.dlid != node.lid)) continue;
+    if (!all && query.dgid != gid && (query.dlid == ib::Lid{} || query.dlid != node.lid)) continue;
     sa::PathRecord record;
     record.dgid = gid;
     record.dlid = node.lid;
@@ -234,9 +236,10 @@ std::vector<FakeSa::Record> FakeSa::paths(Bytes wanted) {
     record.rate = sa::Rate::gbps_10;
     record.packet_life_time = 17;
     if (path_lie) path_lie(record);
-    return {packed(record)};
+    found.push_back(packed(record));
+    if (!all) break;
   }
-  return {};
+  return found;
 }
 
 }  // namespace ibtest

@@ -15,12 +15,24 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def built(variable, path):
+    """What the build made: the file that the environment variable names (Meson sets it), or the one at that path in build/."""
+    return os.path.abspath(os.environ.get(variable) or os.path.join(HERE, "..", "..", "build", path))
+
+
+IBTOOL = built("IBTOOL", "tools/ibtool")
+DELAY = built("IBTEST_DELAY_LIB", "tests/support/ibtest-delay.so")
 PROMPT = "sim> "
 SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
-ASAN_SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asan.supp")
+ASAN_SUPPRESSIONS = os.path.join(HERE, "asan.supp")
 
 
 class FabricError(Exception):
@@ -46,7 +58,7 @@ def umad2sim():
 def rmpp_libs():
     """The preloads that do RMPP as the kernel does it, before umad2sim and behind it. Without them: tables longer than one MAD
     arrive cut."""
-    paths = [os.environ.get(name, "") for name in ("IBTEST_RMPP_LIB", "IBTEST_PACKETS_LIB")]
+    paths = [built("IBTEST_RMPP_LIB", "tests/support/ibtest-rmpp.so"), built("IBTEST_PACKETS_LIB", "tests/support/ibtest-packets.so")]
     return [[path] for path in paths] if all(map(os.path.exists, paths)) else [[], []]
 
 
@@ -111,6 +123,7 @@ class Fabric:
         self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
         self.dir = None
         self.ibsim = self.opensm = None
+        self.started = []
 
     def __enter__(self):
         lacking = missing()
@@ -130,7 +143,12 @@ class Fabric:
         self.close()
 
     def close(self):
-        """Ends opensm and ibsim by their pids and removes the directory. May be called twice."""
+        """Ends what runs on the fabric, opensm and ibsim by their pids and removes the directory. May be called twice."""
+        for child in self.started:
+            child.kill()
+            child.wait()
+            child.stderr.close()
+        self.started.clear()
         for child in (self.opensm, self.ibsim):
             if child and child.poll() is None:
                 child.send_signal(signal.SIGKILL)
@@ -165,6 +183,13 @@ class Fabric:
         umad2sim leaves files in the working directory while it runs: by default that is the fabric's."""
         return subprocess.run(argv, executable=executable, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout,
                               check=False, capture_output=True, encoding="utf-8", errors="backslashreplace")
+
+    def start(self, argv, *, executable=None, **env):
+        """Starts a program on the fabric and returns its Popen, with its stderr as a pipe of bytes. It ends with the fabric at the latest."""
+        child = subprocess.Popen(argv, executable=executable, env=self.env(**env), cwd=self.dir, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.started.append(child)
+        return child
 
     def console(self, command):
         """One command to ibsim's console, for instance `Unlink "nodeid"[port]`; returns its answer."""
@@ -232,3 +257,13 @@ class Fabric:
                 logs = [self._read(name)[-2000:] for name in names if os.path.exists(self.path(name))]
                 raise FabricError(f"{what}:\n" + "\n".join(logs))
             time.sleep(0.01)
+
+
+def run_tests(**options):
+    """Runs the tests of the calling program, with options of unittest.main(); says so and skips where no fabric can be simulated
+    (fails if IBTEST_NO_SKIP is set)."""
+    lacking = missing()
+    if lacking:
+        print("skipped, not installed: " + ", ".join(lacking))
+        sys.exit(1 if os.environ.get("IBTEST_NO_SKIP") else 77)
+    unittest.main(module="__main__", verbosity=2, **options)

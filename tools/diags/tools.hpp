@@ -6,7 +6,6 @@
 
 namespace ib::diags {
 
-int ibportstate(std::span<char* const> words);
 int ibstat(std::span<char* const> words);
 int ibaddr(std::span<char* const> words);
 int ibnetdiscover(std::span<char* const> words);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 
 namespace ib::tools {
@@ -75,6 +76,11 @@ const subnet::NodeNameMap& Session::node_name_map() {
 
 void Session::debug(int level, std::string_view text) const {
   if (options_.debug >= level) log::debug(text);
+}
+
+void Session::note(std::string_view line) const {
+  const std::string text = harmless(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), world_.err);
 }
 
 void Session::report(const Error& error) const { print_error(error, options_.error_level(), options_.keys); }

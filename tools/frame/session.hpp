@@ -121,6 +121,8 @@ class Session {
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
+  /// A line on stderr that says what a Set did, which prints nothing else.
+  void note(std::string_view line) const;
   /// With --stats: what was sent, on stderr.
   void print_stats() const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -29,11 +30,13 @@ struct LinkReport final : FabricReport {
   LinkReport(const Fabric& of, const Shown& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
+  /// As the text: the ports that were asked for, and no switch without one.
   void visit(out::Sink& sink) const override {
-    visit_nodes(sink, switches, true);
+    std::vector<NodeIndex> nodes;
+    std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
+    visit_nodes(sink, nodes, [this](PortIndex at) { return is_shown(at); });
     visit_failures(sink);
   }
-  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override { lines(switches, true, line); }
 
   void text(TextOut& out) const override {
     for (const NodeIndex at : switches) print_switch(out, at);
@@ -45,9 +48,18 @@ struct LinkReport final : FabricReport {
  private:
   std::string name(NodeIndex at) const { return quoted(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
-  bool is_shown(const subnet::Port& port) const {
+  bool is_shown(PortIndex at) const {
+    const subnet::Port& port = fabric.subnet.port(at);
     if (shown.down && port.physical_state() == link_up) return false;
     return !(shown.up && port.physical_state() == polling);
+  }
+
+  bool has_shown_port(NodeIndex at) const {
+    const subnet::Node& node = fabric.subnet.node(at);
+    for (unsigned number = 1; number < node.slots; ++number) {
+      if (is_shown(node.first_port + number)) return true;
+    }
+    return false;
   }
 
   void print_switch(TextOut& out, NodeIndex at) const {
@@ -56,7 +68,7 @@ struct LinkReport final : FabricReport {
     bool first = true;
     for (unsigned number = 1; number < node.slots; ++number) {
       const PortIndex index = node.first_port + number;
-      if (!is_shown(fabric.subnet.port(index))) continue;
+      if (!is_shown(index)) continue;
       if (shown.line) {
         out.print("{} {} {:<40}==> {}\n", guid, name(at), near_end(index), far_end(index));
         continue;

@@ -35,14 +35,14 @@ struct TopologyReport final : FabricReport {
   void visit(out::Sink& sink) const override {
     const subnet::Port& start = fabric.subnet.port(fabric.subnet.start);
     sink.begin_object("initiated_from");
-    sink.value("node_guid", fabric.subnet.node(start.node).guid());
-    sink.value("port_guid", start.guid);
+    visit_names(sink, start.node);
+    sink.value("port_num", start.number);
+    sink.value("port_guid",
+               fabric.subnet.node(start.node).kind() == NodeKind::sw ? fabric.subnet.node(start.node).info.port_guid : start.guid);
     sink.end_object();
-    visit_nodes(sink, order, !shown.any_list());
+    if (shown.max_hops) sink.value("max_hops", max_hops());
+    visit_nodes(sink, order, shown.ports || !shown.any_list() ? known_ports() : PortFilter());
     visit_failures(sink);
-  }
-  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override {
-    lines(order, !shown.any_list(), line);
   }
 
   void text(TextOut& out) const override {
@@ -61,13 +61,15 @@ struct TopologyReport final : FabricReport {
   std::vector<NodeIndex> order;
 
  private:
+  unsigned max_hops() const {
+    unsigned hops = 0;
+    for (const subnet::Node& node : fabric.subnet.nodes()) hops = std::max<unsigned>(hops, node.hops);
+    return hops;
+  }
+
   void topology(TextOut& out, subnet::TopologyText& text) const {
     text.header(out.buffer(), std::time(nullptr));
-    if (shown.max_hops) {
-      unsigned hops = 0;
-      for (const subnet::Node& node : fabric.subnet.nodes()) hops = std::max<unsigned>(hops, node.hops);
-      out.print("# Reported max hops discovered: {}\n", hops);
-    }
+    if (shown.max_hops) out.print("# Reported max hops discovered: {}\n", max_hops());
     out.write("\n");
     subnet::Grouping grouping;
     if (shown.grouping) {

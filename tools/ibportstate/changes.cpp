@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba/registry.hpp"
-#include "tools/frame/common_options.hpp"
+#include "tools/frame/diags_options.hpp"
+#include "tools/frame/diags_words.hpp"
 
 namespace ib::tools::ibportstate {
 namespace {
@@ -22,12 +24,46 @@ struct StateOperation {
 };
 
 constexpr StateOperation state_operations[]{
-    {"enable", PortState::no_change, PortPhysicalState::polling}, {"on", PortState::no_change, PortPhysicalState::polling},
-    {"reset", PortState::no_change, PortPhysicalState::polling},  {"disable", PortState::no_change, PortPhysicalState::disabled},
-    {"off", PortState::no_change, PortPhysicalState::disabled},   {"down", PortState::down, PortPhysicalState::no_change},
-    {"arm", PortState::armed, PortPhysicalState::no_change},      {"armed", PortState::armed, PortPhysicalState::no_change},
-    {"active", PortState::active, PortPhysicalState::no_change},
+    {"query", PortState::no_change, PortPhysicalState::no_change},  {"enable", PortState::no_change, PortPhysicalState::polling},
+    {"on", PortState::no_change, PortPhysicalState::polling},       {"reset", PortState::no_change, PortPhysicalState::polling},
+    {"disable", PortState::no_change, PortPhysicalState::disabled}, {"off", PortState::no_change, PortPhysicalState::disabled},
+    {"down", PortState::down, PortPhysicalState::no_change},        {"arm", PortState::armed, PortPhysicalState::no_change},
+    {"armed", PortState::armed, PortPhysicalState::no_change},      {"active", PortState::active, PortPhysicalState::no_change},
 };
+constexpr std::string_view not_of_diags = "armed", fdr10_word = "fdr10";
+
+/// A value as infiniband-diags takes it.
+struct DiagsRange {
+  std::string_view name;
+  std::uint64_t low, high;
+  std::string_view complaint;  ///< before the value
+  bool hex = false;
+  std::uint64_t also = 0;  ///< a value beyond `high`
+};
+constexpr DiagsRange diags_ranges[]{
+    {"speed", 0, 15, "invalid speed value"},
+    {"espeed", 0, 31, "invalid extended speed value"},
+    {"fdr10", 0, 1, "invalid fdr10 speed value"},
+    {"width", 0, 31, "invalid width value", false, 255},
+    {"vls", 1, 5, "invalid vls value"},
+    {"mtu", 1, 5, "invalid mtu value"},
+    {"lid", 1, last_unicast_lid, "invalid lid value", true},
+    {"smlid", 1, last_unicast_lid, "invalid smlid value", true},
+    {"lmc", 0, 7, "invalid lmc value"},
+    {"mkeylease", 0, 0xffff, "invalid mkey lease time"},
+    {"mkeyprot", 0, 3, "invalid mkey protection bit setting"},
+};
+
+/// The value of an operation that infiniband-diags knows; nothing where it knows none of that name.
+std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
+  const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsRange::name);
+  if (range == std::end(diags_ranges) && word != "mkey") return std::nullopt;
+  if (text == nullptr) throw DiagsFailure({"main", fmt::format("{} requires an additional parameter", word)});
+  if (word == "mkey") return diags_key(common, *text, "New M_Key", {"main", "Bad new M_Key\n"});
+  const std::uint64_t value = c_number(*text);
+  if ((value >= range->low && value <= range->high) || (range->also != 0 && value == range->also)) return value;
+  throw DiagsFailure({"main", fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value))});
+}
 
 std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetting& setting, const std::string& text) {
   if (setting.descriptor().secret) return parse_m_key(common, text, "New M_Key");
@@ -37,47 +73,81 @@ std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetti
 }
 
 Change change_of(const subnet::PortSetting& setting, std::uint64_t from, std::uint64_t to) {
-  return {"PortInfo", &setting.descriptor(), from, to};
+  return {&smp::PortInfo::info(), &setting.descriptor(), from, to};
 }
 
 Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to) {
-  return {"PortInfo", find_field(smp::PortInfo::info(), field), from, to};
+  return {&smp::PortInfo::info(), find_field(smp::PortInfo::info(), field), from, to};
+}
+
+[[noreturn]] void unknown_operation(const std::string& word) {
+  std::vector<std::string_view> known{fdr10_word};
+  for (const StateOperation& op : state_operations) known.push_back(op.name);
+  for (const DiagsRange& range : diags_ranges) known.push_back(range.name);
+  throw UsageError(fmt::format("Operation {} is not known{}", quoted(word), did_you_mean(word, known)));
 }
 
 }  // namespace
 
-bool Changes::read_state(std::string_view word) {
-  const auto* found =
-      std::find_if(std::begin(state_operations), std::end(state_operations), [&](const auto& op) { return op.name == word; });
-  query_ = query_ || word == "query";
-  if (word != "query" && found == std::end(state_operations)) return false;
-  if (!state_word_.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", state_word_, word));
+bool Changes::take_state(std::string_view word) {
+  const auto found = std::ranges::find(state_operations, word, &StateOperation::name);
+  if (found == std::end(state_operations)) return false;
   state_word_ = word;
-  if (query_) return true;
   if (found->state != PortState::no_change) state_ = found->state;
   if (found->physical_state != PortPhysicalState::no_change) physical_state_ = found->physical_state;
   only_if_disabled_ = word == "on";
   return true;
 }
 
-Changes::Changes(const CommonOptions& common, std::span<const std::string> words) {
+Changes Changes::read(const CommonOptions& common, std::span<const std::string> words) {
+  Changes changes;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& word = words[at];
-    if (read_state(word)) continue;
+    const std::string before = changes.state_word_;
+    if (changes.take_state(word)) {
+      if (!before.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", before, word));
+      continue;
+    }
     const subnet::PortSetting* setting = subnet::find_port_setting(word);
-    if (setting == nullptr && word != "fdr10") throw UsageError(fmt::format("Operation {} is not known", quoted(word)));
+    if (setting == nullptr && word != fdr10_word) unknown_operation(word);
     if (++at == words.size()) throw UsageError(fmt::format("Operation '{}' needs a value", word));
     if (setting == nullptr) {
-      fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], "fdr10", 0, 1));
+      changes.fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], fdr10_word, 0, 1));
     } else {
-      settings_.emplace_back(setting, setting_value(common, *setting, words[at]));
+      changes.settings_.emplace_back(setting, setting_value(common, *setting, words[at]));
     }
   }
-  if (query_ && (fdr10_ || !settings_.empty())) throw UsageError("The operation 'query' goes with no other");
+  if (changes.state_word_ == "query" && !changes.is_query()) throw UsageError("The operation 'query' goes with no other");
+  return changes;
+}
+
+Changes Changes::read_as_diags(const CommonOptions& common, std::span<const std::string> words) {
+  Changes changes;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    const bool had_state = !changes.state_word_.empty();
+    if (word != not_of_diags && changes.take_state(word)) {
+      if (!had_state) continue;
+      throw DiagsFailure({"main", fmt::format("{} only one of: query, enable, disable, reset, down, arm, active, can be specified", word)});
+    }
+    const auto value = diags_value(common, word, at + 1 < words.size() ? &words[at + 1] : nullptr);
+    if (!value) throw DiagsFailure({"main", fmt::format("invalid operation: {}", word)});
+    ++at;
+    if (word == fdr10_word) {
+      changes.fdr10_ = static_cast<std::uint8_t>(*value);
+    } else {
+      changes.settings_.emplace_back(subnet::find_port_setting(word), *value);
+    }
+  }
+  return changes;
 }
 
 bool Changes::sets_ext_speed() const {
   return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->is_ext_speed(); });
+}
+
+bool Changes::sets_m_key() const {
+  return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->name.starts_with("mkey"); });
 }
 
 const subnet::PortSetting* Changes::of_end_port() const {
@@ -88,16 +158,28 @@ const subnet::PortSetting* Changes::of_end_port() const {
 }
 
 smp::PortInfo Changes::applied(const smp::PortInfo& read) const {
-  smp::PortInfo info = subnet::no_change(read);
-  if (state_) info.port_state = *state_;
-  if (physical_state_) info.port_physical_state = *physical_state_;
-  for (const auto& [setting, value] : settings_) {
-    setting->check(value, read);
-    setting->set(info, value);
-  }
+  for (const auto& [setting, value] : settings_) setting->check(value, read);
+  const smp::PortInfo info = with_settings(read);
   const unsigned lids = 1U << info.lmc;
   if ((info.lid != read.lid || info.lmc != read.lmc) && info.lid.value % lids != 0)
     throw UsageError(fmt::format("With LMC {} the LID must be a multiple of {}: {} is none", info.lmc, lids, info.lid.value));
+  return info;
+}
+
+smp::PortInfo Changes::applied_as_diags(const smp::PortInfo& read) const {
+  constexpr Lid unlikely_lid{0x1234};
+  const auto is_none = [](Lid lid) { return lid == Lid{} || lid == permissive_lid; };
+  smp::PortInfo with_lids = read;
+  if (is_none(with_lids.lid)) with_lids.lid = unlikely_lid;
+  if (is_none(with_lids.master_sm_lid)) with_lids.master_sm_lid = unlikely_lid;
+  return with_settings(with_lids);
+}
+
+smp::PortInfo Changes::with_settings(const smp::PortInfo& read) const {
+  smp::PortInfo info = subnet::no_change(read);
+  if (state_) info.port_state = *state_;
+  if (physical_state_) info.port_physical_state = *physical_state_;
+  for (const auto& [setting, value] : settings_) setting->set(info, value);
   return info;
 }
 

@@ -16,7 +16,7 @@ namespace ib::tools::ibportstate {
 
 /// One field that changes.
 struct Change {
-  std::string_view attribute;  ///< "PortInfo"
+  const StructInfo* attribute{};  ///< PortInfo, MlnxExtPortInfo
   const FieldInfo* field{};
   std::uint64_t from{}, to{};
 };
@@ -24,11 +24,14 @@ struct Change {
 /// The operations of one command line.
 class Changes {
  public:
+  Changes() = default;
   /// Reads OP [OP_ARG] …. Throws UsageError for what is no operation, and for values that no port takes.
-  Changes(const CommonOptions& common, std::span<const std::string> words);
+  static Changes read(const CommonOptions& common, std::span<const std::string> words);
+  /// The same as infiniband-diags reads them: any value that is no number is 0. Throws DiagsFailure.
+  static Changes read_as_diags(const CommonOptions& common, std::span<const std::string> words);
 
-  /// Only to be shown.
-  bool is_query() const { return query_; }
+  /// The port is only to be shown.
+  bool is_query() const { return !has_state() && !fdr10_ && settings_.empty(); }
   /// To be done only if the port is disabled now.
   bool only_if_disabled() const { return only_if_disabled_; }
   bool disables() const { return physical_state_ == smp::PortPhysicalState::disabled; }
@@ -37,20 +40,25 @@ class Changes {
   bool sets_port_info() const { return has_state() || !settings_.empty(); }
   std::optional<std::uint8_t> fdr10() const { return fdr10_; }
   bool sets_ext_speed() const;
+  bool sets_m_key() const;
   /// The first of the settings that only an end port has, or null.
   const subnet::PortSetting* of_end_port() const;
 
   /// The PortInfo to send to a port that said `read`. Throws UsageError where the port does not take a value.
   smp::PortInfo applied(const smp::PortInfo& read) const;
+  /// The same unchecked, and with LIDs made up where the port has none, as infiniband-diags does for nodes that refuse none.
+  smp::PortInfo applied_as_diags(const smp::PortInfo& read) const;
   /// What changes of `read`, in the order of the operations.
   std::vector<Change> list(const smp::PortInfo& read) const;
   /// What the port, which answered `answer`, did not take over.
   std::vector<Change> ignored(const smp::PortInfo& answer) const;
 
  private:
-  bool read_state(std::string_view word);
+  smp::PortInfo with_settings(const smp::PortInfo& read) const;
+  /// Takes an operation on the state; false if `word` is none.
+  bool take_state(std::string_view word);
 
-  bool query_{}, only_if_disabled_{};
+  bool only_if_disabled_{};
   std::string state_word_;  ///< query, or the one operation on the state
   std::optional<smp::PortState> state_;
   std::optional<smp::PortPhysicalState> physical_state_;

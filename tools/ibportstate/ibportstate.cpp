@@ -6,15 +6,12 @@
 #include <array>
 
 #include "base/log.hpp"
-#include "tools/ibportstate/changes.hpp"
-#include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "mad/transactor.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/peer.hpp"
-#include "tools/shared/attribute_text.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/ibportstate/report.hpp"
 
 namespace ib::tools {
 namespace ibportstate {
@@ -24,110 +21,19 @@ constexpr unsigned last_port = 254;                      // IBA 14.2.5.6: 255 is
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier: the fields of extended speeds count
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
 
-std::array<std::uint8_t, smp::PortInfo::wire_size> bytes_of(const smp::PortInfo& info) {
-  std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
-  info.pack(bytes);
+template <class T>
+std::vector<std::uint8_t> packed(const T& value) {
+  std::vector<std::uint8_t> bytes(T::wire_size);
+  value.pack(bytes);
   return bytes;
 }
-
-AttributeText shown(const Session& session, const smp::PortInfo& info) {
-  return {session.options(), smp::PortInfo::info(), bytes_of(info)};
-}
-
-/// A port, and the one at the other end of its link.
-struct QueryReport final : Report {
-  std::string path;
-  unsigned port{};
-  smp::PortInfo info;
-  AttributeText attribute;
-  std::optional<subnet::Peer> peer;
-  AttributeText peer_attribute;
-  bool lacks_peer{};  ///< there is one, but it did not answer
-
-  void visit(out::Sink& sink) const override {
-    sink.value("operation", "query");
-    sink.value("path", path);
-    sink.value("port", port);
-    if (peer) {
-      sink.begin_object("peer");
-      sink.value("path", to_text(peer->path));
-      sink.value("port", peer->port);
-      sink.begin_object("data");
-      peer_attribute.visit(sink);
-      sink.end_object();
-      sink.end_object();
-    } else {
-      sink.null("peer");
-    }
-    sink.begin_object("data");
-    attribute.visit(sink);
-    sink.end_object();
-  }
-  void text(TextOut& out) const override {
-    out.print("# Port info: Lid {} port {}", info.lid.value, info.local_port_num);
-    if (peer) out.print(" (peer is Lid {} port {})", peer->info.lid.value, peer->port);
-    if (lacks_peer) out.write(" (the peer does not answer)");
-    out.write("\n");
-    attribute.text(out, plain_listing);
-  }
-  Exit status() const override { return lacks_peer ? Exit::incomplete : Exit::ok; }
-};
-
-/// What was set, or would be.
-struct SetReport final : Report {
-  std::string path;
-  unsigned port{};
-  bool dry_run{}, needless{};
-  Keys keys = Keys::hidden;
-  std::vector<Change> changes;
-  std::optional<AttributeText> after;  ///< the port's answer
-
-  bool hides(const Change& change) const { return change.field->secret && keys == Keys::hidden; }
-  void visit(out::Sink& sink) const override {
-    sink.value("operation", "set");
-    sink.value("path", path);
-    sink.value("port", port);
-    sink.value("dry_run", dry_run);
-    sink.begin_array("changes");
-    for (const Change& change : changes) {
-      sink.begin_object();
-      sink.value("attribute", change.attribute);
-      sink.value("field", change.field->name);
-      for (const auto& [key, value] : {std::pair{"from", change.from}, {"to", change.to}}) {
-        if (hides(change)) {
-          sink.null(key);
-          continue;
-        }
-        sink.value(key, value);
-        if (change.field->enumeration != nullptr) sink.text(std::string(key) + "_text", symbol(*change.field->enumeration, value));
-      }
-      sink.end_object();
-    }
-    sink.end_array();
-    if (!after) return;
-    sink.begin_object("data");
-    after->visit(sink);
-    sink.end_object();
-  }
-  void text(TextOut& out) const override {
-    if (needless) out.write("The port is not disabled: there is nothing to do\n");
-    if (!dry_run || needless) return;
-    out.print("# Would set on {} port {}\n", path, port);
-    for (const Change& change : changes) {
-      const std::string name = styled_name(*change.field, NameStyle::saquery);
-      if (hides(change)) {
-        out.print("{:.<25}(not displayed)\n", name);
-      } else {
-        out.print("{:.<25}{} -> {}\n", name, change.from, change.to);
-      }
-    }
-  }
-};
 
 class Ibportstate final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("TARGET PORTNUM OP [OP_ARG] [OP [OP_ARG]]...", 0, any_number);
+    set.target("TARGET", target_);
+    set.integer("PORTNUM", port_, {0, last_port});
+    set.words("OP [OP_ARG]", words_);
     set.notes(
         "OP is query, one of enable, on, disable, off, reset, down, arm, active,\n"
         "or a setting and its value: speed, espeed, fdr10, width, vls, mtu, lid,\n"
@@ -137,119 +43,181 @@ class Ibportstate final : public Command {
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.target("TARGET", target_);
+    set.integer("PORTNUM", port_);
+    set.optional_operands();
+    set.words("OP [OP_ARG]", words_);
+    set.notes(
+        "Without OP the port is shown. OP is one of query, enable, on, disable, off,\n"
+        "reset, down, arm, active, or a setting and its value: speed, espeed, fdr10,\n"
+        "width, vls, mtu, lid, smlid, lmc, mkey, mkeylease, mkeyprot.");
+    as_diags_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target, OperandKind::integer, OperandKind::word}, 3, OperandKind::word);
-    const std::int64_t number = *session.integer(1);
-    if (number < 0 || number > last_port) throw UsageError(fmt::format("The port number {} is not one of 0 to {}", number, last_port));
-    port_ = static_cast<unsigned>(number);
-    const Changes changes(session.options(), std::span(session.operands()).subspan(2));
-    const path::Path path = co_await session.smp_path(session.target(0));
+    const CommonOptions& common = session.options();
+    changes_ = as_diags_ ? Changes::read_as_diags(common, words_) : Changes::read(common, words_);
+    const Destination node = co_await session.smp_node(target_);
+    Side side(node, port_);
     // What is set begins with what is there, of which the node itself knows best.
-    mad::Transactor& transactor = changes.is_query() ? session.transactor() : session.smp_transactor();
-    const auto info = co_await transactor.subn_get<smp::PortInfo>(path, port_);
-    if (changes.is_query()) {
-      co_await query(session, emit, path, info);
+    mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();
+    if (as_diags_) co_await read_node(session, transactor, side);
+    if (as_diags_ && changes_.sets_m_key() && side.is_switch() && port_ != 0)
+      throw DiagsFailure({"main", "Can't set M_Key fields on switch port != 0"});
+    if (changes_.is_query()) {
+      QueryReport report(session, side);
+      co_await or_so_far(emit, report, query(session, transactor, side, report));
+      emit(report);
+      if (as_diags_ && report.peer) warn_of_slow_link(session, side, *report.peer);
     } else {
-      co_await set(session, emit, changes, path, info);
+      SetReport report(session, side);
+      async::Task<> work = as_diags_ ? set_as_diags(session, transactor, side, report) : set(session, emit, transactor, side, report);
+      co_await or_so_far(emit, report, std::move(work));
+      emit(report);
     }
   }
 
  private:
-  async::Task<> query(Session& session, Emit& emit, const path::Path& path, const smp::PortInfo& info) {
-    QueryReport report;
-    report.path = to_text(path);
-    report.port = port_;
-    report.info = info;
-    report.attribute = shown(session, info);
-    if (info.port_state != smp::PortState::down) {
+  /// What was found before `work` fails is emitted.
+  static async::Task<> or_so_far(Emit& emit, const Report& report, async::Task<> work) {
+    try {
+      co_await std::move(work);
+    } catch (const Error&) {
+      emit.so_far(report);
+      throw;
+    }
+  }
+
+  static async::Task<> read_node(Session& session, mad::Transactor& transactor, Side& side) {
+    mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(side.node.path);
+    side.node_info = session.take(std::move(node), {"get_node_info", "smp query nodeinfo failed"});
+  }
+
+  static async::Task<smp::PortInfo> port_info(Session& session, mad::Transactor& transactor, const Side& side, unsigned port,
+                                              const char* why) {
+    mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(side.node.path, port);
+    co_return session.take(std::move(info), {"get_port_info", why});
+  }
+
+  /// PortInfo, and with infiniband-diags what else it shows of speeds.
+  async::Task<> read_port(Session& session, mad::Transactor& transactor, Side& side) const {
+    std::optional<smp::PortInfo> port0;  // of a switch it tells what all its ports can
+    if (as_diags_ && side.is_switch()) port0 = co_await port_info(session, transactor, side, 0, "smp query port 0 portinfo failed");
+    const smp::PortInfo info = co_await port_info(session, transactor, side, side.port, "smp query portinfo failed");
+    side.bytes = packed(info);
+    const std::uint32_t capabilities = (port0 ? *port0 : info).capability_mask;
+    side.extended_speeds = as_diags_ && (capabilities & smp::capability_mask::is_extended_speeds_supported) != 0;
+  }
+
+  static async::Task<smp::MlnxExtPortInfo> read_mlnx(Session& session, mad::Transactor& transactor, const Side& side) {
+    mad::Result<smp::MlnxExtPortInfo> info = co_await transactor.try_subn_get<smp::MlnxExtPortInfo>(side.node.path, side.port);
+    co_return session.take(std::move(info), {"get_mlnx_ext_port_info", "smp query ext portinfo failed"});
+  }
+
+  async::Task<> read_all(Session& session, mad::Transactor& transactor, Side& side) const {
+    co_await read_port(session, transactor, side);
+    if (!as_diags_ || !subnet::has_mlnx_ext_port_info(*side.node_info)) co_return;
+    const smp::MlnxExtPortInfo mlnx = co_await read_mlnx(session, transactor, side);
+    side.mlnx_bytes = packed(mlnx);
+  }
+
+  async::Task<> query(Session& session, mad::Transactor& transactor, Side& side, QueryReport& report) const {
+    co_await read_all(session, transactor, side);
+    const smp::PortInfo info = side.info();
+    if (as_diags_) {
+      if (!side.is_switch() || side.port == 0 || info.port_state != smp::PortState::active) co_return;
+      // infiniband-diags looks for the peer at the end of the route alone.
+      report.peer.emplace(session.beyond(side.node, static_cast<std::uint8_t>(side.port)), 0);
+      report.lacks_peer = true;
+      co_await read_node(session, transactor, *report.peer);
+      report.peer->port = report.peer->node_info->local_port_num;
+      co_await read_all(session, transactor, *report.peer);
+      report.lacks_peer = false;
+    } else if (info.port_state != smp::PortState::down) {
       try {
-        report.peer = co_await find_peer(session, path, info);
+        co_await read_node(session, transactor, side);
+        if (!side.is_switch() || side.port != 0) report.peer = co_await find_peer(session, transactor, side);
       } catch (const Error& error) {
         report.lacks_peer = true;
         session.report(error);
       }
     }
-    if (report.peer) report.peer_attribute = shown(session, report.peer->info);
-    emit(report);
   }
 
-  /// The port at the other end of the link; nothing for a switch's port 0, which has no link.
-  async::Task<std::optional<subnet::Peer>> find_peer(Session& session, const path::Path& path, const smp::PortInfo& info) const {
-    const auto node = co_await session.transactor().subn_get<smp::NodeInfo>(path);
-    const bool is_switch = node.node_type == smp::NodeType::switch_;
-    if (is_switch && port_ == 0) co_return std::nullopt;
-    const unsigned port = port_ != 0 ? port_ : info.local_port_num;  // 0 of other nodes is the port that was asked
-    mad::Result<subnet::Peer> peer = co_await subnet::find_peer(session.transactor(), path, node, port, info, session.options().use_sa);
-    co_return std::move(peer).take();
+  /// The port at the other end of the link, by a route or by the SA.
+  static async::Task<Side> find_peer(Session& session, mad::Transactor& transactor, const Side& side) {
+    const smp::PortInfo info = side.info();
+    const unsigned port = side.port != 0 ? side.port : info.local_port_num;  // 0 of other nodes is the port that was asked
+    mad::Result<subnet::Peer> found =
+        co_await subnet::find_peer(transactor, side.node.path, *side.node_info, port, info, session.options().use_sa);
+    const subnet::Peer peer = std::move(found).take();
+    Side result({peer.path, session.name_of(peer.path)}, peer.port);
+    result.bytes = packed(peer.info);
+    co_return result;
   }
 
-  async::Task<> set(Session& session, Emit& emit, const Changes& changes, const path::Path& path, const smp::PortInfo& info) {
-    SetReport report;
-    report.path = to_text(path);
-    report.port = port_;
+  /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
+  async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, Side& side, SetReport& report) const {
+    co_await read_port(session, transactor, side);
+    const smp::PortInfo info = side.info();
     report.dry_run = dry_run_;
-    report.keys = session.options().keys;
-    report.needless = changes.only_if_disabled() && info.port_physical_state != smp::PortPhysicalState::disabled;
-    if (report.needless) {
-      emit(report);
-      co_return;
-    }
-    if (changes.disables() && subnet::is_way_in(info, port_) && !force_)
+    report.needless = changes_.only_if_disabled() && info.port_physical_state != smp::PortPhysicalState::disabled;
+    if (report.needless) co_return;
+    if (changes_.disables() && subnet::is_way_in(info, port_) && !force_)
       throw UsageError(
           fmt::format("Port {} is the one by which the request came in: disabled, it leaves no way back (see --force)", port_));
-    const smp::PortInfo wanted = changes.applied(info);
-    report.changes = changes.list(info);
-    mad::Transactor& transactor = session.smp_transactor();
-    co_await check_node(transactor, changes, path, info);
-    if (changes.fdr10()) co_await set_fdr10(transactor, path, *changes.fdr10(), report);
-    if (changes.sets_port_info() && !dry_run_) {
-      const smp::PortInfo answer = co_await send(transactor, changes, path, wanted);
-      report.after = shown(session, answer);
-      for (const Change& change : changes.ignored(answer)) {
-        log::error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
-        emit.raise(Exit::findings);
-      }
+    const smp::PortInfo wanted = changes_.applied(info);
+    report.changes = changes_.list(info);
+    co_await check_node(session, transactor, side);
+    if (changes_.fdr10()) co_await set_fdr10(transactor, side, report);
+    if (!changes_.sets_port_info() || dry_run_) co_return;
+    const smp::PortInfo answer = co_await send(transactor, side, wanted);
+    report.after = side;
+    report.after->bytes = packed(answer);
+    session.note(report.what_changed());
+    for (const Change& change : changes_.ignored(answer)) {
+      log::error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
+      emit.raise(Exit::findings);
     }
-    emit(report);
   }
 
-  /// Refuses what the kind of node rules out.
-  async::Task<> check_node(mad::Transactor& transactor, const Changes& changes, const path::Path& path, const smp::PortInfo& info) const {
-    const subnet::PortSetting* of_end_port = changes.of_end_port();
-    const bool on_port0 = port_ == 0 && changes.has_state();
-    if (of_end_port == nullptr && !changes.sets_ext_speed() && !changes.fdr10() && !on_port0) co_return;
-    const auto node = co_await transactor.subn_get<smp::NodeInfo>(path);
-    const bool is_switch = node.node_type == smp::NodeType::switch_;
-    if (is_switch && on_port0) throw UsageError("Port 0 of a switch has no link");
-    if (is_switch && port_ != 0 && of_end_port != nullptr)
+  /// Refuses what the kind of node rules out; the node is asked only where that matters.
+  async::Task<> check_node(Session& session, mad::Transactor& transactor, Side& side) const {
+    const subnet::PortSetting* of_end_port = changes_.of_end_port();
+    const bool on_port0 = port_ == 0 && changes_.has_state();
+    if (of_end_port == nullptr && !changes_.sets_ext_speed() && !changes_.fdr10() && !on_port0) co_return;
+    co_await read_node(session, transactor, side);
+    if (side.is_switch() && on_port0) throw UsageError("Port 0 of a switch has no link");
+    if (side.is_switch() && port_ != 0 && of_end_port != nullptr)
       throw UsageError(fmt::format("Port {} of a switch has no {} of its own: port 0 has", port_, of_end_port->name));
-    if (changes.fdr10() && !subnet::has_mlnx_ext_port_info(node)) throw UsageError("The node knows no FDR10");
-    if (!changes.sets_ext_speed()) co_return;
-    std::uint32_t capabilities = info.capability_mask;
-    if (is_switch && port_ != 0) {
-      const auto port0 = co_await transactor.subn_get<smp::PortInfo>(path);
+    if (changes_.fdr10() && !subnet::has_mlnx_ext_port_info(*side.node_info)) throw UsageError("The node knows no FDR10");
+    if (!changes_.sets_ext_speed()) co_return;
+    std::uint32_t capabilities = side.info().capability_mask;
+    if (side.is_switch() && port_ != 0) {
+      const auto port0 = co_await transactor.subn_get<smp::PortInfo>(side.node.path);
       capabilities = port0.capability_mask;
     }
     if ((capabilities & smp::capability_mask::is_extended_speeds_supported) == 0)
       throw UsageError("The node does not support extended link speeds");
   }
 
-  async::Task<> set_fdr10(mad::Transactor& transactor, const path::Path& path, std::uint8_t enabled, SetReport& report) const {
-    auto info = co_await transactor.subn_get<smp::MlnxExtPortInfo>(path, port_);
+  async::Task<> set_fdr10(mad::Transactor& transactor, const Side& side, SetReport& report) const {
+    auto info = co_await transactor.subn_get<smp::MlnxExtPortInfo>(side.node.path, port_);
+    const std::uint8_t enabled = *changes_.fdr10();
     if ((enabled & ~info.link_speed_supported) != 0) throw UsageError("The port does not support FDR10");
-    const FieldInfo* field = find_field(smp::MlnxExtPortInfo::info(), "link_speed_enabled");
-    report.changes.push_back({"MlnxExtPortInfo", field, info.link_speed_enabled, enabled});
+    const StructInfo& attribute = smp::MlnxExtPortInfo::info();
+    report.changes.push_back({&attribute, find_field(attribute, "link_speed_enabled"), info.link_speed_enabled, enabled});
     if (dry_run_) co_return;
     info.state_change_enable = fdr10_bit;
     info.link_speed_enabled = enabled;
-    co_await transactor.subn_set(info, path, port_);
+    co_await transactor.subn_set(info, side.node.path, port_);
   }
 
-  async::Task<smp::PortInfo> send(mad::Transactor& transactor, const Changes& changes, const path::Path& path,
-                                  const smp::PortInfo& wanted) const {
-    const std::uint32_t modifier = port_ | (changes.sets_ext_speed() ? extended_speeds_bit : 0U);
+  async::Task<smp::PortInfo> send(mad::Transactor& transactor, const Side& side, const smp::PortInfo& wanted) const {
+    const std::uint32_t modifier = port_ | (changes_.sets_ext_speed() ? extended_speeds_bit : 0U);
     try {
-      const smp::PortInfo answer = co_await transactor.subn_set(wanted, path, modifier);
+      const smp::PortInfo answer = co_await transactor.subn_set(wanted, side.node.path, modifier);
       co_return answer;
     } catch (mad::MadStatusError& error) {
       if (!wanted.lid.is_unicast())
@@ -258,13 +226,47 @@ class Ibportstate final : public Command {
     }
   }
 
-  bool dry_run_{}, force_{};
+  /// Sets as infiniband-diags does, which asks nothing before and sends a PortInfo in any case.
+  async::Task<> set_as_diags(Session& session, mad::Transactor& transactor, Side& side, SetReport& report) const {
+    co_await read_all(session, transactor, side);
+    report.needless = changes_.only_if_disabled() && side.info().port_physical_state != smp::PortPhysicalState::disabled;
+    if (report.needless) co_return;
+    report.disables = changes_.disables();
+    if (changes_.fdr10()) {
+      smp::MlnxExtPortInfo mlnx = side.mlnx();
+      mlnx.state_change_enable = fdr10_bit;
+      mlnx.link_speed_enabled = *changes_.fdr10();
+      mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(mlnx, side.node.path, port_);
+      report.mlnx_after = side;
+      report.mlnx_after->mlnx_bytes =
+          packed(session.take(std::move(answer), {"set_mlnx_ext_port_info", "smp set MLNX ext portinfo failed"}));
+    }
+    const std::uint32_t modifier = port_ | (side.extended_speeds ? extended_speeds_bit : 0U);
+    const smp::PortInfo wanted = changes_.applied_as_diags(side.info());
+    mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(wanted, side.node.path, modifier);
+    const smp::PortInfo after = session.take(std::move(answer), {"set_port_info", "smp set portinfo failed"});
+    report.after = side;
+    report.after->bytes = packed(after);
+  }
+
+  Target target_;
   unsigned port_{};
+  std::vector<std::string> words_;
+  Changes changes_;
+  bool dry_run_{}, force_{};
+  bool as_diags_{};  ///< show all speeds and the peer of switch ports alone; set without asking whether that can be
 };
 
 }  // namespace
 }  // namespace ibportstate
 
-constinit const CommandInfo rooms::ibportstate{.name = "ibportstate", .group = HelpGroup::config, .summary = "Print the state of a port and of its link, or change it.", .make = make_command<ibportstate::Ibportstate>, .changes = true, .diags = true, .legacy = diags::ibportstate};
+constinit const CommandInfo rooms::ibportstate{
+    .name = "ibportstate",
+    .group = HelpGroup::config,
+    .summary = "Print the state of a port and of its link, or change it.",
+    .make = make_command<tools::ibportstate::Ibportstate>,
+    .changes = true,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -19,10 +19,9 @@ struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
 
   void visit(out::Sink& sink) const override {
-    visit_nodes(sink, nodes, false);
+    visit_nodes(sink, nodes);
     visit_failures(sink);
   }
-  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override { lines(nodes, false, line); }
   void text(TextOut& out) const override {
     const subnet::TopologyText text(fabric.subnet, &fabric.names);
     for (const NodeIndex at : nodes) {
@@ -38,7 +37,7 @@ struct NodeReport final : FabricReport {
   NodeReport(const Fabric& of, NodeIndex which) : FabricReport(of), at(which) {}
 
   void visit(out::Sink& sink) const override {
-    visit_node(sink, at, true, "node");
+    visit_nodes(sink, {at}, known_ports());
     visit_failures(sink);
   }
   void text(TextOut& out) const override {

@@ -17,6 +17,8 @@ AttributeText::AttributeText(const CommonOptions& options, const StructInfo& str
 
 void AttributeText::visit(out::Sink& sink) const { out::visit_structure(sink, bytes, *info, keys); }
 
+void AttributeText::visit_attribute(out::Sink& sink) const { out::visit_attribute(sink, bytes, *info, keys); }
+
 void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
   DottedOptions style = int_names ? DottedOptions{} : listing;
   style.keys = keys;

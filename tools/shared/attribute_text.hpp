@@ -25,6 +25,8 @@ struct AttributeText {
 
   /// The members of a JSON object that is open.
   void visit(out::Sink& sink) const;
+  /// The members `attribute` and `data`, as out::visit_attribute() writes them.
+  void visit_attribute(out::Sink& sink) const;
   /// `listing` is how it is listed in the command's usual words.
   void text(TextOut& out, const DottedOptions& listing) const;
 };

@@ -2,33 +2,41 @@
 // The JSON form that ibstat, ibstatus and ibv_devices share.
 #include <fmt/format.h>
 
+#include "iba-gen/smp.hpp"
+#include "iba/generic.hpp"
 #include "out/sink.hpp"
 #include "tools/shared/devices_report.hpp"
 
 namespace ib::tools {
 namespace {
 
+/// What sysfs has no number for is null.
+template <class Code>
+void visit_code(out::Sink& sink, std::string_view key, unsigned number) {
+  number != 0 ? sink.symbol(key, number, smp::to_text(static_cast<Code>(number))) : sink.no_symbol(key);
+}
+
+void visit_lid(out::Sink& sink, std::string_view key, Lid lid) { lid != Lid{} ? sink.value(key, lid) : sink.null(key); }
+
 void visit_port(out::Sink& sink, const sys::EndPort& port) {
   sink.begin_object();
-  sink.value("number", port.number);
-  sink.value("name", port.name());
-  sink.value("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand"
-                           : port.link_layer == sys::LinkLayer::ethernet ? "Ethernet"
-                                                                         : "unknown");
-  sink.value("state", port.state);
-  sink.value("phys_state", port.phys_state);
-  sink.value("state_text", port.state_text);
-  sink.value("phys_state_text", port.phys_state_text);
-  sink.value("rate_text", port.rate_text);
-  sink.value("lid", port.lid);
+  sink.value("port_num", port.number);
+  sink.value("end_port", port.name());
+  sink.text_or_null("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand"
+                                  : port.link_layer == sys::LinkLayer::ethernet ? "Ethernet"
+                                                                                : "");
+  visit_code<smp::PortState>(sink, "state", port.state);
+  visit_code<smp::PortPhysicalState>(sink, "phys_state", port.phys_state);
+  sink.text_or_null("sysfs_rate", port.rate_text);
+  visit_lid(sink, "lid", port.lid);
   sink.value("lmc", port.lmc);
-  sink.value("sm_lid", port.sm_lid);
+  visit_lid(sink, "sm_lid", port.sm_lid);
   sink.value("sm_sl", port.sm_sl);
-  sink.value("capability_mask", port.capability_mask);
+  sink.symbol("capability_mask", port.capability_mask, symbol(smp::capability_mask::info(), port.capability_mask));
   sink.value("port_guid", port.port_guid());
-  sink.value("default_gid", port.default_gid());
-  sink.value("smi_umad", port.smi_umad);
-  sink.value("gsi_umad", port.gsi_umad);
+  sink.value("gid", port.default_gid());
+  sink.text_or_null("smi_umad", port.smi_umad);
+  sink.text_or_null("gsi_umad", port.gsi_umad);
   sink.end_object();
 }
 
@@ -81,13 +89,13 @@ void DevicesReport::visit(out::Sink& sink) const {
   sink.begin_array("devices");
   for (const auto& [device, ports] : devices) {
     sink.begin_object();
-    sink.value("name", device->name);
-    sink.value("ca_type", device->ca_type);
-    sink.value("node_type", device->node_type);
-    sink.value("firmware", device->firmware);
-    sink.value("hardware", device->hardware);
-    sink.value("board_id", device->board_id);
-    sink.value("node_description", device->node_description);
+    sink.value("device", device->name);
+    sink.text_or_null("ca_type", device->ca_type);
+    visit_code<smp::NodeType>(sink, "node_type", device->node_type);
+    sink.text_or_null("firmware", device->firmware);
+    sink.text_or_null("hardware", device->hardware);
+    sink.text_or_null("board_id", device->board_id);
+    sink.text_or_null("node_description", device->node_description);
     sink.value("node_guid", device->node_guid);
     sink.value("system_image_guid", device->system_image_guid);
     sink.begin_array("ports");

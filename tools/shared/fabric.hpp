@@ -51,23 +51,26 @@ struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
   Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
 
-  /// The member `nodes`: each of `nodes` as an object.
-  void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, bool with_ports) const;
-  /// A node with its ports, as one JSON object.
-  void visit_node(out::Sink& sink, subnet::NodeIndex at, bool with_ports, std::string_view key = {}) const;
-  /// A port as one JSON object.
-  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  /// Which ports of a node are told of. An empty one: nodes are told of without the member `ports`.
+  using PortFilter = std::function<bool(subnet::PortIndex)>;
+  /// The ports of which anything is known.
+  PortFilter known_ports() const;
+
+  /// The member `nodes`: each of `nodes` as an object, with the ports that `ports` lets through.
+  void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
+  /// The members by which a node is known: GUID, type, description and the site's name.
+  void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
   /// The member `unreachable`: what did not answer, and why.
   void visit_failures(out::Sink& sink) const;
-  /// One line of JSON for each node of `nodes`, then one for each failure.
-  void lines(const std::vector<subnet::NodeIndex>& nodes, bool with_ports,
-             const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
 
   const Fabric& fabric;
 
  private:
-  void visit_link(out::Sink& sink, subnet::PortIndex at) const;
-  void visit_failure(out::Sink& sink, const subnet::Failure& failure, std::string_view key = {}) const;
+  void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
+  void visit_addresses(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_peer(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_failure(out::Sink& sink, const subnet::Failure& failure) const;
 };
 
 }  // namespace ib::tools

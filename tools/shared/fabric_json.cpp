@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A fabric in JSON. Values that were not read are null, never zero.
-#include <fmt/format.h>
-
 #include "iba-gen/smp.hpp"
+#include "iba/registry.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
@@ -10,162 +9,157 @@
 namespace ib::tools {
 namespace {
 
-std::string_view type_of(const subnet::Node& node) {
-  switch (node.kind()) {
-    case subnet::NodeKind::ca:
-      return "ca";
-    case subnet::NodeKind::sw:
-      return "switch";
-    case subnet::NodeKind::router:
-      return "router";
-    case subnet::NodeKind::other:
-      break;
-  }
-  return "unknown";
+template <class T>
+void optional(out::Sink& sink, std::string_view key, bool known, const T& value) {
+  known ? sink.value(key, value) : sink.null(key);
 }
 
-void visit_rate(out::Sink& sink, subnet::LinkRate rate) {
-  if (rate.lanes == 0 || rate.speed == subnet::Speed::unknown) {
-    sink.null("width");
-    sink.null("speed");
-    sink.null("mbps");
-    return;
-  }
-  sink.value("width", fmt::format("{}x", rate.lanes));
-  sink.value("speed", subnet::name(rate.speed));
-  sink.value("mbps", std::uint64_t{rate.lanes} * subnet::lane_mbps(rate.speed));
+void visit_width(out::Sink& sink, std::string_view key, unsigned lanes) {
+  lanes != 0 ? sink.symbol(key, lanes, std::to_string(lanes) + 'x') : sink.no_symbol(key);
+}
+
+void visit_speed(out::Sink& sink, std::string_view key, subnet::Speed speed) {
+  speed != subnet::Speed::unknown ? sink.symbol(key, subnet::lane_mbps(speed), subnet::name(speed)) : sink.no_symbol(key);
+}
+
+/// The name that iba-defs has for an attribute of which a failure tells by its title.
+std::string_view attribute_name(std::string_view title) {
+  const StructInfo* info = find_struct(title);
+  return info != nullptr ? info->iba_name : title;
 }
 
 }  // namespace
 
-void FabricReport::visit_link(out::Sink& sink, subnet::PortIndex at) const {
-  const subnet::Subnet& subnet = fabric.subnet;
-  const subnet::Port& port = subnet.port(at);
-  if (port.peer == subnet::none) {
+void FabricReport::visit_names(out::Sink& sink, subnet::NodeIndex at) const {
+  const subnet::Node& node = fabric.subnet.node(at);
+  sink.value("node_guid", node.guid());
+  sink.symbol("node_type", node.info.node_type, smp::to_text(node.info.node_type));
+  optional(sink, "node_description", node.has_description, node.description());
+  const auto name = fabric.names.find(node.guid());
+  optional(sink, "node_name", name.has_value(), name.value_or(std::string_view()));
+}
+
+/// What an end port is addressed by.
+void FabricReport::visit_addresses(out::Sink& sink, subnet::PortIndex at) const {
+  const subnet::Port& end_port = fabric.subnet.port(fabric.subnet.end_port_of(at));
+  const subnet::Node& node = fabric.subnet.node(end_port.node);
+  const bool is_switch = node.kind() == subnet::NodeKind::sw;
+  const Guid guid = is_switch ? node.info.port_guid : end_port.guid;
+  optional(sink, "port_guid", guid != Guid{}, guid);
+  const Lid lid = fabric.subnet.lid(at);
+  optional(sink, "lid", lid != Lid{}, lid);
+  optional(sink, "lmc", end_port.has_info, fabric.subnet.lmc(at));
+}
+
+void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
+  const subnet::PortIndex peer = fabric.subnet.port(at).peer;
+  if (peer == subnet::none) {
     sink.null("peer");
     return;
   }
-  const subnet::Port& peer = subnet.port(port.peer);
   sink.begin_object("peer");
-  sink.value("node_guid", subnet.node(peer.node).guid());
-  sink.value("node_type", type_of(subnet.node(peer.node)));
-  sink.value("port", static_cast<unsigned>(peer.number));
-  sink.value("lid", subnet.lid(port.peer));
+  visit_names(sink, fabric.subnet.port(peer).node);
+  sink.value("port_num", fabric.subnet.port(peer).number);
+  const Lid lid = fabric.subnet.lid(peer);
+  optional(sink, "lid", lid != Lid{}, lid);
   sink.end_object();
 }
 
 void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Port& port = subnet.port(at);
-  const bool is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
+  const smp::PortInfo info = port.info();
   sink.begin_object();
-  sink.value("port", static_cast<unsigned>(port.number));
-  if (!is_switch) sink.value("port_guid", port.guid);
-  if (!is_switch) sink.value("lid", subnet.lid(at));
-  if (!is_switch) sink.value("lmc", subnet.lmc(at));
+  sink.value("port_num", port.number);
+  visit_addresses(sink, at);
   if (port.has_info) {
-    sink.value("state", to_text(static_cast<smp::PortState>(port.state())));
-    sink.value("phys_state", to_text(static_cast<smp::PortPhysicalState>(port.physical_state())));
+    sink.symbol("state", info.port_state, smp::to_text(info.port_state));
+    sink.symbol("phys_state", info.port_physical_state, smp::to_text(info.port_physical_state));
   } else {
-    sink.null("state");
-    sink.null("phys_state");
+    sink.no_symbol("state");
+    sink.no_symbol("phys_state");
   }
-  const subnet::LinkRate active = subnet::active_rate(subnet, at), best = subnet::best_rate(subnet, at);
-  if (port.has_info) {
-    sink.value("hoq_life", static_cast<unsigned>(port.info().hoq_life));
-    sink.value("vl_stall_count", static_cast<unsigned>(port.info().vl_stall_count));
-  }
-  visit_rate(sink, port.peer != subnet::none ? active : subnet::LinkRate{});
-  if (best.lanes > active.lanes) sink.value("could_be_width", fmt::format("{}x", best.lanes));
-  if (best.speed > active.speed) sink.value("could_be_speed", subnet::name(best.speed));
-  visit_link(sink, at);
+  const subnet::LinkRate active = port.peer != subnet::none ? subnet::active_rate(subnet, at) : subnet::LinkRate{};
+  const subnet::LinkRate best = subnet::best_rate(subnet, at);
+  visit_width(sink, "width", active.lanes);
+  visit_speed(sink, "speed", active.speed);
+  optional(sink, "rate_mbps", active.known(), active.mbps());
+  visit_width(sink, "best_width", best.lanes);
+  visit_speed(sink, "best_speed", best.speed);
+  optional(sink, "hoq_life", port.has_info, info.hoq_life);
+  optional(sink, "vl_stall_count", port.has_info, info.vl_stall_count);
+  visit_peer(sink, at);
   sink.end_object();
 }
 
-void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, bool with_ports, std::string_view key) const {
+void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Node& node = subnet.node(at);
-  sink.begin_object(key);
-  sink.value("node_guid", node.guid());
-  sink.value("node_type", type_of(node));
-  sink.value("num_ports", static_cast<unsigned>(node.info.num_ports));
-  if (node.has_description) {
-    sink.value("node_description", node.description());
-  } else {
-    sink.null("node_description");
-  }
-  if (const auto name = fabric.names.find(node.guid())) sink.value("name", *name);
+  const bool is_switch = node.kind() == subnet::NodeKind::sw;
+  sink.begin_object();
+  visit_names(sink, at);
+  sink.value("num_ports", node.info.num_ports);
   sink.value("vendor_id", node.info.vendor_id);
   sink.value("device_id", node.info.device_id);
   sink.value("revision", node.info.revision);
   sink.value("system_image_guid", node.info.system_image_guid);
-  if (node.is_twin) sink.value("duplicate_guid", true);
+  sink.value("duplicate_guid", node.is_twin || node.twin != subnet::none);
   sink.begin_array("route");
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = subnet::route_to(subnet, at, route);
-  for (unsigned hop = 1; hop <= hops; ++hop) sink.value({}, static_cast<unsigned>(route[hop]));
+  for (unsigned hop = 1; hop <= hops; ++hop) sink.value({}, route[hop]);
   sink.end_array();
-  const bool is_switch = node.kind() == subnet::NodeKind::sw;
   if (is_switch) {
-    sink.value("port_guid", node.info.port_guid);
-    sink.value("lid", subnet.lid(node.first_port));
-    sink.value("lmc", subnet.lmc(node.first_port));
-    if (node.has_switch_info) {
-      sink.value("enhanced_port0", node.switch_info().enhanced_port0 != 0);
-    } else {
-      sink.null("enhanced_port0");
-    }
+    visit_addresses(sink, node.first_port);
+  } else {
+    for (const char* key : {"port_guid", "lid", "lmc"}) sink.null(key);  // each port has its own
   }
-  if (with_ports) {
+  optional(sink, "enhanced_port0", is_switch && node.has_switch_info, node.switch_info().enhanced_port0 != 0);
+  if (ports) {
     sink.begin_array("ports");
-    for (const subnet::Port& port : subnet.ports_of(node)) {
-      if (port.number != 0 && (port.has_info || port.peer != subnet::none)) visit_port(sink, node.first_port + port.number);
+    for (unsigned number = 1; number < node.slots; ++number) {
+      if (ports(node.first_port + number)) visit_port(sink, node.first_port + number);
     }
     sink.end_array();
   }
   sink.end_object();
 }
 
-void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure, std::string_view key) const {
-  const subnet::Subnet& subnet = fabric.subnet;
-  sink.begin_object(key);
-  sink.value("kind", name(failure.kind));
+void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure) const {
+  sink.begin_object();
+  sink.value("reason", name(failure.kind));
   if (failure.node != subnet::none) {
-    sink.value("node_guid", subnet.node(failure.node).guid());
+    visit_names(sink, failure.node);
   } else {
     sink.null("node_guid");
+    sink.no_symbol("node_type");
+    sink.null("node_description");
+    sink.null("node_name");
   }
-  if (failure.port >= 0) {
-    sink.value("port", static_cast<unsigned>(failure.port));
-  } else {
-    sink.null("port");
-  }
+  optional(sink, "port_num", failure.port >= 0, failure.port);
   sink.value("beyond", failure.beyond);
-  sink.value("attribute", failure.attribute);
+  sink.value("attribute", attribute_name(failure.attribute));
   sink.value("modifier", failure.modifier);
-  sink.value("message", failure.why);
+  sink.value("error", failure.why);
   sink.end_object();
+}
+
+FabricReport::PortFilter FabricReport::known_ports() const {
+  return [this](subnet::PortIndex at) {
+    const subnet::Port& port = fabric.subnet.port(at);
+    return port.has_info || port.peer != subnet::none;
+  };
+}
+
+void FabricReport::visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
+  sink.begin_array("nodes");
+  for (const subnet::NodeIndex at : nodes) visit_node(sink, at, ports);
+  sink.end_array();
 }
 
 void FabricReport::visit_failures(out::Sink& sink) const {
   sink.begin_array("unreachable");
   for (const subnet::Failure& failure : fabric.subnet.failures) visit_failure(sink, failure);
-  sink.end_array();
-}
-
-void FabricReport::lines(const std::vector<subnet::NodeIndex>& nodes, bool with_ports,
-                         const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
-  for (const subnet::NodeIndex at : nodes) {
-    line([&](out::Sink& sink) { visit_node(sink, at, with_ports, "node"); });
-  }
-  for (const subnet::Failure& failure : fabric.subnet.failures) {
-    line([&](out::Sink& sink) { visit_failure(sink, failure, "unreachable"); });
-  }
-}
-
-void FabricReport::visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, bool with_ports) const {
-  sink.begin_array("nodes");
-  for (const subnet::NodeIndex at : nodes) visit_node(sink, at, with_ports);
   sink.end_array();
 }
 

@@ -3,43 +3,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
+#include "iba/registry.hpp"
 #include "out/structure.hpp"
 #include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
 
+namespace {
+
+/// "node_info.node_type", the name that a member has in JSON, of `nodeInfo.nodeType`.
+std::string json_name(const StructInfo& form, std::string_view member) {
+  std::string name;
+  const StructInfo* within = &form;
+  for (std::size_t at = 0; within != nullptr && at < member.size();) {
+    const std::size_t dot = std::min(member.find('.', at), member.size());
+    const std::string_view part = member.substr(at, dot - at);
+    const FieldInfo* field = find_field(*within, part.substr(0, part.find('[')));
+    if (field == nullptr) return std::string(member);
+    name += (name.empty() ? "" : ".") + std::string(field->name);
+    if (part.find('[') != std::string_view::npos) name += part.substr(part.find('['));
+    within = field->structure;
+    at = dot + 1;
+  }
+  return name;
+}
+
+}  // namespace
+
 void RecordsReport::visit(out::Sink& sink) const {
-  const StructInfo& info = *records.type;
-  sink.value("record", info.iba_name);
+  sink.value("attribute", records.type->iba_name);
   sink.begin_object("match");
   for (const sa::Pattern::Match& match : pattern.matches()) {
+    const std::string name = json_name(pattern.form(), match.member);
     if (match.secret && keys == Keys::hidden) {
-      sink.null(match.member);
+      sink.null(name);
     } else {
-      sink.value(match.member, match.text);
+      sink.value(name, match.text);
     }
   }
   sink.end_object();
   sink.value("complete", !records.cut);
-  sink.begin_array("records");
-  for (const Bytes record : records.bytes) {
-    sink.begin_object();
-    out::visit_structure(sink, record, info, keys);
-    sink.end_object();
-  }
+  visit_records(sink, "records");
+}
+
+void RecordsReport::visit_records(out::Sink& sink, std::string_view key) const {
+  sink.begin_array(key);
+  for (const Bytes record : records.bytes) out::visit_fields(sink, {}, record, *records.type, keys);
   sink.end_array();
 }
 
 void RecordsReport::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
-  const StructInfo& info = *records.type;
   for (const Bytes record : records.bytes) {
-    line([&](out::Sink& sink) {
-      sink.value("record", info.iba_name);
-      sink.begin_object("data");
-      out::visit_structure(sink, record, info, keys);
-      sink.end_object();
-    });
+    line([&](out::Sink& sink) { out::visit_attribute(sink, record, *records.type, keys); });
   }
 }
 

@@ -21,6 +21,8 @@ struct RecordsReport final : Report {
 
   explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
   void visit(out::Sink& sink) const override;
+  /// The records alone, as the array `key`.
+  void visit_records(out::Sink& sink, std::string_view key) const;
   /// A line for each record.
   void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override;
   void text(TextOut& out) const override;

@@ -56,16 +56,7 @@ struct Bench : ibtest::FakeHost {
     return info;
   }
 
-  path::Path path(std::uint16_t lid) const {
-    path::IbPath path;
-    path.end_port = &port;
-    path.dlid = Lid{lid};
-    path.slid = port.lid;
-    path.dqpn = path.sqpn = Qpn{1};
-    path.timeout = 1s;
-    path.retries = 1;
-    return path;
-  }
+  path::Path path(std::uint16_t lid) const { return to_lid(lid, 1, 1s, 1); }
   /// Asks LID `lid`: the mark of the agent that answered.
   Task<Result<pm::PortCounters>> ask(path::Path path) { co_return co_await rpc->try_gmp_get<pm::PortCounters>(path); }
   unsigned answered_by(std::uint16_t lid) {

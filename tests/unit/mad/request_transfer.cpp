@@ -6,6 +6,7 @@
 #include "mad/multi_path.hpp"
 #include "mad/rmpp_inbox.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 #include "support/multi_paths.hpp"
 #include "support/two_hosts.hpp"
 
@@ -69,10 +70,6 @@ Task<std::vector<sa::TraceRecord>> trace(Rpc& rpc, std::uint16_t from, std::uint
   query.slid(Lid{from}).dlid(Lid{hops});
   co_return co_await rpc.subn_adm_get_trace_table(query);
 }
-
-struct End final : async::ReadyNode {
-  void fire() override {}
-};
 
 /// The first segment of a request of three.
 Packet first_segment(std::uint64_t tid) {
@@ -339,7 +336,7 @@ TEST_CASE("a MultiPathRecord that ends within its GIDs is refused") {
 TEST_CASE("a cancelled request in segments stops") {
   Bench bench;
   bench.lost = [](Bytes mad) { return RmppView(mad).segment() == 5; };
-  End end;
+  ibtest::End end;
   auto victim = ask_paths(*bench.client, 1, 200);
   victim.start(bench.loop, end);
   bench.loop.run(async::sleep_for(100ms));
@@ -357,7 +354,7 @@ TEST_CASE("an engine may die while it sends or takes a request in segments") {
   for (const bool client : {true, false}) {
     Bench bench;
     bench.lost = [](Bytes mad) { return RmppView(mad).segment() == 5; };
-    End end;
+    ibtest::End end;
     auto orphan = ask_paths(*bench.client, 1, 200);
     orphan.start(bench.loop, end);
     bench.loop.run(async::sleep_for(100ms));

@@ -6,6 +6,7 @@
 #include "iba-gen/smp.hpp"
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 #include "support/fake_channel.hpp"
 
 using namespace ib;
@@ -28,12 +29,7 @@ struct Bench {
   }
 
   Task<> ask(unsigned modifier, bool optional = false) {
-    path::IbPath lid;
-    lid.end_port = &host.port;
-    lid.dlid = Lid{5};
-    lid.dqpn = lid.sqpn = Qpn{0};
-    lid.timeout = 1s;
-    const path::Path path = lid;
+    const path::Path path = host.to_lid(5, 0, 1s, 3);
     const Request request{.path = path,
                           .mgmt_class = mgmt_class::smp,
                           .attribute_id = smp::PortInfo::attribute_id,
@@ -119,9 +115,7 @@ TEST_CASE("a node that comes back within the chain is read to the end") {
 
 TEST_CASE("who asks alone and is cancelled hands over to the next") {
   Bench bench([](unsigned, unsigned sent) { return sent > 6; });
-  struct End final : async::ReadyNode {
-    void fire() override {}
-  } end;
+  ibtest::End end;
   std::vector<Task<>> tasks;
   for (unsigned i = 0; i < 6; ++i) {
     tasks.push_back(bench.ask(i));

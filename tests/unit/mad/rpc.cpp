@@ -10,6 +10,7 @@
 #include "iba-gen/smp.hpp"
 #include "mad/rmpp.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 #include "support/fake_channel.hpp"
 
 using namespace ib;
@@ -34,14 +35,7 @@ struct Bench {
 };
 
 path::Path to_lid(const Bench& bench, std::uint16_t lid, std::optional<async::Duration> timeout = 1s, unsigned retries = 3) {
-  path::IbPath path;
-  path.end_port = &bench.host.port;
-  path.dlid = Lid{lid};
-  path.slid = bench.host.port.lid;
-  path.dqpn = path.sqpn = Qpn{0};
-  path.timeout = timeout;
-  path.retries = retries;
-  return path;
+  return bench.host.to_lid(lid, 0, timeout, retries);
 }
 
 Task<Result<smp::NodeInfo>> ask(Rpc& rpc, path::Path path) { co_return co_await rpc.try_subn_get<smp::NodeInfo>(path); }
@@ -324,9 +318,7 @@ TEST_CASE("a cancelled request keeps its place until its fate is known") {
         if (path.ib().dlid != Lid{9}) channel.deliver(answer_to(mad), 1ms);
       },
       {1, 1, 1});
-  struct End final : async::ReadyNode {
-    void fire() override {}
-  } end;
+  ibtest::End end;
   Task<Result<smp::NodeInfo>> victim = ask(*bench.rpc, to_lid(bench, 9));
   victim.start(bench.loop, end);
   bench.loop.run(async::sleep_for(10ms));
@@ -343,9 +335,7 @@ TEST_CASE("a cancelled request keeps its place until its fate is known") {
 
 TEST_CASE("cancelling those in line lets the next one move up") {
   Bench bench(echo(1ms), {8, 1, 8});
-  struct End final : async::ReadyNode {
-    void fire() override {}
-  } end;
+  ibtest::End end;
   std::vector<Task<Result<smp::NodeInfo>>> tasks;
   for (int i = 0; i < 6; ++i) {
     tasks.push_back(ask(*bench.rpc, to_lid(bench, 9)));
@@ -397,9 +387,7 @@ TEST_CASE("a device that goes away ends every call") {
 
 TEST_CASE("engines may die before those who wait for them") {
   Bench bench([](FakeChannel&, Bytes, const path::Path&, async::Duration) {});
-  struct End final : async::ReadyNode {
-    void fire() override {}
-  } end;
+  ibtest::End end;
   Task<Result<smp::NodeInfo>> orphan = ask(*bench.rpc, to_lid(bench, 9));
   orphan.start(bench.loop, end);
   bench.loop.run(async::sleep_for(1ms));

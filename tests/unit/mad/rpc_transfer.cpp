@@ -8,74 +8,25 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 #include "support/fake_fabric.hpp"
+#include "support/node_table.hpp"
 #include "support/rmpp_peer.hpp"
 
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
+using ibtest::is_whole;
+using ibtest::node_record_step;
+using ibtest::node_table;
 using ibtest::RmppPeer;
 
 namespace {
 
-constexpr std::size_t step = 112;  // of NodeRecords: 108 bytes, rounded up to eights
-
-/// The answer to a SubnAdmGetTable of NodeRecords: `count` of them, with LIDs from 1.
-std::vector<std::uint8_t> node_table(Bytes request, std::size_t count) {
-  std::vector<std::uint8_t> mad(request.begin(), request.begin() + 56);
-  mad[3] |= method::response;
-  mad[45] = step / 8;
-  for (std::size_t i = 0; i < count; ++i) {
-    sa::NodeRecord record;
-    record.lid = Lid{static_cast<std::uint16_t>(i + 1)};
-    mad.resize(56 + step * (i + 1));
-    record.pack(MutableBytes(mad).subspan(56 + step * i, sa::NodeRecord::wire_size));
-  }
-  return mad;
-}
-
-struct Bench {
-  explicit Bench(std::size_t records = 1000) {
-    peer.answer = [this](Bytes request) { return node_table(request, count); };
-    count = records;
-    fabric.network.gmp = [this](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
-      peer.take(fabric.channel(), mad);
-      return {};
-    };
-    rpc = std::make_unique<Rpc>(loop, fabric.open());
-    fabric.channel().reports = false;
-    rpc->sa_path().ib().timeout = 1s;
-    rpc->sa_path().ib().retries = 3;
-  }
-  async::Duration elapsed() const { return clock.now() - async::Time{}; }
-  Result<SaTable<sa::NodeRecord>> ask();
-
-  FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
-  RmppPeer peer;
-  std::size_t count = 0;
-  async::FakeClock clock;
-  async::Loop loop{clock};
-  std::unique_ptr<Rpc> rpc;
-};
-
-Task<Result<SaTable<sa::NodeRecord>>> ask_for_all(Rpc& rpc) {
-  const sa::NodeRecord::Query query;
-  co_return co_await rpc.try_subn_adm_get_table(query);
-}
-
-Result<SaTable<sa::NodeRecord>> Bench::ask() { return loop.run(ask_for_all(*rpc)); }
-
-bool is_whole(const Result<SaTable<sa::NodeRecord>>& result, std::size_t count) {
-  if (!result || result->cut || result->records.size() != count) return false;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (result->records[i].lid.value != static_cast<std::uint16_t>(i + 1)) return false;
-  }
-  return true;
-}
-
-struct End final : async::ReadyNode {
-  void fire() override {}
+/// The channel reports nothing: the engine's own tries count.
+struct Bench : ibtest::TableBench {
+  explicit Bench(std::size_t records = 1000) : TableBench(records, 1s, 3) { fabric.channel().reports = false; }
 };
 
 }  // namespace
@@ -87,7 +38,7 @@ TEST_CASE("a long table comes whole") {
     REQUIRE(is_whole(result, count));
     REQUIRE(bench.peer.requests == 1);
     REQUIRE(bench.peer.done == 1);
-    const std::size_t segments = (count * step + 199) / 200;
+    const std::size_t segments = (count * node_record_step + 199) / 200;
     REQUIRE(bench.rpc->stats()->segments == segments);
     // The first ACK opens the window, then there is one for every window.
     REQUIRE(bench.rpc->stats()->acks == 1 + (segments - 1 + 63) / 64);
@@ -282,8 +233,8 @@ TEST_CASE("an answer in segments to another question is an error") {
 
 TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
   Bench bench(100000);
-  End end;
-  auto victim = ask_for_all(*bench.rpc);
+  ibtest::End end;
+  auto victim = ibtest::ask_for_nodes(*bench.rpc);
   victim.start(bench.loop, end);
   bench.loop.run(async::sleep_for(1ms));
   REQUIRE(bench.rpc->stats()->segments > 64);
@@ -296,8 +247,8 @@ TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
 
 TEST_CASE("an engine may die in the midst of a transfer") {
   Bench bench(100000);
-  End end;
-  auto orphan = ask_for_all(*bench.rpc);
+  ibtest::End end;
+  auto orphan = ibtest::ask_for_nodes(*bench.rpc);
   orphan.start(bench.loop, end);
   bench.loop.run(async::sleep_for(1ms));
   bench.rpc.reset();

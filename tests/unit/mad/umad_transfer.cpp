@@ -5,67 +5,26 @@
 #include "mad/multi_path.hpp"
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"
+#include "support/end.hpp"
 #include "support/fake_fabric.hpp"
-#include "support/rmpp_peer.hpp"
+#include "support/node_table.hpp"
 #include "support/two_hosts.hpp"
 
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
-using ibtest::RmppPeer;
 
 namespace {
 
-constexpr std::size_t step = 112, count = 100;  // NodeRecords of 108 bytes, rounded up to eights
-constexpr unsigned segments = 56;               // of `count` records: fewer than a window
+constexpr std::size_t records = 100;  // records in the table
+constexpr unsigned segments = 56;     // that they fill: fewer than a window
 constexpr async::Duration try_time = 200ms;
 
-std::vector<std::uint8_t> node_table(Bytes request) {
-  std::vector<std::uint8_t> mad(request.begin(), request.begin() + 56);
-  mad.resize(56 + step * count);
-  mad[3] |= method::response;
-  mad[45] = step / 8;
-  return mad;
-}
-
-struct Bench {
-  explicit Bench(unsigned retries = 0) {
-    peer.answer = node_table;
-    peer.response_time = 100s;
-    fabric.network.gmp = [this](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
-      if (!RmppView::is_active(mad)) asked.push_back(elapsed());
-      peer.take(fabric.channel(), mad);
-      return {};
-    };
-    rpc = std::make_unique<Rpc>(loop, fabric.open());
-    rpc->sa_path().ib().timeout = try_time;
-    rpc->sa_path().ib().retries = retries;
-  }
-  async::Duration elapsed() const { return clock.now() - async::Time{}; }
-  Result<SaTable<sa::NodeRecord>> ask();
+struct Bench : ibtest::TableBench {
+  explicit Bench(unsigned retries = 0) : TableBench(records, try_time, retries) { peer.response_time = 100s; }
   /// Nothing is left of what was asked, neither here nor in the "kernel".
   bool at_rest() { return rpc->gmp_window().in_flight() == 0 && fabric.channel().pending() == 0; }
-
-  FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
-  RmppPeer peer;
-  std::vector<async::Duration> asked;
-  async::FakeClock clock;
-  async::Loop loop{clock};
-  std::unique_ptr<Rpc> rpc;
-};
-
-Task<Result<SaTable<sa::NodeRecord>>> ask_for_all(Rpc& rpc) {
-  const sa::NodeRecord::Query query;
-  co_return co_await rpc.try_subn_adm_get_table(query);
-}
-
-Result<SaTable<sa::NodeRecord>> Bench::ask() { return loop.run(ask_for_all(*rpc)); }
-
-bool is_whole(const Result<SaTable<sa::NodeRecord>>& result) { return result && !result->cut && result->records.size() == count; }
-
-struct End final : async::ReadyNode {
-  void fire() override {}
 };
 
 }  // namespace
@@ -76,7 +35,7 @@ TEST_CASE("umad: a transfer may take longer than the try that it answers") {
       Bench bench(retries);
       bench.peer.between = std::chrono::duration_cast<async::Duration>(tries * try_time / segments);
       const auto result = bench.ask();
-      REQUIRE(is_whole(result));
+      REQUIRE(ibtest::is_whole(result, records));
       REQUIRE(bench.elapsed() > tries * try_time * 0.9);
       REQUIRE(bench.elapsed() < tries * try_time * 1.1);
       REQUIRE(bench.peer.requests == 1);
@@ -93,7 +52,7 @@ TEST_CASE("where a channel puts answers together, what takes longer than a try i
   Bench bench;
   bench.fabric.channel().rmpp = true;
   bench.fabric.network.gmp = [&](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
-    bench.fabric.channel().deliver(node_table(mad), try_time * 3 / 2);
+    bench.fabric.channel().deliver(ibtest::node_table(mad, records), try_time * 3 / 2);
     return {};
   };
   const auto result = bench.ask();
@@ -105,7 +64,7 @@ TEST_CASE("umad: an answer in segments that begins after its try counts as long 
   Bench bench(3);
   bench.peer.delay = try_time * 5 / 2;
   const auto result = bench.ask();
-  REQUIRE(is_whole(result));
+  REQUIRE(ibtest::is_whole(result, records));
   REQUIRE(bench.asked.size() == 3);
   REQUIRE(bench.elapsed() < 2 * bench.peer.delay + 1ms);  // the first segment, and the others once it is acknowledged
   bench.loop.run(async::sleep_for(1s));
@@ -133,8 +92,8 @@ TEST_CASE("umad: a cancelled call leaves nothing behind, before its answer and a
     Bench bench;
     bench.peer.delay = 50ms;
     bench.peer.between = 10ms;
-    End end;
-    auto victim = ask_for_all(*bench.rpc);
+    ibtest::End end;
+    auto victim = ibtest::ask_for_nodes(*bench.rpc);
     victim.start(bench.loop, end);
     bench.loop.run(async::sleep_for(cancelled_after));
     victim.reset();

@@ -182,3 +182,22 @@ TEST_CASE("a rate is read from the fields that count") {
   subnet.set_port_info(port, packed(info));
   CHECK(active_rate(subnet, port).speed == Speed::xdr);
 }
+
+TEST_CASE("a model is copied and moved whole, also after it has grown") {
+  Subnet subnet;
+  for (unsigned i = 0; i < 1000; ++i) {
+    const NodeIndex at = subnet.add_node(node_info(i + 1, smp::NodeType::switch_, 36));
+    if (i > 0) subnet.link(subnet.port_of(at, 1), subnet.port_of(at - 1, 2));
+  }
+  Subnet copy = subnet;
+  subnet.unlink(subnet.port_of(500, 1));
+  CHECK(copy.port(copy.port_of(500, 1)).peer == copy.port_of(499, 2));
+  CHECK(copy.ports().size() == 37000);
+  CHECK(copy.node(999).guid() == Guid{1000});
+  CHECK(copy.port(copy.port_of(999, 36)).number == 36);
+  CHECK(copy.port(copy.port_of(999, 36)).peer == none);
+  const Subnet moved = std::move(copy);
+  CHECK(moved.nodes().size() == 1000);
+  subnet = moved;
+  CHECK(subnet.port(subnet.port_of(500, 1)).peer == subnet.port_of(499, 2));
+}

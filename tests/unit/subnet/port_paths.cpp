@@ -2,7 +2,11 @@
 // Paths that the model tells. That packets really arrive by them is seen in sweeps and surveys.
 #include "subnet/port_paths.hpp"
 
+#include "subnet/counters.hpp"
+
 #include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
 
 using namespace ib;
@@ -73,4 +77,121 @@ TEST_CASE("a LID that another port claimed before leads to nobody else's counter
     reachable += gmp_path(swept.subnet, port, start_of(fabric)) ? 1U : 0U;
   }
   CHECK(reachable == 1);
+}
+
+namespace {
+
+/// A swept fat tree with an SA.
+struct WithSa {
+  explicit WithSa(void (*change)(FakeFabric&) = nullptr) : fabric(FakeFabric::fat_tree(2, 1, 2)) {
+    if (change != nullptr) change(fabric);
+    sa = std::make_unique<ibtest::FakeSa>(fabric);
+    sa->path_lie = [](sa::PathRecord& record) { record.sl = static_cast<std::uint8_t>(record.dlid.value % 16); };
+    sweep = std::make_unique<Swept>(fabric);
+    paths = std::make_unique<PortPaths>(sweep->subnet, path::Path(start_of(fabric)));
+  }
+  void ask() { sweep->loop.run(paths->read_service_levels(*sweep->rpc)); }
+  PortIndex port(FakeFabric::NodeId id, unsigned number) {
+    return sweep->subnet.port_of(sweep->subnet.find_node(fabric.node(id).info.node_guid), number);
+  }
+  /// The ports of switches and adapters that GMPs reach.
+  std::size_t reached() const {
+    std::size_t count = 0;
+    for (PortIndex at = 0; at < sweep->subnet.ports().size(); ++at) {
+      if (sweep->subnet.end_port_of(at) == at && paths->gmp(at)) ++count;
+    }
+    return count;
+  }
+  FakeFabric fabric;
+  std::unique_ptr<ibtest::FakeSa> sa;
+  std::unique_ptr<Swept> sweep;
+  std::unique_ptr<PortPaths> paths;
+};
+
+}  // namespace
+
+TEST_CASE("one query tells the service levels of the ways to all ports") {
+  WithSa bench;
+  CHECK(bench.paths->gmp(bench.port(4, 2))->ib().sl == 0);  // nobody asked yet
+  CHECK_FALSE(bench.paths->has_service_levels());
+  CHECK(bench.paths->why_sl_0().empty());
+  bench.ask();
+  REQUIRE(bench.sa->asked.size() == 1);
+  const auto query = sa::PathRecord::unpack(bench.sa->asked[0].record);
+  CHECK(bench.sa->asked[0].method == mad::method::get_table);
+  CHECK(bench.sa->asked[0].component_mask == (1U << 3 | 1U << 11 | 1U << 12));  // SGID, Reversible, NumbPath
+  CHECK(query.sgid == bench.fabric.end_port().default_gid());
+  CHECK(query.reversible == 1);
+  CHECK(query.numb_path == 1);
+  CHECK(bench.paths->has_service_levels());
+  CHECK(bench.paths->why_sl_0().empty());
+  CHECK(bench.reached() == 7);
+  for (const auto& [id, number] : {std::pair(0U, 1U), std::pair(4U, 2U), std::pair(5U, 1U)}) {
+    const std::optional<path::Path> path = bench.paths->gmp(bench.port(id, number));
+    REQUIRE(path);
+    CHECK(path->ib().sl == id + 1);
+    CHECK(path->ib().dlid.value == id + 1);
+    CHECK(path->ib().packet_life_time == 17);
+    CHECK(path->ib().dqpn == Qpn{1});
+    CHECK(path->ib().retries == 5);
+  }
+  CHECK(bench.paths->smp(bench.port(4, 2)) ==
+        smp_path(bench.sweep->subnet, bench.sweep->subnet.port(bench.port(4, 2)).node, path::Path(start_of(bench.fabric))));
+}
+
+TEST_CASE("where no SA tells the service levels they are 0, and it is said why") {
+  WithSa silent;
+  silent.sa->silent = true;
+  silent.ask();
+  CHECK_FALSE(silent.paths->has_service_levels());
+  CHECK_FALSE(silent.paths->why_sl_0().empty());
+  CHECK(silent.reached() == 7);
+  CHECK(silent.paths->gmp(silent.port(4, 2))->ib().sl == 0);
+
+  WithSa none([](FakeFabric& fabric) {
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      for (FakeFabric::Port& port : fabric.node(id).ports) port.info.master_sm_lid = {};
+    }
+    fabric.attach(2);
+  });
+  none.ask();
+  CHECK(none.sa->asked.empty());
+  CHECK(none.paths->why_sl_0() == "no subnet administrator is known");
+  CHECK(none.reached() == 7);
+
+  for (const std::uint16_t status : {std::uint16_t{0x0300}, std::uint16_t{0x0200}}) {
+    WithSa refusing;
+    refusing.sa->status = status;
+    refusing.ask();
+    CHECK_FALSE(refusing.paths->why_sl_0().empty());
+    CHECK(refusing.reached() == 7);
+  }
+  WithSa cut;
+  cut.sa->cut = true;
+  cut.ask();
+  CHECK(cut.sa->asked.size() == 1);
+  CHECK(cut.paths->why_sl_0().find("did not arrive whole") != std::string::npos);
+  CHECK(cut.paths->has_service_levels());
+  CHECK(cut.reached() == 7);
+}
+
+TEST_CASE("a port to which the SA knows no path is not asked by GMPs; records that lie are not used") {
+  WithSa bench;
+  bench.sa->path_lie = [](sa::PathRecord& record) {
+    if (record.dlid == Lid{6} || record.dlid == Lid{3}) record.dlid = Lid{0xc000};  // a host, and this one
+    if (record.dlid == Lid{7}) record.dlid = Lid{500};
+    record.sl = 3;
+  };
+  bench.ask();
+  CHECK(bench.reached() == 5);
+  CHECK_FALSE(bench.paths->gmp(bench.port(5, 1)));
+  CHECK(bench.paths->why_no_gmp(bench.port(5, 1)) == "The SA knows no path to it: GMPs do not reach it.");
+  CHECK(bench.paths->gmp(bench.port(2, 1))->ib().sl == 0);  // to oneself
+  run_pma(bench.fabric, 5);
+  SurveyOptions options(start_of(bench.fabric));
+  options.paths = bench.paths.get();
+  const SurveyQuestion<PmaSupport> ask = [](SurveyPort port) { return read_pma_support(port.transactor, port.path); };
+  const auto found = bench.sweep->loop.run(survey(*bench.sweep->rpc, bench.sweep->subnet, {bench.port(5, 1)}, options, ask));
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].why == bench.paths->why_no_gmp(bench.port(5, 1)));
 }

@@ -86,7 +86,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       const json parsed = json::parse(document.out);
       const bool single = name == "ClassPortInfo";
       const StructInfo& answer = sa::Pattern(type.info()).answer();
-      CHECK(parsed["record"] == answer.iba_name);
+      CHECK(parsed["attribute"] == answer.iba_name);
       CHECK(parsed["complete"] == true);
       CHECK(count(text.out, single ? ":\n\t" : " dump:\n\t") >= parsed["records"].size());
       CHECK(parsed["records"].size() == (single ? 1 : std::min<std::size_t>(3, 200 / ((answer.bytes + 7) / 8 * 8))));
@@ -115,7 +115,9 @@ TEST_CASE("what is asked for is what leaves, and -v shows it") {
   CHECK(subnet.asked[0][3] == 0x12);
   CHECK(mask_of(subnet.asked[0]) == 0x11);
   CHECK(load_be<std::uint64_t>(&subnet.asked[0][36]) == 7);
-  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "2"}).out)["match"] == json{{"LID", "2"}});
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "2"}).out)["match"] == json{{"lid", "2"}});
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "nodeInfo.portGUID=0x100"}).out)["match"] ==
+        json{{"node_info.port_guid", "0000:0000:0000:0100"}});
 }
 
 TEST_CASE("a table of paths has a source, and selectors") {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A Sink that writes a document as JSON lines. Each object of an array that stands directly in the document is a line of its own, as
+// soon as it is complete; what remains of the document is one last line:
+//
+//   {"command":"ibhosts","schema":2,"list":"nodes","item":{"node_guid":…}}
+//   {"command":"ibhosts","schema":2,"unreachable":[],"status":0}
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "out/json.hpp"
+
+namespace ib::out {
+
+/// One document, which must be an object. Of it only the line at hand and what belongs to the last one are in memory.
+class LinesSink : public Sink {
+ public:
+  /// Appends to `out`, which must outlive the sink. `head` writes the members with which every line begins.
+  LinesSink(std::string& out, std::function<void(Sink&)> head);
+  /// Writes each line to `file`. Throws SysError when that fails (EPIPE, ENOSPC).
+  LinesSink(std::FILE* file, std::function<void(Sink&)> head);
+
+  void begin_object(std::string_view key = {}) override;
+  void end_object() override;
+  void begin_array(std::string_view key = {}) override;
+  void end_array() override;
+  void null(std::string_view key) override;
+  void boolean(std::string_view key, bool value) override;
+  void integer(std::string_view key, std::int64_t value) override;
+  void unsigned_integer(std::string_view key, std::uint64_t value) override;
+  void real(std::string_view key, double value) override;
+  void text(std::string_view key, std::string_view value) override;
+  void guid(std::string_view key, Guid value) override;
+  void gid(std::string_view key, const Gid& value) override;
+  /// The line at hand is given up.
+  void unwind() override;
+
+ private:
+  /// The array that stands directly in the document.
+  enum class Array {
+    none,
+    empty,  ///< it has no element yet, so that nobody knows what it is
+    plain,  ///< of numbers or texts: a part of the last line
+    lines,  ///< of objects
+  };
+
+  template <class Write>
+  void scalar(std::string_view key, Write write);
+  bool at_element() const { return depth_ == 2 && array_ != Array::none; }
+  /// Where a value inside the document goes.
+  Sink& place() { return line_ ? static_cast<Sink&>(*line_) : last_; }
+  void begin_plain();
+  void begin_line();
+  void end_line();
+  void put(std::string& text);
+
+  std::string own_;
+  std::string& out_;
+  std::FILE* file_ = nullptr;
+  std::function<void(Sink&)> head_;
+  unsigned depth_ = 0;  ///< objects and arrays that are open
+  Array array_ = Array::none;
+  std::string list_;  ///< its key
+  std::string line_text_, last_text_;
+  std::optional<JsonSink> line_;
+  JsonSink last_;
+};
+
+}  // namespace ib::out

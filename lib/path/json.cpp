@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "path/json.hpp"
+
+namespace ib::path {
+namespace {
+
+template <class T>
+void optional(out::Sink& sink, std::string_view key, bool present, const T& value) {
+  present ? sink.value(key, value) : sink.null(key);
+}
+
+/// The members of a GRH, null where there is none.
+void visit_grh(out::Sink& sink, const IbPath& path) {
+  optional(sink, "sgid", path.sgid.has_value(), path.sgid.value_or(Gid{}));
+  optional(sink, "dgid", path.dgid.has_value(), path.dgid.value_or(Gid{}));
+  optional(sink, "hop_limit", path.has_grh, path.hop_limit);
+  optional(sink, "traffic_class", path.has_grh, path.traffic_class);
+  optional(sink, "flow_label", path.has_grh, path.flow_label);
+}
+
+void visit_route(out::Sink& sink, const IbDrPath* path) {
+  if (path == nullptr) {
+    for (const char* key : {"route", "dr_slid", "dr_dlid"}) sink.null(key);
+    return;
+  }
+  sink.begin_array("route");
+  for (unsigned hop = 1; hop <= path->hops; ++hop) sink.value({}, path->route[hop]);
+  sink.end_array();
+  sink.value("dr_slid", path->dr_slid);
+  sink.value("dr_dlid", path->dr_dlid);
+}
+
+}  // namespace
+
+void visit(out::Sink& sink, std::string_view key, const Path& path) {
+  const IbPath& ib = path.ib();
+  sink.begin_object(key);
+  sink.value("kind", path.directed() != nullptr ? "directed" : ib.has_grh ? "gid" : "lid");
+  sink.text_or_null("end_port", ib.end_port != nullptr ? ib.end_port->name() : "");
+  optional(sink, "slid", ib.slid != Lid{}, ib.slid);
+  optional(sink, "dlid", ib.dlid != Lid{}, ib.dlid);
+  sink.value("sl", ib.sl);
+  sink.value("pkey", ib.pkey);
+  optional(sink, "dqpn", ib.dqpn.has_value(), ib.dqpn.value_or(Qpn{}));
+  visit_grh(sink, ib);
+  visit_route(sink, path.directed());
+  sink.end_object();
+}
+
+}  // namespace ib::path

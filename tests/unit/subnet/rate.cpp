@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Rates are exact. The numbers are those of the IBA's table of link speeds, in Gb/s a lane: 2.5, 5, 10, 10.3125, 14.0625, 25.78125,
+// 53.125, 106.25, 212.5.
+#include "subnet/rate.hpp"
+
+#include "support/catch.hpp"
+
+using namespace ib::subnet;
+
+TEST_CASE("the rate of a link is exact") {
+  CHECK(LinkRate{4, Speed::edr}.mbps() == 103125);
+  CHECK(LinkRate{1, Speed::edr}.mbps() == 25781.25);
+  CHECK(LinkRate{4, Speed::fdr}.mbps() == 56250);
+  CHECK(LinkRate{2, Speed::fdr10}.mbps() == 20625);
+  CHECK(LinkRate{12, Speed::xdr}.mbps() == 2550000);
+  CHECK(LinkRate{1, Speed::sdr}.mbps() == 2500);
+  CHECK(LinkRate{}.mbps() == 0);
+  CHECK_FALSE(LinkRate{4, Speed::unknown}.known());
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/json_words.hpp"
+
+#include <algorithm>
+
+namespace ib::tools {
+namespace {
+
+using enum JsonType;
+
+// key, type, list, coded, meaning
+constexpr JsonWord table[] = {
+    {"attribute", text, false, false,
+     "The attribute that a request was for, or whose fields data or records hold, by its name in ibtool query: SMPPortInfo."},
+    {"avg_rtt_ms", number, false, false, "Mean time from request to answer."},
+    {"best_speed", number, false, true, "The highest speed that both ends of the link support: Mb/s of a lane."},
+    {"best_width", integer, false, true, "The greatest width that both ends of the link support: lanes."},
+    {"beyond", boolean, false, false, "What did not answer is the node at the other end of the port."},
+    {"bidirectional", boolean, false, false, "Both ends wrote at the same time."},
+    {"board_id", text, false, false, "Board of a device of this host."},
+    {"bytes", integer, false, false, "Bytes written in one direction."},
+    {"ca_type", text, false, false, "Type of a device of this host."},
+    {"capability_mask", integer, false, true, "PortInfo.CapabilityMask."},
+    {"capacity", integer, false, false, "Entries that a table has room for."},
+    {"changes", object, true, false, "Fields that a Set changes."},
+    {"command", text, false, false, "Name of the command."},
+    {"complete", boolean, false, false, "False where the answer of the SA was cut on its way."},
+    {"cpus", text, true, false, "What a host says of its processors."},
+    {"data", fields, false, false, "Fields of what attribute or structure names."},
+    {"device", text, false, false, "RDMA device of this host: mlx5_0."},
+    {"device_id", integer, false, false, "NodeInfo.DeviceID."},
+    {"devices", object, true, false, "RDMA devices of this host."},
+    {"dgid", gid, false, false, "Destination GID of a path."},
+    {"dlid", integer, false, false, "Destination LID of a path."},
+    {"dqpn", integer, false, false, "Destination queue pair of a path."},
+    {"dr_dlid", integer, false, false, "DrDLID of a directed route."},
+    {"dr_slid", integer, false, false, "DrSLID of a directed route."},
+    {"dry_run", boolean, false, false, "Nothing was set."},
+    {"duplicate_guid", boolean, false, false, "Another node claims the same node GUID."},
+    {"end_port", text, false, false, "End port of this host: mlx5_0/1."},
+    {"enhanced_port0", boolean, false, false, "SwitchInfo.EnhancedPort0."},
+    {"error", text, false, false, "What went wrong, in one line."},
+    {"field", text, false, false, "Name of a field of an attribute."},
+    {"firmware", text, false, false, "Firmware version of a device of this host."},
+    {"flow_label", integer, false, false, "Flow label of a path."},
+    {"format", text, false, false, "Name of the structure whose fields mad holds: SMPFormat."},
+    {"from", integer, false, true, "Value of a field before."},
+    {"gid", gid, false, false, "GID 0 of a port: its subnet prefix and its port GUID."},
+    {"groups", object, true, false, "Groups of a multicast forwarding table."},
+    {"gsi_umad", text, false, false, "Device of this host for GMPs: umad0."},
+    {"guids", guid, true, false, "GUIDs of a port, by their index."},
+    {"hardware", text, false, false, "Hardware version of a device of this host."},
+    {"has_tables", boolean, false, false, "The port has VL arbitration tables."},
+    {"headers", object, true, false, "Headers that stand before a MAD."},
+    {"hex", hex, false, false, "Bytes as they came."},
+    {"high", object, true, false, "Entries of the high-priority VL arbitration table."},
+    {"high_capacity", integer, false, false, "PortInfo.VLArbitrationHighCap."},
+    {"hop_limit", integer, false, false, "Hop limit of a path."},
+    {"hoq_life", integer, false, false, "PortInfo.HOQLife."},
+    {"host", text, false, false, "Name that a host gives itself."},
+    {"in_port", integer, false, false, "Port by which packets come in."},
+    {"in_ports", object, true, false, "SL to VL tables of a port, by the port at which packets come in."},
+    {"incoming", object, false, false, "What the other end of a bandwidth test wrote to this one."},
+    {"initiated_from", object, false, false, "Port at which a sweep began."},
+    {"is_sm", fields, true, false, "PortInfoRecords of ports at which a subnet manager runs."},
+    {"is_sm_disabled", fields, true, false, "PortInfoRecords of ports at which a subnet manager is disabled."},
+    {"item", object, false, false, "With --json=lines: an element of the list that list names."},
+    {"iterations", integer, false, false, "Writes of a bandwidth test."},
+    {"kind", text, false, false, "Kind of a path: lid, gid (with a GRH) or directed."},
+    {"last_lid", integer, false, false, "Last LID of a port, whose LIDs are 2^lmc."},
+    {"lid", integer, false, false, "Base LID of the end port."},
+    {"link_layer", text, false, false, "InfiniBand or Ethernet."},
+    {"list", text, false, false, "With --json=lines: key of the list that item is an element of."},
+    {"lmc", integer, false, false, "LMC of the end port."},
+    {"lost", integer, false, false, "Pings without an answer."},
+    {"low", object, true, false, "Entries of the low-priority VL arbitration table."},
+    {"low_capacity", integer, false, false, "PortInfo.VLArbitrationLowCap."},
+    {"mad", fields, false, false, "A whole MAD, in the structure that format names."},
+    {"mad_description", text, false, false, "Method, class and attribute of a MAD in words."},
+    {"mad_status", integer, false, false, "Status field of a MAD."},
+    {"match", object, false, false, "What was asked for: names of fields, with their values as text."},
+    {"max_hops", integer, false, false, "Greatest number of hops to a node."},
+    {"max_rtt_ms", number, false, false, "Longest time from request to answer."},
+    {"megabytes_per_second", number, false, false, "Millions of bytes a second."},
+    {"message_bytes", integer, false, false, "Bytes of one write of a bandwidth test."},
+    {"method", text, false, false, "Name of an RPC: SubnGet."},
+    {"min_rtt_ms", number, false, false, "Shortest time from request to answer."},
+    {"mlid", integer, false, false, "Multicast LID."},
+    {"modifier", integer, false, false, "Attribute modifier of a request."},
+    {"node_description", text, false, false, "What a node says of itself."},
+    {"node_guid", guid, false, false, "NodeInfo.NodeGUID."},
+    {"node_name", text, false, false, "Name that the site's map has for a node."},
+    {"node_type", integer, false, true, "NodeInfo.NodeType."},
+    {"nodes", object, true, false, "Nodes of the fabric."},
+    {"num_ports", integer, false, false, "NodeInfo.NumPorts."},
+    {"operation", text, false, false, "What the command was to do, in its own words."},
+    {"out_port", integer, false, false, "Port by which packets go out."},
+    {"out_ports", integer, true, false, "Ports by which packets to a multicast group go out."},
+    {"outgoing", object, false, false, "What this end of a bandwidth test wrote to the other one."},
+    {"path", object, false, false, "The path of a request; see PATHS."},
+    {"peer", object, false, false, "The port at the other end of a link."},
+    {"peer_address", text, false, false, "Internet address of the other end of a bandwidth test."},
+    {"phys_state", integer, false, true, "PortInfo.PortPhysicalState."},
+    {"pings", object, true, false, "Each ping."},
+    {"pkey", integer, false, false, "P_Key of a path."},
+    {"pkeys", integer, true, false, "P_Keys of a port, by their index."},
+    {"port_by_lid", integer, true, false, "Linear forwarding table: output port by LID, null where packets to a LID are dropped."},
+    {"port_guid", guid, false, false, "NodeInfo.PortGUID of the end port."},
+    {"port_num", integer, false, false, "Number of a port on its node."},
+    {"ports", object, true, false, "Ports of a node or a device, or those that the command was to act on."},
+    {"ports_failed", integer, false, false, "Ports that could not be set."},
+    {"ports_set", integer, false, false, "Ports that were set."},
+    {"rate_mbps", number, false, false, "Signalling rate of the link in Mb/s."},
+    {"reason", text, false, false,
+     "Why something is not known: no_answer, refused, false_answer, duplicate_guid, duplicate_lid, hop_limit or no_record."},
+    {"received", integer, false, false, "Pings that were answered."},
+    {"records", fields, true, false, "Structures of the kind that attribute names."},
+    {"revision", integer, false, false, "NodeInfo.Revision."},
+    {"role", text, false, false, "Role in a bandwidth test: client or server."},
+    {"route", integer, true, false, "Output ports of a directed route, from the first hop on."},
+    {"rtt_ms", number, false, false, "Time from request to answer, null where none came."},
+    {"schema", integer, false, false, "Version of these words: 2."},
+    {"seq", integer, false, false, "Number of a ping, from 1."},
+    {"sgid", gid, false, false, "Source GID of a path."},
+    {"sl", integer, false, false, "Service level of a path."},
+    {"sl_to_vl", integer, true, false, "Virtual lane by service level."},
+    {"slid", integer, false, false, "Source LID of a path."},
+    {"sm_lid", integer, false, false, "LID of the port's subnet manager."},
+    {"sm_sl", integer, false, false, "Service level to the port's subnet manager."},
+    {"smi_umad", text, false, false, "Device of this host for SMPs: umad0."},
+    {"speed", number, false, true, "Speed of the link: Mb/s of a lane."},
+    {"state", integer, false, true, "PortInfo.PortState."},
+    {"status", integer, false, false, "Exit status of the command."},
+    {"structure", text, false, false, "Name of the structure whose fields data holds, where that is no attribute."},
+    {"sysfs_rate", text, false, false, "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR)."},
+    {"system_image_guid", guid, false, false, "NodeInfo.SystemImageGUID."},
+    {"time_ms", number, false, false, "How long it took."},
+    {"to", integer, false, true, "Value of a field afterwards."},
+    {"top", integer, false, false, "SwitchInfo.LinearFDBTop."},
+    {"traffic_class", integer, false, false, "Traffic class of a path."},
+    {"transmitted", integer, false, false, "Pings that were sent."},
+    {"umad", fields, false, false, "Header of a packet at /dev/infiniband/umadN, with the kernel's names."},
+    {"unreachable", object, true, false, "What was not read, and why."},
+    {"vendor_id", integer, false, false, "NodeInfo.VendorID."},
+    {"vl", integer, false, false, "Virtual lane."},
+    {"vl_stall_count", integer, false, false, "PortInfo.VLStallCount."},
+    {"weight", integer, false, false, "Weight of a VL arbitration entry."},
+    {"width", integer, false, true, "Width of the link: lanes."},
+};
+static_assert(std::ranges::is_sorted(table, {}, &JsonWord::key));
+
+}  // namespace
+
+std::span<const JsonWord> json_words() { return table; }
+
+const JsonWord* find_json_word(std::string_view key) {
+  const auto* found = std::ranges::lower_bound(table, key, {}, &JsonWord::key);
+  return found != std::end(table) && found->key == key ? found : nullptr;
+}
+
+std::string_view type_name(const JsonWord& word) {
+  switch (word.type) {
+    case boolean:
+      return "boolean";
+    case integer:
+      return word.list ? "list of integers" : "integer";
+    case number:
+      return word.list ? "list of numbers" : "number";
+    case text:
+      return word.list ? "list of texts" : "text";
+    case guid:
+      return word.list ? "list of GUIDs" : "GUID";
+    case gid:
+      return word.list ? "list of GIDs" : "GID";
+    case hex:
+      return "hex digits";
+    case object:
+      return word.list ? "list of objects" : "object";
+    case fields:
+      return word.list ? "list of structures" : "structure";
+  }
+  return "";
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The dictionary of JSON: every key that a report may have, with its one type and its one meaning. The fields of attributes are not in
+// it: they have the names and types of iba-defs. A unit test holds the output of all commands against it, ibtool-json(7) prints it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace ib::tools {
+
+enum class JsonType : std::uint8_t {
+  boolean,
+  integer,
+  number,  ///< an integer or a decimal
+  text,
+  guid,    ///< a text: 0002:c903:0000:1491
+  gid,     ///< a text: an IPv6 address
+  hex,     ///< a text: two lower-case hex digits a byte
+  object,  ///< its members are in the dictionary too
+  fields,  ///< an object whose members are the fields of a structure that is named beside it
+};
+
+struct JsonWord {
+  std::string_view key;
+  JsonType type;  ///< of the value, or of each element of the list; every value may be null
+  bool list;      ///< the value is an array
+  bool coded;     ///< a text KEY_text goes with it: the word for the number, or null
+  std::string_view meaning;
+};
+
+/// All words, by key.
+std::span<const JsonWord> json_words();
+/// The word of that key, or null.
+const JsonWord* find_json_word(std::string_view key);
+/// "integer", "list of objects", …
+std::string_view type_name(const JsonWord& word);
+
+/// The version of the dictionary, which every document names. It is raised when a key changes its type or meaning, or goes.
+inline constexpr std::uint64_t json_schema = 2;
+
+}  // namespace ib::tools

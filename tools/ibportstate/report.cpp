@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/ibportstate/report.hpp"
+
+#include <fmt/format.h>
+
+#include "iba/generic.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/registry.hpp"
+#include "tools/shared/attribute_text.hpp"
+
+namespace ib::tools::ibportstate {
+namespace {
+
+// The fields of PortInfo that infiniband-diags shows.
+constexpr std::string_view state_fields[]{"port_state",
+                                          "port_physical_state",
+                                          "lid",
+                                          "master_sm_lid",
+                                          "lmc",
+                                          "link_width_supported",
+                                          "link_width_enabled",
+                                          "link_width_active",
+                                          "link_speed_supported",
+                                          "link_speed_enabled",
+                                          "link_speed_active"};
+constexpr std::string_view extended_fields[]{"link_speed_ext_supported", "link_speed_ext_enabled", "link_speed_ext_active"};
+constexpr std::string_view xdr_fields[]{"link_speed_ext_active2", "link_speed_ext_supported2", "link_speed_ext_enabled2"};
+constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_protect_bits"};
+
+AttributeText shown(const CommonOptions& options, const Side& side) { return {options, smp::PortInfo::info(), side.bytes}; }
+
+void visit_port_info(out::Sink& sink, const CommonOptions& options, const Side& side) {
+  sink.begin_object("data");
+  shown(options, side).visit(sink);
+  sink.end_object();
+}
+
+bool hides(const Change& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
+
+/// The first of `order` that both ports may use, where the link does not run at it.
+template <std::size_t n>
+void warn_below(const Session& session, const char* function, const char* what, unsigned both, unsigned active,
+                const std::pair<unsigned, const char*> (&order)[n]) {
+  for (const auto& [bit, name] : order) {
+    if ((both & bit) == 0) continue;
+    if (active != bit)
+      session.diags_warning(function, fmt::format("Peer ports operating at active {} {} rather than {} ({})", what, active, bit, name));
+    return;
+  }
+}
+
+constexpr std::pair<unsigned, const char*> widths[]{{8, "12x"}, {4, "8x"}, {2, "4x"}, {16, "2x"}, {1, "1x"}};
+constexpr std::pair<unsigned, const char*> speeds[]{{4, "10.0 Gbps"}, {2, "5.0 Gbps"}, {1, "2.5 Gbps"}};
+constexpr std::pair<unsigned, const char*> ext_speeds[]{{8, "106.25 Gbps"}, {4, "53.125 Gbps"}, {2, "25.78125 Gbps"}, {1, "14.0625 Gbps"}};
+
+/// What a port may use: `enabled`, where `all` stands for all that it supports.
+unsigned usable(unsigned enabled, unsigned supported, unsigned all) { return enabled == all ? supported : enabled; }
+
+}  // namespace
+
+void PortReport::show_port(TextOut& out, const Side& side) const {
+  const smp::PortInfo info = side.info();
+  const StructInfo& all = smp::PortInfo::info();
+  out.print("# Port info: {} port {}\n", side.node.name, static_cast<int>(side.port));
+  out.write(libibmad_listing(side.bytes, all, state_fields));
+  if (side.extended_speeds) out.write(libibmad_listing(side.bytes, all, extended_fields));
+  // Younger than the program whose text this is.
+  const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
+  if (xdr) out.write(libibmad_listing(side.bytes, all, xdr_fields));
+  if (side.is_switch() && side.port != 0) return;
+  out.write(libibmad_listing(side.bytes, all, m_key_fields, options.keys));
+}
+
+void PortReport::show_mlnx(TextOut& out, const Side& side) {
+  if (side.mlnx_bytes.empty()) return;
+  out.print("# MLNX ext Port info: {} port {}\n{}", side.node.name, static_cast<int>(side.port),
+            libibmad_listing(side.mlnx_bytes, smp::MlnxExtPortInfo::info()));
+}
+
+void QueryReport::visit(out::Sink& sink) const {
+  sink.value("operation", "query");
+  sink.value("path", to_text(port.node.path));
+  sink.value("port", port.port);
+  if (peer) {
+    sink.begin_object("peer");
+    sink.value("path", to_text(peer->node.path));
+    sink.value("port", peer->port);
+    visit_port_info(sink, options, *peer);
+    sink.end_object();
+  } else {
+    sink.null("peer");
+  }
+  visit_port_info(sink, options, port);
+}
+
+void QueryReport::text(TextOut& out) const {
+  const smp::PortInfo info = port.info();
+  out.print("# Port info: Lid {} port {}", info.lid.value, info.local_port_num);
+  if (peer) out.print(" (peer is Lid {} port {})", peer->info().lid.value, peer->port);
+  if (lacks_peer) out.write(" (the peer does not answer)");
+  out.write("\n");
+  shown(options, port).text(out, plain_listing);
+}
+
+void QueryReport::diags_text(TextOut& out) const {
+  out.print("{} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
+  if (port.bytes.empty()) return;
+  show_port(out, port);
+  show_mlnx(out, port);
+  if (!peer || !peer->node_info) return;
+  out.write("Peer PortInfo:\n");
+  if (lacks_peer) return;
+  show_port(out, *peer);
+  show_mlnx(out, *peer);
+}
+
+void SetReport::visit(out::Sink& sink) const {
+  sink.value("operation", "set");
+  sink.value("path", to_text(port.node.path));
+  sink.value("port", port.port);
+  sink.value("dry_run", dry_run);
+  sink.begin_array("changes");
+  for (const Change& change : changes) {
+    sink.begin_object();
+    sink.value("attribute", change.attribute->iba_name);
+    sink.value("field", change.field->name);
+    for (const auto& [key, value] : {std::pair{"from", change.from}, {"to", change.to}}) {
+      if (hides(change, options.keys)) {
+        sink.null(key);
+        continue;
+      }
+      sink.value(key, value);
+      if (change.field->enumeration != nullptr) sink.text(std::string(key) + "_text", symbol(*change.field->enumeration, value));
+    }
+    sink.end_object();
+  }
+  sink.end_array();
+  if (after) visit_port_info(sink, options, *after);
+}
+
+void SetReport::text(TextOut& out) const {
+  if (needless) {
+    out.write("The port is not disabled: there is nothing to do\n");
+    return;
+  }
+  if (!dry_run) return;
+  out.print("# Would set on {} port {}\n", port.node.name, port.port);
+  for (const Change& change : changes) {
+    const std::string name = styled_name(*change.field, NameStyle::saquery);
+    if (hides(change, options.keys)) {
+      out.print("{:.<25}(not displayed)\n", name);
+    } else {
+      out.print("{:.<25}{} -> {}\n", name, change.from, change.to);
+    }
+  }
+}
+
+std::string SetReport::what_changed() const {
+  std::string text = fmt::format("{} port {}:", port.node.name, port.port);
+  for (const Change& change : changes) {
+    text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
+    text += hides(change, options.keys) ? "set" : fmt::format("{} -> {}", change.from, change.to);
+  }
+  return text;
+}
+
+void SetReport::diags_text(TextOut& out) const {
+  out.print("Initial {} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
+  if (port.bytes.empty()) return;
+  show_port(out, port);
+  show_mlnx(out, port);
+  if (needless) {
+    out.write("Port is already in enable state\n");
+    return;
+  }
+  if (disables) out.write("Disable may be irreversible\n");
+  if (mlnx_after) {
+    out.write("\nAfter MLNXExtendedPortInfo set:\n");
+    show_mlnx(out, *mlnx_after);
+  }
+  if (after) {
+    out.write("\nAfter PortInfo set:\n");
+    show_port(out, *after);
+  }
+}
+
+void warn_of_slow_link(const Session& session, const Side& port, const Side& peer) {
+  const smp::PortInfo a = port.info(), b = peer.info();
+  warn_below(session, "validate_width", "width",
+             usable(a.link_width_enabled, a.link_width_supported, 255) & usable(b.link_width_enabled, b.link_width_supported, 255),
+             a.link_width_active, widths);
+  warn_below(session, "validate_speed", "speed",
+             usable(a.link_speed_enabled, a.link_speed_supported, 15) & usable(b.link_speed_enabled, b.link_speed_supported, 15),
+             a.link_speed_active, speeds);
+  if (port.extended_speeds && peer.extended_speeds) {
+    warn_below(
+        session, "validate_extended_speed", "extended speed",
+        usable(a.link_speed_ext_enabled, a.link_speed_ext_supported, 31) & usable(b.link_speed_ext_enabled, b.link_speed_ext_supported, 31),
+        a.link_speed_ext_active, ext_speeds);
+  } else if ((port.mlnx().link_speed_enabled & peer.mlnx().link_speed_enabled & 1U) != 0 && (port.mlnx().link_speed_active & 1U) == 0) {
+    session.diags_warning("main", fmt::format("Peer ports operating at active speed {} rather than FDR10", a.link_speed_active));
+  }
+}
+
+}  // namespace ib::tools::ibportstate
