@@ -45,7 +45,7 @@ def struct_table(s):
     out += (f"constexpr StructInfo struct_{ident(s.qname)}{{{quoted(s.qname)}, {quoted(s.iba)}, {quoted(s.title)}, "
             f"{quoted(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, {version}, {method_mask(s):#x}, "
             f"{'fields_' + ident(s.qname) if s.fields else '{}'}, {'true' if s.format else 'false'}, {quoted(s.variant)}, "
-            f"{'modifier_' + ident(s.qname) if s.modifiers else '{}'}, {quoted(s.legacy_sa)}}};\n")
+            f"{'modifier_' + ident(s.qname) if s.modifiers else '{}'}, {quoted(s.legacy_sa)}, {s.oui:#x}}};\n")
     return out
 
 

@@ -113,6 +113,7 @@ struct StructInfo {
   std::string_view variant;                ///< not empty for a second layout of an attribute that only context can tell
   std::span<const ModifierInfo> modifier;  ///< empty where it is unused or has no parts
   std::string_view saquery_name;           ///< what ibtool saquery heads it with (`MCMember Record`), or empty
+  std::uint32_t oui;                       ///< of an attribute of a vendor class of range 2 (IBA 16.5), else 0
 };
 
 }  // namespace ib

@@ -34,11 +34,13 @@ DataArea data_area(std::uint8_t mgmt_class);
 constexpr bool is_smp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::smp || mgmt_class == mgmt_class::smp_directed; }
 /// True for vendor classes of range 2, whose MADs carry an OUI (IBA 16.5).
 constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
-/// The method that answers `request`: Set is answered by GetResp, all others by themselves with the R bit (IBA 13.4.5).
+/// True for vendor classes of either range (IBA 16.5).
+constexpr bool is_vendor(std::uint8_t mgmt_class) { return (mgmt_class >= 0x09 && mgmt_class <= 0x0f) || has_oui(mgmt_class); }
 /// Whether `method` of subnet administration is answered with all records that match (IBA 15.3.1).
 constexpr bool is_list_method(std::uint8_t method) {
   return method == method::get_table || method == method::get_trace_table || method == method::get_multi;
 }
+/// The method that answers `request`: Set is answered by GetResp, all others by themselves with the R bit (IBA 13.4.5).
 constexpr std::uint8_t response_method(std::uint8_t request) {
   return request == method::set ? method::get_resp : static_cast<std::uint8_t>(request | method::response);
 }

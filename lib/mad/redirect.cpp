@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "iba-gen/sa.hpp"
 #include "mad/describe.hpp"
@@ -129,10 +130,15 @@ Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
     if (next.ib().dlid == Lid{}) {
       sa::PathRecord::Query query;
       query.dgid(*next.ib().dgid).sgid(end_port().default_gid());
-      const Result<sa::PathRecord> record = co_await try_subn_adm_get(query);
-      if (!record) co_return lost_way(request, result.error(), record.error().message());
-      next.ib().dlid = record->dlid;
-      next.ib().sl = record->sl;
+      std::array<std::uint8_t, sa::PathRecord::wire_size> bytes{};
+      query.record.pack(bytes);
+      Request to_sa = attribute_request(sa_path(), sa::PathRecord::info(), method::get, 0, bytes);
+      to_sa.component_mask = query.component_mask;
+      const Result<Reply> reply = co_await try_call(to_sa);
+      if (!reply) co_return lost_way(request, result.error(), reply.error().message());
+      const auto record = sa::PathRecord::unpack(reply->payload());
+      next.ib().dlid = record.dlid;
+      next.ib().sl = record.sl;
     }
     if (std::ranges::any_of(seen, [&](const path::Path& path) { return same_agent(path, next); }))
       co_return lost_way(request, result.error(), "it leads back");

@@ -2,6 +2,8 @@
 // Building the MAD of a request.
 #include "mad/request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -17,6 +19,9 @@ constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
 
+/// The ClassVersion of a class of the IBA itself.
+std::uint8_t version_of(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || mgmt_class == mgmt_class::congestion ? 2 : 1; }
+
 bool needs_rmpp(const Request& request) {
   if (!has_rmpp(request.mgmt_class)) return false;
   const bool is_multi = request.mgmt_class == mgmt_class::sa && request.method == method::get_multi;
@@ -31,6 +36,21 @@ void set_route(MutableBytes mad, const path::IbDrPath& path) {
 }
 
 }  // namespace
+
+Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier, Bytes payload,
+                          std::uint8_t mgmt_class) {
+  const bool is_common = info.mgmt_class == 0;
+  if (!is_common) mgmt_class = info.mgmt_class;
+  if (info.attribute_id < 0 || mgmt_class == 0) throw std::invalid_argument(fmt::format("{} is no attribute of one class", info.iba_name));
+  return {.path = path,
+          .mgmt_class = is_smp(mgmt_class) ? smp_class(path) : mgmt_class,
+          .class_version = is_common ? version_of(mgmt_class) : info.class_version,
+          .method = method,
+          .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
+          .attribute_modifier = modifier,
+          .payload = payload,
+          .oui = info.oui};
+}
 
 std::vector<std::uint8_t> to_mad(const Request& request) {
   const DataArea area = data_area(request.mgmt_class);

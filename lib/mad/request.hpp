@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "iba/struct_info.hpp"
 #include "mad/channel.hpp"
 #include "mad/packet.hpp"
 #include "path/path.hpp"
@@ -33,6 +34,15 @@ struct Request {
   Responder* responder{};  ///< the node that is asked, so that its silence is noticed (mad/responder.hpp); null: nobody cares
   bool optional{};         ///< nodes need not know the attribute: that it goes unanswered does not make one silent
 };
+
+/// The class of an SMP on `path`: directed route or LID routed.
+inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
+
+/// `method` of the attribute that `info` describes: class, its version and its OUI are those of the attribute, for SMPs as `path`
+/// is routed. For one that several classes have, like ClassPortInfo, `mgmt_class` says which. Throws std::invalid_argument for a
+/// structure that is no attribute, or not known to be one of which class.
+Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
+                          Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
 /// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path. It has
 /// packet_size, or where it must go in segments (IBA 13.6) the length of its data and the Active flag: a payload longer than

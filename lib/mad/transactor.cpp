@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The untyped part of Transactor: the path to the SA and the records of its answers.
+// The untyped part of Transactor, and the path to the SA.
 #include "mad/transactor.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mad/multi_path.hpp"
 #include "mad/rmpp.hpp"
 
 namespace ib::mad {
@@ -25,28 +22,6 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
   return path;
 }
 
-/// Where the records of an Active answer end. Sets `cut` where there were more.
-std::size_t end_of_records(Bytes mad, bool& cut) {
-  const RmppView segment(mad);
-  const DataArea area = data_area(mgmt_class::sa);
-  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
-    cut = mad.size() > simulator_bytes;
-    return std::min(mad.size(), simulator_bytes);
-  }
-  // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
-  cut = mad.size() == packet_size && (segment.flags() & rmpp::flags::last) == 0;
-  if (mad.size() != packet_size || cut) return mad.size();
-  // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
-  const std::size_t length = segment.length();
-  if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
-  return area.offset + length - 20;
-}
-
-/// The records of which at least `least` bytes came, each `step` behind the one before.
-RecordRows rows_of(Bytes data, std::size_t step, std::size_t least) {
-  return {data, step, step, data.size() < least ? 0 : (data.size() - least) / step + 1};
-}
-
 }  // namespace
 
 Transactor::Transactor(const sys::EndPort& end_port) : end_port_(end_port), sa_path_(make_sa_path(end_port)) {}
@@ -56,52 +31,26 @@ Task<Reply> Transactor::call(const Request& request) {
   co_return std::move(result).take();
 }
 
-Task<Result<SaTable<sa::PathRecord>>> Transactor::try_subn_adm_get_multi(const sa::MultiPathRecord::Query& query,
-                                                                         const std::vector<Gid>& sources,
-                                                                         const std::vector<Gid>& destinations) {
-  sa::MultiPathRecord::Query counted = query;
-  counted.sgid_count(0).dgid_count(0);
-  const auto record = detail::packed(counted.record);
-  std::vector<std::uint8_t> bytes(record.begin(), record.end());
-  for (const Gid& gid : sources) add_gid(bytes, PathEnd::source, gid);
-  for (const Gid& gid : destinations) add_gid(bytes, PathEnd::destination, gid);
-  const Request request = detail::sa_request<sa::MultiPathRecord>(sa_path_, method::get_multi, used_part(bytes), counted.component_mask);
+Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t method, const path::Path& path, const StructInfo& info,
+                                                                std::uint32_t modifier, Bytes value, Reason reason) {
+  Request request = attribute_request(path, info, method, modifier, value);
+  request.reason = reason;
   const Result<Reply> reply = co_await try_call(request);
-  co_return detail::unpacked_table<sa::PathRecord>(reply);
+  if (!reply) co_return reply.shared_error();
+  Bytes payload = reply->payload();
+  // Behind the data of an SMP stand the paths of its route. Where answers may be longer than a packet all of it is data.
+  if (!has_rmpp(request.mgmt_class)) payload = payload.first(std::min(payload.size(), data_area(request.mgmt_class).size));
+  co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
 }
 
-Task<Result<SaTable<sa::TraceRecord>>> Transactor::try_subn_adm_get_trace_table(const sa::PathRecord::Query& query) {
-  const auto bytes = detail::packed(query.record);
-  const Request request = detail::sa_request<sa::TraceRecord>(sa_path_, method::get_trace_table, bytes, query.component_mask);
-  const Result<Reply> reply = co_await try_call(request);
-  co_return detail::unpacked_table<sa::TraceRecord>(reply);
+Task<Result<std::vector<std::uint8_t>>> Transactor::try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier,
+                                                            Bytes value, Reason reason) {
+  return try_untyped(method::get, path, info, modifier, value, reason);
 }
 
-SaRows sa_records(const Reply& reply, std::size_t record_size) {
-  const Bytes mad = reply.bytes;
-  const DataArea area = data_area(mgmt_class::sa);
-  if (mad.size() < area.offset) throw Error("The answer ends within its header");
-  SaRows table;
-  if (!RmppView::is_active(mad)) {
-    // A single MAD without RMPP holds one record.
-    const Bytes data = mad.subspan(area.offset);
-    if (data.size() < record_size) throw Error("The answer ends within its record");
-    table.records = {data, data.size(), data.size(), 1};
-    return table;
-  }
-  const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
-  if (step == 0) {
-    // No records; several segments of them are a contradiction.
-    table.torn = mad.size() > packet_size;
-    return table;
-  }
-  if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
-  const std::size_t end = std::max(area.offset, end_of_records(mad, table.cut));
-  const Bytes data = mad.subspan(area.offset, end - area.offset);
-  table.records = rows_of(data, step, record_size);
-  const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
-  table.torn = !table.cut && std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
-  return table;
+Task<Result<std::vector<std::uint8_t>>> Transactor::try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier,
+                                                            Bytes value) {
+  return try_untyped(method::set, path, info, modifier, value, asked);
 }
 
 }  // namespace ib::mad

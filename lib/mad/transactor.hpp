@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The one interface through which everything asks the fabric. A Transactor turns requests into replies: the Rpc over a
-// channel, or one that stands on another (SA instead of SMPs, a recorder, a recording). The typed calls keep the
-// words of the IBA: subn_get<smp::PortInfo>(path, port). Paths and payloads given by reference must live until the
-// call has ended: await at once, or keep them in the frame of the task that does.
+// channel, or one that stands on another (SA instead of SMPs, a recorder, a recording).
+//
+// Every class is asked in one shape: path, attribute modifier, value. The attribute is a type (its bytes are packed and
+// unpacked) or a descriptor (its bytes come as they are); it says of which class the request is. The words are those of the
+// IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each call has a twin try_… which returns the error that
+// the other throws. The subnet administrator's own verbs stand in sa/subn_adm.hpp.
+//
+// Paths and bytes given by reference must live until the call has ended: await at once, or keep them in the frame of the
+// task that does.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "async/task.hpp"
-#include "iba-gen/sa.hpp"
+#include "iba/struct_info.hpp"
 #include "mad/error.hpp"
-#include "mad/record_rows.hpp"
 #include "mad/request.hpp"
 #include "mad/stats.hpp"
 
@@ -22,19 +26,28 @@ namespace ib::mad {
 
 using async::Task;
 
-/// The records of a SubnAdmGetTableResp or its like.
+/// What a try_ call gives; throws the error.
 template <class T>
-struct SaTable {
-  std::vector<T> records;
-  bool cut = false;  ///< the answer lost its end on the way: there may be more records; see sa_records()
-};
+Task<T> taken(Task<Result<T>> tried) {
+  Result<T> result = co_await std::move(tried);
+  co_return std::move(result).take();
+}
 
-namespace detail {
+/// An attribute of the class for subnet management, which travels in SMPs.
 template <class T>
-Task<T> taken(Task<Result<T>> tried);
+concept SubnAttribute = is_smp(T::mgmt_class);
+/// One that several classes have: ClassPortInfo, Notice (IBA 13.4.8).
 template <class T>
-Task<std::vector<T>> taken_whole(Task<Result<SaTable<T>>> tried);
-}  // namespace detail
+concept CommonAttribute = T::attribute_id != 0 && !requires {
+  T::mgmt_class;
+};
+template <class T>
+concept PerformanceAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::performance;
+/// An attribute of a vendor class, of either range (IBA 16.5).
+template <class T>
+concept VendorAttribute = is_vendor(T::mgmt_class);
+template <class T>
+concept CongestionAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::congestion;
 
 class Transactor {
  public:
@@ -57,122 +70,116 @@ class Transactor {
   path::Path& sa_path() { return sa_path_; }
   const path::Path& sa_path() const { return sa_path_; }
 
-  /// SubnGet(T), by directed route or LID as `path` is. The M_Key is the path's.
-  template <class T>
-  Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked);
-  template <class T>
-  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, Reason reason = asked) {
-    return detail::taken(try_subn_get<T>(path, modifier, reason));
+  /// Get of the attribute that `info` describes, in the class that it belongs to; an SMP by directed route or LID as `path` is,
+  /// with its M_Key. `value` is what the request carries (selectors, keys), zeros where it is empty. The result is the data area
+  /// of the answer: the attribute's bytes, and behind them what the class has room for. Throws std::invalid_argument for a
+  /// structure that is no attribute of one class.
+  Task<Result<std::vector<std::uint8_t>>> try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0,
+                                                  Bytes value = {}, Reason reason = asked);
+  Task<std::vector<std::uint8_t>> get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0, Bytes value = {},
+                                      Reason reason = asked) {
+    return taken(try_get(path, info, modifier, value, reason));
   }
-  /// SubnSet; the result is what the node answers, which tells what it really set.
-  template <class T>
-  Task<Result<T>> try_subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0);
-  template <class T>
-  Task<T> subn_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
-    return detail::taken(try_subn_set(value, path, modifier));
+  /// Set; the result is what the node answers, which tells what it really set.
+  Task<Result<std::vector<std::uint8_t>>> try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value);
+  Task<std::vector<std::uint8_t>> set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
+    return taken(try_set(path, info, modifier, value));
   }
 
-  /// Get and Set of the class that T belongs to: performance, board, device, vendor, congestion.
-  template <class T>
-  Task<Result<T>> try_gmp_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}) {
-    return try_gmp<T>(method::get, path, modifier, std::move(value));
+  /// SubnGet(T); `value` carries what T asks with (the SM_Key of an SMInfo).
+  template <SubnAttribute T>
+  Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return try_typed(method::get, path, modifier, std::move(value), reason);
   }
-  template <class T>
-  Task<Result<T>> try_gmp_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
-    return try_gmp<T>(method::set, path, modifier, value);
+  template <SubnAttribute T>
+  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return taken(try_typed(method::get, path, modifier, std::move(value), reason));
   }
+  template <SubnAttribute T>
+  Task<Result<T>> try_subn_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return try_typed(method::set, path, modifier, std::move(value), asked);
+  }
+  template <SubnAttribute T>
+  Task<T> subn_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return taken(try_typed(method::set, path, modifier, std::move(value), asked));
+  }
+
   /// PerformanceGet(T); `value` carries the selectors (port_select, counter_select, …) that T may have.
-  template <class T>
-  Task<T> performance_get(const path::Path& path, T value = {}, std::uint32_t modifier = 0) {
-    return detail::taken(try_gmp_get<T>(path, modifier, std::move(value)));
+  template <PerformanceAttribute T>
+  Task<Result<T>> try_performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance);
   }
-  template <class T>
-  Task<T> performance_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
-    return detail::taken(try_gmp_set(value, path, modifier));
+  template <PerformanceAttribute T>
+  Task<T> performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance));
   }
-  /// VendGet(T) of a vendor class.
-  template <class T>
-  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0) {
-    return detail::taken(try_gmp_get<T>(path, modifier));
+  template <PerformanceAttribute T>
+  Task<Result<T>> try_performance_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::performance);
   }
-  template <class T>
-  Task<T> vend_set(const T& value, const path::Path& path, std::uint32_t modifier = 0) {
-    return detail::taken(try_gmp_set(value, path, modifier));
-  }
-
-  /// SubnAdmGet: the one record that matches `query` (a T::Query). Throws SaError with code 3 where there is none, 4
-  /// where there are several.
-  template <class Query>
-  Task<Result<decltype(Query::record)>> try_subn_adm_get(const Query& query) {
-    return try_subn_adm(method::get, query);
-  }
-  template <class Query>
-  Task<decltype(Query::record)> subn_adm_get(const Query& query) {
-    return detail::taken(try_subn_adm_get(query));
-  }
-  /// SubnAdmSet of the components of `query` that are set; the result is the record as it is then.
-  template <class Query>
-  Task<decltype(Query::record)> subn_adm_set(const Query& query) {
-    return detail::taken(try_subn_adm(method::set, query));
-  }
-  /// SubnAdmGetTable: all records that match, or as many as came whole: see SaTable. Throws Error where the answer
-  /// contradicts itself.
-  template <class Query>
-  Task<Result<SaTable<decltype(Query::record)>>> try_subn_adm_get_table(const Query& query);
-  /// The same; throws Error where the answer was cut.
-  template <class Query>
-  Task<std::vector<decltype(Query::record)>> subn_adm_get_table(const Query& query) {
-    return detail::taken_whole(try_subn_adm_get_table(query));
+  template <PerformanceAttribute T>
+  Task<T> performance_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return taken(try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::performance));
   }
 
-  /// SubnAdmGetMulti: paths from `sources` to `destinations`, each of 1…255, as `query` wants them (IBA 15.2.5.20). SAs may
-  /// serve fewer GIDs: opensm 11 in all. The GIDs and their counts in `query` are not used.
-  Task<Result<SaTable<sa::PathRecord>>> try_subn_adm_get_multi(const sa::MultiPathRecord::Query& query, const std::vector<Gid>& sources,
-                                                               const std::vector<Gid>& destinations);
-  Task<std::vector<sa::PathRecord>> subn_adm_get_multi(const sa::MultiPathRecord::Query& query, const std::vector<Gid>& sources,
-                                                       const std::vector<Gid>& destinations) {
-    return detail::taken_whole(try_subn_adm_get_multi(query, sources, destinations));
+  /// VendGet(T), with the OUI of its class where that has one.
+  template <VendorAttribute T>
+  Task<Result<T>> try_vend_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return try_typed(method::get, path, modifier, std::move(value), reason);
   }
-  /// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should say all of the path; SAs want at
-  /// least its source and destination.
-  Task<Result<SaTable<sa::TraceRecord>>> try_subn_adm_get_trace_table(const sa::PathRecord::Query& query);
-  Task<std::vector<sa::TraceRecord>> subn_adm_get_trace_table(const sa::PathRecord::Query& query) {
-    return detail::taken_whole(try_subn_adm_get_trace_table(query));
+  template <VendorAttribute T>
+  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return taken(try_typed(method::get, path, modifier, std::move(value), reason));
+  }
+  template <VendorAttribute T>
+  Task<Result<T>> try_vend_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return try_typed(method::set, path, modifier, std::move(value), asked);
+  }
+  template <VendorAttribute T>
+  Task<T> vend_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return taken(try_typed(method::set, path, modifier, std::move(value), asked));
+  }
+
+  /// CCGet(T) of congestion control (IBA annex A10).
+  template <CongestionAttribute T>
+  Task<Result<T>> try_cc_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::congestion);
+  }
+  template <CongestionAttribute T>
+  Task<T> cc_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+    return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::congestion));
+  }
+  template <CongestionAttribute T>
+  Task<Result<T>> try_cc_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::congestion);
+  }
+  template <CongestionAttribute T>
+  Task<T> cc_set(const path::Path& path, std::uint32_t modifier, T value) {
+    return taken(try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::congestion));
   }
 
  private:
   template <class T>
-  Task<Result<T>> try_gmp(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value);
-  template <class Query>
-  Task<Result<decltype(Query::record)>> try_subn_adm(std::uint8_t method, const Query& query);
+  Task<Result<T>> try_typed(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value, Reason reason,
+                            std::uint8_t mgmt_class = 0);
+  Task<Result<std::vector<std::uint8_t>>> try_untyped(std::uint8_t method, const path::Path& path, const StructInfo& info,
+                                                      std::uint32_t modifier, Bytes value, Reason reason);
 
   const sys::EndPort& end_port_;
   path::Path sa_path_;
 };
 
-/// The records of an answer as byte ranges of it.
-struct SaRows {
-  RecordRows records;
-  bool cut = false;   ///< the answer lost its end on the way, and narrower queries may bring what is missing
-  bool torn = false;  ///< it arrived whole, but its end is no whole record
-};
-
-/// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
-/// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
-///
-/// The last record may lack its padding, and zeros may follow it: there are senders that count the rest of a segment. Other bytes
-/// are the beginning of a record that is not there, and the table is torn.
-///
-/// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
-/// simulator_bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter where
-/// the table was; then it is whole. A first segment without the others counts as cut too.
-SaRows sa_records(const Reply& reply, std::size_t record_size);
-/// What is wrong with a table that was cut, for messages.
-inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";
-
-/// The class of an SMP on `path`: directed route or LID routed.
-inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
+/// A reply has the full data area of its class, which no attribute of the class exceeds.
+template <class T>
+Task<Result<T>> Transactor::try_typed(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value, Reason reason,
+                                      std::uint8_t mgmt_class) {
+  std::array<std::uint8_t, T::wire_size> bytes{};
+  value.pack(bytes);
+  Request request = attribute_request(path, T::info(), method, modifier, bytes, mgmt_class);
+  request.reason = reason;
+  const Result<Reply> reply = co_await try_call(request);
+  if (!reply) co_return reply.shared_error();
+  co_return T::unpack(reply->payload());
+}
 
 }  // namespace ib::mad
-
-#include "mad/transactor_calls.hpp"  // the bodies of the typed calls

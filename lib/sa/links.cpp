@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 namespace {
@@ -12,7 +13,7 @@ constexpr unsigned last_port = 254;  // IBA 14.2.5.6
 
 /// The link among all that `query` finds; sets `cut` where it may be among those that did not arrive.
 async::Task<std::optional<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from, bool& cut) {
-  const auto table = co_await transactor.try_subn_adm_get_table(query);
+  const auto table = co_await try_subn_adm_get_table(transactor, query);
   cut = table && table->cut;
   if (!table) co_return std::nullopt;
   const auto is_it = [&](const LinkRecord& link) { return link.from_lid == from && link.from_port == query.record.from_port; };
@@ -27,7 +28,7 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
   LinkRecord::Query query;
   query.from_lid(from);
   if (port) query.from_port(*port);
-  const mad::Result<LinkRecord> link = co_await transactor.try_subn_adm_get(query);
+  const mad::Result<LinkRecord> link = co_await try_subn_adm_get(transactor, query);
   if (link || !port || !is_no_records(link.error())) co_return link;
   LinkRecord::Query by_port;
   by_port.from_port(*port);

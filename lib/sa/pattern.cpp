@@ -12,7 +12,7 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
-#include "mad/multi_path.hpp"
+#include "sa/multi_path.hpp"
 
 namespace ib::sa {
 namespace {
@@ -50,17 +50,17 @@ std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref)
 }
 
 /// The list of a MultiPathRecord that `member` says: its SGIDs and DGIDs are those of a PathRecord.
-std::optional<mad::PathEnd> end_of_path(std::string_view member) {
+std::optional<PathEnd> end_of_path(std::string_view member) {
   const FieldInfo* field = find_field(PathRecord::info(), member);
   if (field == nullptr || (field->name != "sgid" && field->name != "dgid")) return {};
-  return field->name == "sgid" ? mad::PathEnd::source : mad::PathEnd::destination;
+  return field->name == "sgid" ? PathEnd::source : PathEnd::destination;
 }
 
-Gid parse_end(mad::PathEnd end, std::string_view text) {
+Gid parse_end(PathEnd end, std::string_view text) {
   std::vector<std::uint8_t> bytes(PathRecord::wire_size);
-  set_field(bytes, PathRecord::info(), end == mad::PathEnd::source ? "SGID" : "DGID", text);
+  set_field(bytes, PathRecord::info(), end == PathEnd::source ? "SGID" : "DGID", text);
   const auto path = PathRecord::unpack(bytes);
-  return end == mad::PathEnd::source ? path.sgid : path.dgid;
+  return end == PathEnd::source ? path.sgid : path.dgid;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ bool Pattern::is_multi_path() const { return record_ == &MultiPathRecord::info()
 
 const StructInfo& Pattern::answer() const { return is_multi_path() ? PathRecord::info() : *record_; }
 
-Bytes Pattern::bytes() const { return is_multi_path() ? mad::used_part(bytes_) : Bytes(bytes_); }
+Bytes Pattern::bytes() const { return is_multi_path() ? used_part(bytes_) : Bytes(bytes_); }
 
 FieldRef Pattern::component(std::string_view member) const {
   const auto ref = find_path(*form_, member);
@@ -105,7 +105,7 @@ FieldRef Pattern::component(std::string_view member) const {
 void Pattern::match(std::string_view member, std::string_view text) {
   if (const auto end = is_multi_path() ? end_of_path(member) : std::nullopt) {
     component_mask_ |= MultiPathRecord::Query().sgid_count(0).dgid_count(0).component_mask;
-    mad::add_gid(bytes_, *end, parse_end(*end, text));
+    add_gid(bytes_, *end, parse_end(*end, text));
     return;
   }
   component_mask_ |= component(member).mask;
@@ -125,7 +125,7 @@ bool Pattern::matches_on(std::string_view member) const {
     return ref && (component_mask_ & ref->mask) != 0;
   }
   const auto record = MultiPathRecord::unpack(bytes_);
-  return (*end == mad::PathEnd::source ? record.sgid_count : record.dgid_count) != 0;
+  return (*end == PathEnd::source ? record.sgid_count : record.dgid_count) != 0;
 }
 
 void Pattern::complete_selectors() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sa/subn_adm.hpp"
 #include "sa/table_parts.hpp"
 
 namespace ib::sa {
@@ -21,12 +22,12 @@ std::size_t least_size(const StructInfo& record) {
 
 /// The records keep the buffer that they came in.
 Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
-  const mad::SaRows table = mad::sa_records(reply, least_size(type));
+  const TableRows table = table_rows(reply, least_size(type));
   Records records;
   records.type = &type;
   records.cut = table.cut || table.torn;
   records.torn = table.torn;
-  records.bytes = mad::RecordBuffer(std::move(reply.bytes), table.records.first(type.bytes));
+  records.bytes = RecordBuffer(std::move(reply.bytes), table.records.first(type.bytes));
   if (!mad::is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
   return records;
 }
@@ -42,14 +43,8 @@ std::uint8_t list_method(const StructInfo& record) {
 
 async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
                                              std::uint8_t method, std::uint32_t modifier) {
-  const mad::Request request{.path = path,
-                             .mgmt_class = mad::mgmt_class::sa,
-                             .class_version = 2,
-                             .method = method,
-                             .attribute_id = static_cast<std::uint16_t>(pattern.record().attribute_id),
-                             .attribute_modifier = modifier,
-                             .payload = pattern.bytes(),
-                             .component_mask = pattern.component_mask()};
+  mad::Request request = sa_request(path, pattern.record(), method, pattern.bytes(), pattern.component_mask());
+  request.attribute_modifier = modifier;
   mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   if (!reply) co_return reply.shared_error();
   co_return parse(std::move(*reply), pattern.answer(), method);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Asking the subnet administrator for records of any kind: what subn_adm_get() and subn_adm_get_table() of the Transactor
+// Asking the subnet administrator for records of any kind: what subn_adm_get() and subn_adm_get_table()
 // are to typed records, for those that a program knows by their descriptor only.
 #pragma once
 
@@ -7,16 +7,17 @@
 
 #include "mad/transactor.hpp"
 #include "sa/pattern.hpp"
+#include "sa/record_rows.hpp"
 
 namespace ib::sa {
 
 /// What the SA answered.
 struct Records {
   const StructInfo* type{};
-  mad::RecordBuffer bytes;  ///< of each record; may be shorter than the type, the rest counts as zero
-  bool cut = false;         ///< the SA has more, but its answer did not arrive whole
-  bool torn = false;        ///< why it is cut: it ends within a record, and narrower queries would bring no more
-  bool in_parts = false;    ///< it came cut, and was asked for again in parts
+  RecordBuffer bytes;     ///< of each record; may be shorter than the type, the rest counts as zero
+  bool cut = false;       ///< the SA has more, but its answer did not arrive whole
+  bool torn = false;      ///< why it is cut: it ends within a record, and narrower queries would bring no more
+  bool in_parts = false;  ///< it came cut, and was asked for again in parts
 };
 
 /// The method that asks for all records of a kind: SubnAdmGetTable, or where there is no such of it GetMulti or GetTraceTable;

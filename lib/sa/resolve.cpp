@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "async/event.hpp"
+#include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
 
 namespace ib::sa {
@@ -133,7 +134,7 @@ async::Task<std::shared_ptr<PathResolver::Entry>> PathResolver::ask(PathRecord::
     const std::shared_ptr<Entry> entry = known->second;
     if (is_new) {
       const Asking asking(*this, key, entry);
-      mad::Result<PathRecord> result = co_await transactor_.try_subn_adm_get(query);
+      mad::Result<PathRecord> result = co_await try_subn_adm_get(transactor_, query);
       entry->result.emplace(std::move(result));
     } else {
       co_await entry->ended;
@@ -203,7 +204,7 @@ async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, 
   }
   PathRecord::Query query = make_query(from.ib(), wanted);
   query.numb_path(static_cast<std::uint8_t>(std::clamp(most, 1U, most_paths)));
-  const auto table = co_await transactor.try_subn_adm_get_table(query);
+  const auto table = co_await try_subn_adm_get_table(transactor, query);
   if (!table) fail(table.shared_error(), path);
   for (const PathRecord& record : table->records) {  // some are as good as all: more than enough may exist anyway
     if (paths.size() == most) break;

@@ -145,7 +145,7 @@ class Parts {
   static Records none_of(const StructInfo& type) {
     Records records;
     records.type = &type;
-    records.bytes = mad::RecordBuffer(type.bytes);
+    records.bytes = RecordBuffer(type.bytes);
     return records;
   }
 

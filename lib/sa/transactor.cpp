@@ -10,6 +10,7 @@
 #include "mad/describe.hpp"
 #include "sa/links.hpp"
 #include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 
@@ -111,7 +112,7 @@ mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
   if (const auto known = nodes_.find(lid.value); known != nodes_.end()) co_return known->second;
   NodeRecord::Query query;
   query.lid(lid);
-  const mad::Result<NodeRecord> node = co_await try_subn_adm_get(query);
+  const mad::Result<NodeRecord> node = co_await try_subn_adm_get(*this, query);
   if (!node) co_return node.shared_error();
   const NodeKind kind{node->node_info.node_type, node->node_info.num_ports};
   nodes_[lid.value] = kind;

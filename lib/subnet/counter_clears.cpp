@@ -78,19 +78,14 @@ class ClearSurvey {
 
 }  // namespace
 
-async::Task<mad::Result<mad::Reply>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
-                                                    std::uint8_t number, std::uint64_t mask) {
+async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                                   std::uint8_t number, std::uint64_t mask) {
   std::vector<std::uint8_t> bytes(attribute.bytes);
   put(bytes, attribute, "port_select", number);
   put(bytes, attribute, "counter_select", mask & 0xffffU);
   put(bytes, attribute, "counter_select2", mask >> counter_select_bits);
-  const mad::Request request{.path = pma,
-                             .mgmt_class = mad::mgmt_class::performance,
-                             .method = mad::method::set,
-                             .attribute_id = static_cast<std::uint16_t>(attribute.attribute_id),
-                             .payload = bytes};
-  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  co_return reply;
+  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_set(pma, attribute, 0, bytes);
+  co_return answer;
 }
 
 CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {

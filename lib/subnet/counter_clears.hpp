@@ -15,8 +15,8 @@ inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect of all ports of 
 
 /// Sets the counters of one attribute of performance management, those in `mask`, of port `number` (or all_ports) to zero. Bits that
 /// the attribute has no room for are left out.
-async::Task<mad::Result<mad::Reply>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
-                                                    std::uint8_t number, std::uint64_t mask);
+async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                                   std::uint8_t number, std::uint64_t mask);
 
 /// Which counters are to be cleared.
 using CounterChoice = std::function<bool(const CounterInfo&)>;

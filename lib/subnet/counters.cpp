@@ -66,11 +66,11 @@ std::vector<CounterInfo> make_counter_infos() {
 }
 
 /// The attribute that a PMA answers with.
-async::Task<mad::Result<mad::Reply>> ask_pma(mad::Transactor& transactor, path::Path pma, std::uint16_t attribute, std::uint8_t number) {
+async::Task<mad::Result<std::vector<std::uint8_t>>> ask_pma(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                            std::uint8_t number) {
   const std::array<std::uint8_t, 2> port_select{0, number};  // byte 1 of all attributes of a port
-  const mad::Request request{.path = pma, .mgmt_class = mad::mgmt_class::performance, .attribute_id = attribute, .payload = port_select};
-  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  co_return reply;
+  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_get(pma, attribute, 0, port_select);
+  co_return answer;
 }
 
 CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
@@ -137,29 +137,25 @@ CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, By
 }
 
 async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma) {
-  const mad::Result<mad::Reply> reply = co_await ask_pma(transactor, std::move(pma), mad::ClassPortInfo::attribute_id, 0);
-  if (!reply) co_return reply.shared_error();
-  const auto info = mad::ClassPortInfo::unpack(reply->payload());
-  co_return PmaSupport{info.capability_mask, info.capability_mask2};
+  const auto info = co_await transactor.try_performance_get<mad::ClassPortInfo>(pma);
+  if (!info) co_return info.shared_error();
+  co_return PmaSupport{info->capability_mask, info->capability_mask2};
 }
 
 async::Task<mad::Result<CounterReading>> read_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number,
                                                        PmaSupport support) {
-  Bytes narrow, wide;
-  std::optional<mad::Result<mad::Reply>> narrow_reply, wide_reply;
+  std::vector<std::uint8_t> narrow, wide;
   const bool all_wide =
       std::ranges::none_of(counter_infos(), [&](const CounterInfo& info) { return support.narrow(info) && !support.wide(info); });
   if (!all_wide) {
-    mad::Result<mad::Reply> reply = co_await ask_pma(transactor, pma, pm::PortCounters::attribute_id, number);
-    if (!reply) co_return reply.shared_error();
-    narrow_reply.emplace(std::move(reply));
-    narrow = (*narrow_reply)->payload();
+    mad::Result<std::vector<std::uint8_t>> answer = co_await ask_pma(transactor, pma, pm::PortCounters::info(), number);
+    if (!answer) co_return answer.shared_error();
+    narrow = std::move(*answer);
   }
   if (support.extended()) {
-    mad::Result<mad::Reply> reply = co_await ask_pma(transactor, pma, pm::PortCountersExt::attribute_id, number);
-    if (!reply) co_return reply.shared_error();
-    wide_reply.emplace(std::move(reply));
-    wide = (*wide_reply)->payload();
+    mad::Result<std::vector<std::uint8_t>> answer = co_await ask_pma(transactor, pma, pm::PortCountersExt::info(), number);
+    if (!answer) co_return answer.shared_error();
+    wide = std::move(*answer);
   }
   co_return merge_counters(support, narrow, wide);
 }

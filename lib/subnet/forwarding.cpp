@@ -41,9 +41,9 @@ class ForwardingReader {
     const NodeIndex at = subnet_.port(port.index).node;
     smp::SwitchInfo info = subnet_.node(at).switch_info();
     if (!subnet_.node(at).has_switch_info) {
-      const mad::Result<mad::Reply> reply = co_await read_switch_info(port);
-      if (!reply) co_return reply.shared_error();
-      info = smp::SwitchInfo::unpack(reply->payload());
+      const mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
+      if (!answer) co_return answer.shared_error();
+      info = *answer;
     }
     if (wanted_.linear) {
       LinearTable& table = found.linear.try_emplace(at, info, wanted_.lids).first->second;
@@ -62,13 +62,6 @@ class ForwardingReader {
   ForwardingTables found;
 
  private:
-  static async::Task<mad::Result<mad::Reply>> read_switch_info(SurveyPort port) {
-    const mad::Request request{
-        .path = port.path, .mgmt_class = mad::smp_class(port.path), .attribute_id = smp::SwitchInfo::attribute_id, .payload = {}};
-    mad::Result<mad::Reply> reply = co_await port.transactor.try_call(request);
-    co_return reply;
-  }
-
   const Subnet& subnet_;
   ForwardingWanted wanted_;
 };
@@ -128,6 +121,14 @@ std::string_view name(TraceEnd end) {
       return "wrong_port";
   }
   return "";
+}
+
+NextHop next_hop(const Subnet& subnet, const ForwardingTables& tables, NodeIndex node, Lid to) {
+  NextHop next;
+  next.end = forward(subnet, tables, node, to, next.out);
+  const bool leaves = next.end == TraceEnd::arrived && subnet.port(next.out).number != 0;
+  if (leaves) next.end = cross(subnet, next.out, next.peer);
+  return next;
 }
 
 Trace trace(const Subnet& subnet, const ForwardingTables& tables, PortIndex from, Lid to) {

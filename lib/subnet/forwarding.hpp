@@ -53,6 +53,14 @@ enum class TraceEnd : std::uint8_t {
 /// The end as a word: "arrived", "no_table", ….
 std::string_view name(TraceEnd end);
 
+/// What a switch does with a packet to a unicast LID.
+struct NextHop {
+  TraceEnd end{};         ///< arrived: the packet gets to `peer`, or stays where `out` is port 0
+  PortIndex out = none;   ///< the output port, where the table names one that there is
+  PortIndex peer = none;  ///< the port at the other end of its link
+};
+NextHop next_hop(const Subnet& subnet, const ForwardingTables& tables, NodeIndex node, Lid to);
+
 /// A node on a way.
 struct Hop {
   NodeIndex node = none;

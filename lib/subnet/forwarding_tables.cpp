@@ -21,7 +21,7 @@ bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_
 template <class Table>
 async::Task<std::shared_ptr<const mad::MadError>> read_unknown(mad::Transactor& transactor, path::Path path, Table& table) {
   const std::vector<std::uint32_t> modifiers = table.unknown_blocks();
-  const SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), Table::attribute_id, modifiers);
+  const SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), Table::info(), modifiers);
   auto unread = blocks.unread.begin();
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
     if (unread != blocks.unread.end() && *unread == i) {

@@ -51,7 +51,7 @@ class LinearTable {
   std::uint8_t out_port(Lid lid) const { return covers(lid) ? ports_[lid.value - first_] : no_out_port; }
   bool complete() const;
 
-  static constexpr std::uint16_t attribute_id = smp::LinearForwardingTable::attribute_id;
+  static const StructInfo& info() { return smp::LinearForwardingTable::info(); }
   /// The attribute modifiers of the blocks that are not known.
   std::vector<std::uint32_t> unknown_blocks() const;
   /// Stores the block of that modifier, which must be one of unknown_blocks().
@@ -90,7 +90,7 @@ class MulticastTable {
   unsigned positions() const { return positions_; }
   bool complete() const;
 
-  static constexpr std::uint16_t attribute_id = smp::MulticastForwardingTable::attribute_id;
+  static const StructInfo& info() { return smp::MulticastForwardingTable::info(); }
   /// As of LinearTable.
   std::vector<std::uint32_t> unknown_blocks() const;
   void set_block(std::uint32_t modifier, Bytes block);

@@ -3,6 +3,7 @@
 #include "subnet/sa_crawl.hpp"
 
 #include "sa/links.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -57,7 +58,7 @@ async::Task<> SaCrawl::ask_node(Work work) {
   ++queries_;
   sa::NodeRecord::Query query;
   query.lid(work.lid);
-  const mad::Result<sa::NodeRecord> record = co_await transactor_.try_subn_adm_get(query);
+  const mad::Result<sa::NodeRecord> record = co_await sa::try_subn_adm_get(transactor_, query);
   if (record) {
     found(work, *record);
   } else if (work.depth == 0) {
@@ -99,7 +100,7 @@ async::Task<> SaCrawl::ask_switch_info(Work work) {
   ++queries_;
   sa::SwitchInfoRecord::Query query;
   query.lid(work.lid);
-  const mad::Result<sa::SwitchInfoRecord> record = co_await transactor_.try_subn_adm_get(query);
+  const mad::Result<sa::SwitchInfoRecord> record = co_await sa::try_subn_adm_get(transactor_, query);
   if (record) {
     records_.switches.push_back(*record);
   } else {
@@ -112,7 +113,7 @@ async::Task<> SaCrawl::ask_port_info(Work work) {
   sa::PortInfoRecord::Query query;
   query.endport_lid(work.lid);
   if (work.port >= 0) query.port_num(static_cast<std::uint8_t>(work.port));
-  const mad::Result<sa::PortInfoRecord> record = co_await transactor_.try_subn_adm_get(query);
+  const mad::Result<sa::PortInfoRecord> record = co_await sa::try_subn_adm_get(transactor_, query);
   if (!record) {
     records_.misses.push_back({work.lid, work.port, false, "PortInfo", record.shared_error()});
     co_return;

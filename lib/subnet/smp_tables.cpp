@@ -17,18 +17,14 @@ constexpr std::size_t pkeys_per_block = 32;
 /// The reading of the blocks of one table.
 class BlockReader {
  public:
-  BlockReader(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id, std::vector<std::uint32_t> modifiers)
-      : transactor_(transactor), path_(std::move(path)), attribute_id_(attribute_id), modifiers_(std::move(modifiers)) {
+  BlockReader(mad::Transactor& transactor, path::Path path, const StructInfo& info, std::vector<std::uint32_t> modifiers)
+      : transactor_(transactor), path_(std::move(path)), info_(info), modifiers_(std::move(modifiers)) {
     found.bytes.resize(modifiers_.size() * smp_block_bytes);
   }
 
   async::Task<> read(std::size_t at) {
-    const mad::Request request{.path = path_,
-                               .mgmt_class = mad::smp_class(path_),
-                               .attribute_id = attribute_id_,
-                               .attribute_modifier = modifiers_[at],
-                               .payload = {},
-                               .responder = &responder_};
+    mad::Request request = mad::attribute_request(path_, info_, mad::method::get, modifiers_[at]);
+    request.responder = &responder_;
     const mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
     if (reply) {
       const Bytes payload = reply->payload();
@@ -55,7 +51,7 @@ class BlockReader {
 
   mad::Transactor& transactor_;
   path::Path path_;
-  std::uint16_t attribute_id_;
+  const StructInfo& info_;
   std::vector<std::uint32_t> modifiers_;
   mad::Responder responder_;
   std::size_t error_at_{};  // which block found.error is about
@@ -64,9 +60,9 @@ class BlockReader {
 
 }  // namespace
 
-async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                            std::vector<std::uint32_t> modifiers) {
-  BlockReader reader(transactor, std::move(path), attribute_id, std::move(modifiers));
+  BlockReader reader(transactor, std::move(path), info, std::move(modifiers));
   const auto read = [&reader](std::size_t at) { return reader.read(at); };
   auto indexes = std::views::iota(std::size_t{0}, reader.size());
   async::Task<> all = async::for_each(indexes, tasks_at_once, read);
@@ -74,9 +70,9 @@ async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Pa
   co_return std::move(reader.found);
 }
 
-async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                                        std::vector<std::uint32_t> modifiers) {
-  SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), attribute_id, std::move(modifiers));
+  SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), info, std::move(modifiers));
   if (blocks.error) blocks.error->raise();
   co_return std::move(blocks.bytes);
 }

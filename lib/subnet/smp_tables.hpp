@@ -25,19 +25,19 @@ struct SmpBlocks {
   Bytes block(std::size_t index) const { return Bytes(bytes).subspan(index * smp_block_bytes, smp_block_bytes); }
 };
 
-/// SubnGet of one attribute for each of `modifiers`. A node that falls silent costs one chain of tries.
-async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+/// SubnGet of the attribute that `info` describes for each of `modifiers`. A node that falls silent costs one chain of tries.
+async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                            std::vector<std::uint32_t> modifiers);
 
 /// The data areas of try_read_smp_blocks(), one after another. Throws the MadError of the first block that was not read.
-async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, std::uint16_t attribute_id,
+async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                                        std::vector<std::uint32_t> modifiers);
 
 /// Attribute T for each of `modifiers`. Throws as read_smp_blocks().
 template <class T>
 async::Task<std::vector<T>> read_smp_table(mad::Transactor& transactor, path::Path path, std::vector<std::uint32_t> modifiers) {
   const std::size_t count = modifiers.size();
-  const std::vector<std::uint8_t> bytes = co_await read_smp_blocks(transactor, std::move(path), T::attribute_id, std::move(modifiers));
+  const std::vector<std::uint8_t> bytes = co_await read_smp_blocks(transactor, std::move(path), T::info(), std::move(modifiers));
   std::vector<T> blocks;
   for (std::size_t i = 0; i < count; ++i) blocks.push_back(T::unpack(Bytes(bytes).subspan(i * smp_block_bytes, smp_block_bytes)));
   co_return blocks;

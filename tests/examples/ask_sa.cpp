@@ -9,13 +9,14 @@
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
 #include "sa/resolve.hpp"
+#include "sa/subn_adm.hpp"
 
 using namespace ib;
 
 async::Task<> list_switches(mad::Transactor& mads) {
   sa::NodeRecord::Query query;
   query.node_type(smp::NodeType::switch_);
-  const auto table = co_await mads.try_subn_adm_get_table(query);
+  const auto table = co_await sa::try_subn_adm_get_table(mads, query);
   if (!table) table.error().raise();
   for (const sa::NodeRecord& record : table->records) {
     const std::string name = quoted(fixed_text(record.node_description.node_string));

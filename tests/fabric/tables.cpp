@@ -9,6 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "sa/subn_adm.hpp"
 #include "sys/device.hpp"
 
 using namespace ib;
@@ -17,7 +18,7 @@ namespace {
 
 template <class Query>
 mad::Task<> ask(mad::Rpc& rpc, std::string_view name, Query query) {
-  const auto result = co_await rpc.try_subn_adm_get_table(query);
+  const auto result = co_await sa::try_subn_adm_get_table(rpc, query);
   if (!result) {
     fmt::print("{} failed: {}\n", name, result.error().message());
   } else {

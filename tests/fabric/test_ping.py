@@ -42,7 +42,7 @@ class Ping(case.ServingCase):
         self.assertIn("2 packets transmitted, 2 received, 0% packet loss", self.legacy("ibping", "-f", "-c", "2", lid).stdout)
         lines = self.ibtool("ibping", "--protocol", "ibping", "--json=lines", "-f", "-c", "3", lid).stdout.splitlines()
         self.assertEqual(json.loads(lines[3])["received"], 3)
-        self.assertTrue(json.loads(lines[0])["host"])
+        self.assertTrue(json.loads(lines[0])["item"]["host"])
 
     def test_their_ibping(self):
         lid = self.theirs_serves("ibping", "--protocol", "ibping")
@@ -51,7 +51,8 @@ class Ping(case.ServingCase):
 
     def test_nobody_serves(self):
         lid = self.lid_of(self.hosts()[-1])
-        done = self.ibtool("ibping", "-f", "-c", "2", "-t", "50", "--retries", "0", lid, status=1)
+        done = self.ibtool("ibping", "-c", "2", "-t", "50", "--retries", "1", lid, status=1)
+        self.assertRegex(done.stdout, r"^No ping reply, '.*': seq=1 waited [0-9.]+ ms, 2 tries\nNo ping reply, '.*': seq=2 waited ")
         self.assertIn("2 packets transmitted, 0 received, 100% packet loss", done.stdout)
         theirs, ours = (run("ibping", "-c", "1", lid) for run in (self.debian, self.legacy))
         strip = lambda text: [line.split(", time")[0] for line in text.splitlines()]  # noqa: E731

@@ -11,6 +11,7 @@
 #include "mad/rmpp_receiver.hpp"
 #include "mad/rmpp_sender.hpp"
 #include "mad/rpc.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/fake_channel.hpp"
 
 using namespace ib;
@@ -185,7 +186,7 @@ void carry(Input input) {
 Task<> ask(Rpc& rpc, bool& ended) {
   const sa::LinkRecord::Query query;
   try {
-    const auto table = co_await rpc.try_subn_adm_get_table(query);
+    const auto table = co_await sa::try_subn_adm_get_table(rpc, query);
     must(!table || table->records.size() <= 20000 * unit / 8, "records that did not come");
   } catch (const Error&) {
     // An answer that contradicts itself.
@@ -242,12 +243,12 @@ void attack_table(Input input) {
     reply.bytes[reply.bytes.size() - i] = input.byte();
   const Bytes mad = reply.bytes;
   try {
-    const SaRows rows = sa_records(reply, least);
+    const sa::TableRows rows = sa::table_rows(reply, least);
     must(rows.records.size() <= mad.size() / std::max<std::size_t>(least, 8) + 1, "more records than there is room for");
     for (const Bytes row : rows.records)
       must(row.size() >= least && row.data() >= mad.data() + header_of_sa && row.data() + row.size() <= mad.data() + mad.size(),
            "a record that did not come");
-    const RecordBuffer kept(std::move(reply.bytes), rows.records.first(least));
+    const sa::RecordBuffer kept(std::move(reply.bytes), rows.records.first(least));
     must(std::ranges::distance(kept) == static_cast<std::ptrdiff_t>(rows.records.size()), "records that were lost");
   } catch (const Error&) {
     // It contradicts itself.

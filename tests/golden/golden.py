@@ -4,7 +4,8 @@
 Each case is run with the real program on Debian's ibsim and opensm. There are two sorts.
 
 recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case.
-complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any failure would do.
+complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any
+                failure would do.
 ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
 
 record.py writes the last two."""
@@ -32,11 +33,18 @@ HOSTS = {"net": "Hca1", "fattree": "H-0002c90300001490"}  # the node of each fab
 class Case:
     """A command line, the fabric that it meets, and what is recorded of it. cmd begins with `ibtool` or with the legacy name of a tool.
 
-    A case with `prep` or `lmc` gets a fabric of its own. A step of `prep` is `console LINE` (of ibsim), `wait SECONDS`,
-    `server NODE COMMAND…` (runs on that node until the fabric ends), `until COMMAND…` (again and again till its status is 0), or a
-    command line. `rmpp` false is the fabric as Debian has it,
-    where a table ends after one MAD. `loss` is the fraction of our MADs that gets lost, always the same ones. `rc` is the exit status.
-    `out`, `err` and `json` are the text of those files, and None where there is none. `err_changes` is true where stderr is different each time: it is not recorded, but must not be empty."""
+    prep         what comes before. A step is `console LINE` (of ibsim), `wait SECONDS`, `server NODE COMMAND…` (it runs on that node
+                 until the fabric ends), `until COMMAND…` (again and again till its status is 0), or a command line
+    lmc          the LMC of all ports. A case with prep or lmc gets a fabric of its own
+    stdin        the file in inputs/ that the command reads
+    rmpp         false: the fabric as Debian has it, where a table ends after one MAD
+    loss         the fraction of our MADs that gets lost, always the same ones
+    rc           the exit status
+    why, man     why we differ from a reference, and the manual page whose section DIFFERENCES tells of it
+    err_changes  stderr is different each time: it is not recorded, but must not be empty
+    out, err, json  the text of those files, None where there is none
+    ref          the reference that printed `out`, where that is not ours
+    name         the folder below ours/"""
     fabric: str
     cmd: str
     prep: list = dataclasses.field(default_factory=list)

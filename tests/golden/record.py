@@ -6,8 +6,9 @@
   record.py smpquery 'PIR_'   those whose folder or command line one of the regular expressions matches
   record.py --look smpquery   shows what would change, and writes nothing
 
-A new case is a folder with a case.json: {"fabric": "net", "cmd": "ibtool smpquery NI 2"}, and why and man where we differ from a reference. With
-an empty file `json` beside it the output of --json is recorded too. Reasons are written by hand. The program is build/tools/ibtool, or $IBTOOL."""
+A new case is a folder with a case.json: {"fabric": "net", "cmd": "ibtool smpquery NI 2"}, and why and man where we differ from
+a reference. With an empty file `json` beside it the output of --json is recorded too. Reasons are written by hand. The program
+is build/tools/ibtool, or $IBTOOL."""
 import argparse
 import difflib
 import sys
@@ -60,7 +61,7 @@ def complaints(cases, args):
             now |= {golden.complaint_name(case): golden.complaint(golden.run(fabric, case)) for case in members}
     changed = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
     for name in sorted(changed):
-        print(name, *("-" + line for line in before.get(name, "").splitlines()), *("+" + line for line in now.get(name, "").splitlines()), sep="\n")
+        print(name, *difflib.ndiff(before.get(name, "").splitlines(), now.get(name, "").splitlines()), sep="\n")
     if changed and not args.look:
         with open(golden.COMPLAINTS, "w", encoding="utf-8") as file:
             file.write("\n\n".join(f"{name}\n{text}" for name, text in sorted(now.items())) + "\n")

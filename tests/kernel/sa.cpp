@@ -10,6 +10,7 @@
 #include "mad/open.hpp"
 #include "mad/rmpp_outbox.hpp"
 #include "mad/verbs.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 
@@ -52,25 +53,25 @@ struct Sa {
   void single_records() {
     sa::NodeRecord::Query query;
     query.lid(Lid{1234});
-    CHECK(bench.loop.run(bench.rpc.subn_adm_get(query)) == node_record(1234));
+    CHECK(bench.loop.run(sa::subn_adm_get(bench.rpc, query)) == node_record(1234));
     query.lid(Lid{nodes + 1});
-    const auto none = bench.loop.run(bench.rpc.try_subn_adm_get(query));
+    const auto none = bench.loop.run(sa::try_subn_adm_get(bench.rpc, query));
     REQUIRE_FALSE(none);
     CHECK(none.error().status() == 0x0300);
   }
 
   void tables() {
     sa::NodeRecord::Query query;
-    const std::vector<sa::NodeRecord> all = bench.loop.run(bench.rpc.subn_adm_get_table(query));
+    const std::vector<sa::NodeRecord> all = bench.loop.run(sa::subn_adm_get_table(bench.rpc, query));
     REQUIRE(all.size() == nodes);
     for (unsigned i = 0; i < nodes; ++i) {
       if (!(all[i] == node_record(i + 1))) FAIL("record " << i + 1 << " is not what was sent");
     }
-    CHECK(bench.loop.run(bench.rpc.subn_adm_get_table(query.lid(Lid{7}))) == std::vector{node_record(7)});
-    CHECK(bench.loop.run(bench.rpc.subn_adm_get_table(query.lid(Lid{nodes + 1}))).empty());
+    CHECK(bench.loop.run(sa::subn_adm_get_table(bench.rpc, query.lid(Lid{7}))) == std::vector{node_record(7)});
+    CHECK(bench.loop.run(sa::subn_adm_get_table(bench.rpc, query.lid(Lid{nodes + 1}))).empty());
     sa::NodeRecord::Query switches;
     switches.node_type(static_cast<smp::NodeType>(2));
-    CHECK(bench.loop.run(bench.rpc.subn_adm_get_table(switches)).size() == nodes / 10);
+    CHECK(bench.loop.run(sa::subn_adm_get_table(bench.rpc, switches)).size() == nodes / 10);
   }
 
   /// Several tables at a time, whose segments mix.
@@ -86,7 +87,7 @@ struct Sa {
   }
   async::Task<> fetch(std::size_t& records) {
     const sa::NodeRecord::Query query;
-    const std::vector<sa::NodeRecord> all = co_await bench.rpc.subn_adm_get_table(query);
+    const std::vector<sa::NodeRecord> all = co_await sa::subn_adm_get_table(bench.rpc, query);
     records += all.size();
   }
 
@@ -97,7 +98,7 @@ struct Sa {
       query.numb_path(127);
       std::vector<Gid> gids;
       for (unsigned i = 0; i < ends; ++i) gids.push_back(Gid::from(link_local_prefix, Guid{i + 1}));
-      const auto paths = bench.loop.run(bench.rpc.subn_adm_get_multi(query, gids, gids));
+      const auto paths = bench.loop.run(sa::subn_adm_get_multi(bench.rpc, query, gids, gids));
       REQUIRE(paths.size() == std::min(ends * ends, 127U));
       for (unsigned i = 0; i < paths.size(); ++i) {
         if (paths[i].sgid != gids[0] || paths[i].dgid != gids[i]) FAIL("path " << i << " is not what was asked for");
@@ -160,10 +161,10 @@ struct SlowSa {
     bench.loop.run(ibtest::wait_until([] { return false; }, after));
     victim.reset();
   }
-  static async::Task<mad::Result<mad::SaTable<sa::NodeRecord>>> ask(mad::Rpc& rpc) {
+  static async::Task<mad::Result<sa::Table<sa::NodeRecord>>> ask(mad::Rpc& rpc) {
     sa::NodeRecord::Query query;
     query.node_type(static_cast<smp::NodeType>(2));
-    co_return co_await rpc.try_subn_adm_get_table(query);
+    co_return co_await sa::try_subn_adm_get_table(rpc, query);
   }
 
   Bench bench;

@@ -108,19 +108,19 @@ class RdmaBw(guest.GuestCase):
         for name in ("both_ways", "both_ways_asked_by_server"):
             with self.subTest(name):
                 client, server = (json.loads(text) for text in self.ends(name))
-                self.assertEqual((client["role"], client["end_port"]), ("client", "rxe0/1"))
-                self.assertEqual((server["role"], server["end_port"]), ("server", "rxe1/1"))
+                self.assertEqual((client["role"], client["path"]["end_port"]), ("client", "rxe0/1"))
+                self.assertEqual((server["role"], server["path"]["end_port"]), ("server", "rxe1/1"))
                 for end in (client, server):
                     self.assertTrue(end["bidirectional"])
-                    self.assertEqual((end["size"], end["iterations"], end["bytes"]), (20000, 40, 800000))
-                    for way in ("sent", "received"):
-                        self.assertGreater(end[way]["seconds"], 0)
-                        self.assertAlmostEqual(end[way]["megabytes_per_second"] * end[way]["seconds"], 0.8, places=3)
-                self.assertEqual(client["sent"], server["received"])
-                self.assertEqual(client["received"], server["sent"])
+                    self.assertEqual((end["message_bytes"], end["iterations"], end["bytes"]), (20000, 40, 800000))
+                    for way in ("outgoing", "incoming"):
+                        self.assertGreater(end[way]["time_ms"], 0)
+                        self.assertAlmostEqual(end[way]["megabytes_per_second"] * end[way]["time_ms"], 800, places=0)
+                self.assertEqual(client["outgoing"], server["incoming"])
+                self.assertEqual(client["incoming"], server["outgoing"])
 
     def test_pieces(self):
-        self.assertIsNone(json.loads(self.ends("pieces")[0])["received"])
+        self.assertIsNone(json.loads(self.ends("pieces")[0])["incoming"])
         self.assertEqual(json.loads(self.ends("pieces")[0])["bytes"], 300030)
         self.assertEqual(json.loads(self.ends("tiny")[0])["bytes"], 1)
         self.assertRegex(self.complaint("too_many_pieces", 2), r"rxe0 takes at most \d+ pieces a write \(--num-sge\), not 1000")

@@ -127,7 +127,7 @@ TEST_CASE("umad: a GID as a user types it is all that a target needs, its own po
 TEST_CASE("umad: the kernel's own agent answers with a status") {
   Bench bench;
   const path::Path path = bench.path();
-  const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_gmp_get<pm::PortCounters>(path));
+  const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_performance_get<pm::PortCounters>(path));
   REQUIRE_FALSE(counters);
   CHECK(counters.error().status() == 0x000c);  // IBA 13.4.7: method and attribute are not supported
   CHECK(dynamic_cast<const mad::MadStatusError*>(&counters.error()) != nullptr);

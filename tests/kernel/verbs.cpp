@@ -134,7 +134,7 @@ TEST_CASE("verbs, GMP: all 64 bits of a transaction ID come back") {
 TEST_CASE("verbs, GMP: the kernel's own agent answers with a status, at this port too") {
   Bench bench({}, mad::open_verbs);
   for (const path::Path& path : {bench.path(), bench.path_to(bench.here.default_gid())}) {
-    const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_gmp_get<pm::PortCounters>(path));
+    const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_performance_get<pm::PortCounters>(path));
     REQUIRE_FALSE(counters);
     CHECK(counters.error().status() == 0x000c);
   }
@@ -243,7 +243,7 @@ TEST_CASE("verbs, as a user: one line says what is missing, and umad's error sta
 
 TEST_CASE("verbs, with CAP_NET_RAW: a user who may not open umad asks all the same") {
   Bench bench({}, open_what_works);
-  const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_gmp_get<pm::PortCounters>(bench.path()));
+  const Result<pm::PortCounters> counters = bench.loop.run(bench.rpc.try_performance_get<pm::PortCounters>(bench.path()));
   REQUIRE_FALSE(counters);
   CHECK(counters.error().status() == 0x000c);
   CHECK_THAT(message_of([&] { mad::open_umad(bench.here); }), ibtest::starts_with("No permission to use /dev/infiniband/umad0"));

@@ -35,7 +35,10 @@ class FakeChannel final : public ib::mad::Channel {
   void attach(ib::mad::ChannelEvents& events, ib::async::Loop& loop) override;
   void detach() override;
   void send(ib::Bytes mad, const ib::path::Path& path, ib::async::Duration timeout) override;
-  void serve(const ib::mad::Service& service) override { services.push_back(service); }
+  void serve(const ib::mad::Service& service) override {
+    services.push_back(service);
+    if (on_serve) on_serve(*this);
+  }
   std::uint64_t tid_mask() const override { return mask; }
   bool reports_timeouts() const override { return reports; }
   bool does_rmpp(std::uint8_t) const override { return rmpp; }
@@ -57,7 +60,8 @@ class FakeChannel final : public ib::mad::Channel {
   /// Statistics.
   std::size_t sent = 0, most_pending = 0;
   std::size_t pending() const { return pending_.size(); }
-  std::vector<ib::mad::Service> services;  ///< what serve() was called with
+  std::vector<ib::mad::Service> services;              ///< what serve() was called with
+  std::function<void(FakeChannel& channel)> on_serve;  ///< called by serve(); may throw what that may
   /// MADs that will arrive.
   std::size_t in_network() const { return deliveries_.size(); }
   /// The source that received MADs show.

@@ -200,6 +200,7 @@ std::unique_ptr<FakeChannel> FakeFabric::open() {
       end_port(), [this](FakeChannel& on, Bytes mad, const ib::path::Path& path, ib::async::Duration) { carry(on, mad, path); });
   channel_ = channel.get();
   channel_->rmpp = network.rmpp;
+  channel_->on_serve = network.on_serve;
   return channel;
 }
 
@@ -214,6 +215,10 @@ void FakeFabric::carry(FakeChannel& channel, Bytes mad, const ib::path::Path& pa
   if (network.loss > 0 && std::uniform_real_distribution<>(0, 1)(random_) < network.loss) return;
   if (is_smp && channel.in_network() >= network.capacity) return;
   std::optional<Answer> reply = is_smp ? answer_smp(target, mad, delay) : answer_gmp(target, mad, path, delay);
+  if (network.tamper) {
+    for (Answer& changed : network.tamper(mad, std::move(reply))) channel.deliver(std::move(changed), delay);
+    return;
+  }
   if (!reply) return;
   if (network.duplicate) channel.deliver(*reply, delay + 1us);
   channel.deliver(std::move(*reply), delay);

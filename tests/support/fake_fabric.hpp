@@ -87,6 +87,9 @@ class FakeFabric {
     bool rmpp = false;            ///< channels put answers in segments together, as the kernel does
     /// Answers the GMPs for which the node at their LID has no service; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
+    std::function<void(FakeChannel& channel)> on_serve;  ///< of every channel
+    /// Has the last word on every answer, also on those that there are none: what it returns arrives in its place.
+    std::function<std::vector<Answer>(ib::Bytes request, std::optional<Answer> answer)> tamper;
   };
 
   FakeFabric();

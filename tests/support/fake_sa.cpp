@@ -6,7 +6,7 @@
 
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
-#include "mad/multi_path.hpp"
+#include "sa/multi_path.hpp"
 
 namespace ibtest {
 
@@ -196,7 +196,7 @@ std::vector<FakeSa::Record> FakeSa::links() {
 
 /// A path from each source that there is to each destination.
 std::vector<FakeSa::Record> FakeSa::multi_paths(Bytes wanted) {
-  const ib::mad::MultiPathGids ends = ib::mad::gids_of(wanted);
+  const sa::MultiPathGids ends = sa::gids_of(wanted);
   std::vector<Record> all;
   for (const ib::Gid& source : ends.sources) {
     for (const ib::Gid& destination : ends.destinations) {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "iba-gen/sa.hpp"
-#include "mad/multi_path.hpp"
 #include "mad/server.hpp"
+#include "sa/multi_path.hpp"
 
 namespace ibtest {
 
 inline std::vector<ib::sa::PathRecord> multi_paths(const ib::mad::Incoming& incoming) {
-  const ib::mad::MultiPathGids ends = ib::mad::gids_of(incoming.payload());
+  const ib::sa::MultiPathGids ends = ib::sa::gids_of(incoming.payload());
   const std::size_t most = incoming.as<ib::sa::MultiPathRecord>().numb_path;
   std::vector<ib::sa::PathRecord> paths;
   for (const ib::Gid& source : ends.sources) {

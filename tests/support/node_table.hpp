@@ -9,6 +9,7 @@
 #include "async/loop.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/rmpp_peer.hpp"
 
@@ -31,12 +32,12 @@ inline std::vector<std::uint8_t> node_table(ib::Bytes request, std::size_t count
   return mad;
 }
 
-using NodeTable = ib::mad::Result<ib::mad::SaTable<ib::sa::NodeRecord>>;
+using NodeTable = ib::mad::Result<ib::sa::Table<ib::sa::NodeRecord>>;
 
 /// Asks for all NodeRecords.
 inline ib::mad::Task<NodeTable> ask_for_nodes(ib::mad::Rpc& rpc) {
   const ib::sa::NodeRecord::Query query;
-  co_return co_await rpc.try_subn_adm_get_table(query);
+  co_return co_await ib::sa::try_subn_adm_get_table(rpc, query);
 }
 
 /// Whether these are the `count` records of node_table().

@@ -58,7 +58,7 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
   ib::async::FakeClock clock;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
-  world.clock = &clock;
+  world.clock = outside.clock != nullptr ? outside.clock : &clock;
   return run(std::move(words), outside, world);
 }
 

@@ -18,8 +18,9 @@ struct Outcome {
 
 /// What differs from the usual world.
 struct Outside {
-  std::string in{};        ///< standard input
-  bool full_disk = false;  ///< standard output takes nothing
+  std::string in{};           ///< standard input
+  bool full_disk = false;     ///< standard output takes nothing
+  ib::async::Clock* clock{};  ///< instead of a FakeClock of its own
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.

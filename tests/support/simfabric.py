@@ -185,7 +185,7 @@ class Fabric:
                               check=False, capture_output=True, encoding="utf-8", errors="backslashreplace")
 
     def start(self, argv, *, executable=None, **env):
-        """Starts a program on the fabric and returns its Popen, with its stderr as a pipe of bytes. It ends with the fabric at the latest."""
+        """Starts a program on the fabric; returns its Popen, stderr a pipe of bytes. It ends with the fabric at the latest."""
         child = subprocess.Popen(argv, executable=executable, env=self.env(**env), cwd=self.dir, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.started.append(child)

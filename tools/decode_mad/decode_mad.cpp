@@ -20,19 +20,19 @@
 #include "mad/describe.hpp"
 #include "out/structure.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/hex_input.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/hex_input.hpp"
 
 namespace ib::tools {
 namespace {
 
 constexpr std::size_t mad_bytes = 256, umad_bytes = 64, most_input = 1U << 20;
 
-std::string read_stdin() {
+std::string read_all(int file) {
   std::string text;
   char buffer[4096];
   for (;;) {
-    const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+    const ssize_t got = read(file, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw SysError(errno, "read", "standard input");
     if (got == 0) return text;
@@ -110,18 +110,24 @@ struct DecodeReport final : Report {
       sink.begin_object("umad");
       umad->visit(sink);
       sink.end_object();
+    } else {
+      sink.null("umad");
     }
+    sink.begin_array("headers");
     for (const Part& part : headers) {
-      sink.begin_object(part.info->iba_name);
-      out::visit_structure(sink, part.bytes, *part.info, keys);
+      sink.begin_object();
+      sink.value("structure", part.info->iba_name);
+      out::visit_fields(sink, "data", part.bytes, *part.info, keys);
       sink.end_object();
     }
-    sink.value("description", mad_description(mad_bytes_found));
-    if (!mad) return;
-    sink.value("structure", mad->info->iba_name);
-    sink.begin_object("mad");
-    out::visit_structure(sink, mad->bytes, *mad->info, keys);
-    sink.end_object();
+    sink.end_array();
+    sink.value("mad_description", mad_description(mad_bytes_found));
+    sink.text_or_null("format", mad ? mad->info->iba_name : "");
+    if (mad) {
+      out::visit_fields(sink, "mad", mad->bytes, *mad->info, keys);
+    } else {
+      sink.null("mad");
+    }
   }
   void print(TextOut& out, const Part& part) const { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys)); }
   void text(TextOut& out) const override {
@@ -171,22 +177,22 @@ void take_link_headers(Taker& taker, std::vector<Part>& parts) {
 class DecodeMad final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[-v]", 0, 0);
     set.notes(
-        "All spaces and newlines are removed from the input text, the\nresult must be a single string of hex digits, or a string "
-        "literal\nin quotes.");
-    set.number("-o --offset", offset_, "OFFSET", "Start at this offset before decoding.");
-    set.flag("-l --lrh", lrh_, "The data starts at the LRH, not the MAD header");
-    set.flag("--umad", umad_, "The data includes a kernel umad header, eg it is from /dev/infiniband/umadX");
+        "Reads hex digits, of which blanks and line ends are no part, or a string\n"
+        "literal of C or Python in quotes.");
+    set.number("-o --offset", offset_, "OFFSET", "How many bytes to skip at the beginning.", {0, most_input});
+    set.flag("-l --lrh", lrh_, "The MAD stands in a packet, which begins with its LRH.");
+    set.flag("--umad", umad_, "The header that umad puts in front comes first.");
     add_show_keys(set, common);
     add_common(set, common, group_output);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     emit.heading("Input the MAD in HEX followed by Ctrl-D");
-    if (isatty(STDIN_FILENO) != 0) emit.flush();
+    const int input = fileno(session.world().in);
+    if (isatty(input) != 0) emit.flush();
     const int verbosity = session.options().error_level();
-    const std::string text = read_stdin();
+    const std::string text = read_all(input);
     DecodeReport report;
     report.verbosity = verbosity;
     report.keys = session.options().keys;
@@ -237,6 +243,11 @@ class DecodeMad final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::decode_mad{.name = "decode_mad", .group = HelpGroup::query, .summary = "Print the MADs of a hex dump on standard input, field by field.", .make = make_command<DecodeMad>};
+constinit const CommandInfo rooms::decode_mad{
+    .name = "decode_mad",
+    .group = HelpGroup::query,
+    .summary = "Print a MAD that standard input gives in hex, field by field.",
+    .make = make_command<DecodeMad>,
+};
 
 }  // namespace ib::tools

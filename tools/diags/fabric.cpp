@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "tools/diags/console.hpp"
 #include "iba-gen/sa.hpp"
+#include "sa/subn_adm.hpp"
+#include "tools/diags/console.hpp"
 
 namespace ib::diags {
 namespace {
@@ -122,7 +123,7 @@ async::Task<std::optional<Target>> Fabric::by_guid(std::string_view text) {
   query.dgid(Gid::from(prefix, guid)).sgid(self);
   const std::string sa_text = fmt::format("Lid {}", transactor_.sa_path().ib().dlid.value);
   if (settings_.debug > 0) warn("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, sa_text));
-  const auto record = co_await transactor_.try_subn_adm_get(query);
+  const auto record = co_await sa::try_subn_adm_get(transactor_, query);
   if (!record) {
     warn_of(record.error(), "mad_rpc_rmpp", sa_text);
     warn("ib_path_query_via", "sa call path_query failed");

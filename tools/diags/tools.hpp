@@ -6,12 +6,7 @@
 
 namespace ib::diags {
 
-int ibstat(std::span<char* const> words);
-int ibping(std::span<char* const> words);
-int ibstatus(std::span<char* const> words);
-int ibsysstat(std::span<char* const> words);
 int saquery(std::span<char* const> words);
 int sminfo(std::span<char* const> words);
-int vendstat(std::span<char* const> words);
 
 }  // namespace ib::diags

@@ -55,7 +55,7 @@ std::unique_ptr<Command> make_command() {
 std::span<const CommandInfo* const> commands();
 /// The command of that name or alias, or null.
 const CommandInfo* find_command(std::string_view name);
-/// The same; throws UsageError, with the nearest name, where there is none.
-const CommandInfo& command_named(std::string_view name);
+/// What to say of a name that is none: the nearest one.
+UsageError no_such_command(std::string_view name);
 
 }  // namespace ib::tools

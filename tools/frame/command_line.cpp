@@ -89,8 +89,8 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  std::map<const CLI::Option*, const Option*> by_cli;
-  for (const Option& option : options_) {
+  std::map<const CLI::Option*, Option*> by_cli;
+  for (Option& option : options_) {
     CLI::Option* added = app.add_option(cli_names(option), [](const CLI::results_t&) { return true; });
     added->expected(option.has_value ? 1 : 0)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     by_cli[added] = &option;
@@ -110,7 +110,8 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
   for (const bool early : {true, false}) {
     std::map<const CLI::Option*, std::size_t> seen;
     for (const CLI::Option* given : app.parse_order()) {
-      const Option& option = *by_cli.at(given);
+      Option& option = *by_cli.at(given);
+      option.given = true;
       const std::size_t occurrence = seen[given]++;
       if (option.early != early) continue;
       const std::string& value = given->results().at(occurrence);

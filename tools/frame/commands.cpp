@@ -31,11 +31,10 @@ const CommandInfo* find_command(std::string_view name) {
   return nullptr;
 }
 
-const CommandInfo& command_named(std::string_view name) {
-  if (const CommandInfo* info = find_command(name)) return *info;
+UsageError no_such_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const CommandInfo* command : table) names.push_back(command->name);
-  throw UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
+  return UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
 }
 
 }  // namespace ib::tools

@@ -26,27 +26,6 @@ namespace {
 
 constexpr unsigned most_retries = 255, most_outstanding = 4096;
 
-/// Reads a key from the terminal (or standard input) without showing it; nothing where it is no number.
-std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
-  const int in = fileno(world.in);
-  termios shown{};
-  const bool terminal = isatty(in) != 0 && tcgetattr(in, &shown) == 0;
-  if (terminal) {
-    std::fputs(fmt::format("{}: ", prompt).c_str(), world.err);
-    termios hidden = shown;
-    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    tcsetattr(in, TCSAFLUSH, &hidden);
-  }
-  std::string line;
-  char c = 0;
-  while (line.size() < 64 && read(in, &c, 1) == 1 && c != '\n') line += c;
-  if (terminal) {
-    tcsetattr(in, TCSAFLUSH, &shown);
-    std::fputs("\n", world.err);
-  }
-  return parse_number(line);
-}
-
 std::chrono::milliseconds parse_timeout(std::string_view text) {
   return std::chrono::milliseconds(parse_integer(text, "--timeout", 1, std::numeric_limits<int>::max()));
 }
@@ -62,8 +41,15 @@ void set_json(CommonOptions& common, std::string_view form) {
 }
 
 void add_device(OptionSet& set, CommonOptions& common) {
-  set.text("-C --Ca --ca", common.device, "CA", "RDMA device to use. Specify a device name or node GUID");
-  set.text("-P --Port --port", common.port, "PORT", "RDMA end port to use. Specify a GID, port GUID, DEVICE/PORT or port number.");
+  set.value("-C --Ca --ca", "CA", "The RDMA device to use: its name or node GUID.", [&common](std::string_view text) {
+    common.device = text;
+    common.device_file.clear();
+  });
+  set.value("-P --Port --port", "PORT", "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
+            [&common](std::string_view text) {
+              common.port = text;
+              common.port_file.clear();
+            });
 }
 
 void add_output(OptionSet& set, CommonOptions& common) {
@@ -76,11 +62,10 @@ void add_output(OptionSet& set, CommonOptions& common) {
 }
 
 void add_keys(OptionSet& set, CommonOptions& common) {
-  set.value("-y --m_key --m-key", "KEY", "M_Key to use in SMPs; anything that is not a number asks for it.",
-            [&common](std::string_view text) { common.m_key = parse_m_key(common, text); });
+  set.key("-y --m_key --m-key", common.m_key, "M_KEY", "The M_Key of SMPs; what is no number asks for it.");
   set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
   add_show_keys(set, common);
-  set.key("--smkey", common.sm_key, "SMKEY", "Use this as the SAFormat.SMKey value.");
+  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; what is no number asks for it.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {
@@ -116,8 +101,14 @@ void add_address(OptionSet& set, CommonOptions& common) {
 /// Takes over what `file` said, and warns of its mistakes.
 void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
   for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
-  if (conf.device) common.device = conf.device;
-  if (conf.port && *conf.port != 0) common.port = std::to_string(*conf.port);
+  if (conf.device) {
+    common.device = conf.device;
+    common.device_file = file;
+  }
+  if (conf.port && *conf.port != 0) {
+    common.port = std::to_string(*conf.port);
+    common.port_file = file;
+  }
   if (conf.timeout) common.timeout = conf.timeout;
   if (conf.m_key) common.m_key = *conf.m_key;
   if (conf.sa_key) common.sm_key = *conf.sa_key;
@@ -135,6 +126,26 @@ void read_config(const std::string& file, CommonOptions& common) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
+  const int in = fileno(world.in);
+  termios shown{};
+  const bool terminal = isatty(in) != 0 && tcgetattr(in, &shown) == 0;
+  if (terminal) {
+    std::fputs(fmt::format("{}: ", prompt).c_str(), world.err);
+    termios hidden = shown;
+    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(in, TCSAFLUSH, &hidden);
+  }
+  std::string line;
+  char c = 0;
+  while (line.size() < 64 && read(in, &c, 1) == 1 && c != '\n') line += c;
+  if (terminal) {
+    tcsetattr(in, TCSAFLUSH, &shown);
+    std::fputs("\n", world.err);
+  }
+  return parse_number(line);
+}
 
 void add_show_keys(OptionSet& set, CommonOptions& common) {
   set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });

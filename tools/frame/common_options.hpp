@@ -30,6 +30,7 @@ struct CommonOptions {
   const World* world{};  ///< where a prompt goes
   // device
   std::optional<std::string> device, port;
+  std::string device_file, port_file;  ///< the file of defaults that they come from; empty where the command line says them
   // addressing
   path::Form address{};       ///< any form by default
   bool combined{};            ///< a target is two words: a LID, and a directed route from there
@@ -82,9 +83,12 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 /// -K alone, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
+/// Asks for a number on the terminal (or standard input) without showing it; nothing where the answer is none.
+std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
+
 /// An M_Key that was given as `text`: what is not a number asks for it on the terminal, with `prompt`, so that it need
 /// not stand in a process list. Throws OptionError.
-std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt = "M_Key");
+std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
 
 /// The same for a program of infiniband-diags. Throws DiagsFailure with `complaint`.
 std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint);

@@ -137,6 +137,7 @@ void DiagsOptions::target(std::string_view name, Target& to) {
 }
 
 void DiagsOptions::bind(const std::vector<std::string>& words) const {
+  if (instead_of_operands_ != nullptr && *instead_of_operands_) return;
   std::size_t at = 0;
   for (const DiagsOperand& operand : operands_) {
     if (at >= words.size()) {
@@ -153,6 +154,7 @@ void DiagsOptions::bind(const std::vector<std::string>& words) const {
 }
 
 void DiagsOptions::parse(std::span<char* const> words) {
+  if (words_alone_) return bind({words.begin(), std::ranges::find_if(words, [](const char* word) { return *word == '\0'; })});
   add_common_options();
   apply(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::diags), common_);
   std::string letters;

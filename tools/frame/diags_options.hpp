@@ -37,6 +37,8 @@ class DiagsOptions {
   void node_name_map();
   /// The common options, by letter, that the program lacks.
   void without(std::string_view letters) { without_ = letters; }
+  /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
+  void words_alone() { words_alone_ = true; }
   /// Paragraphs between the usage line and the options.
   void notes(std::string text) { notes_ = std::move(text); }
 
@@ -55,6 +57,8 @@ class DiagsOptions {
   }
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
+  /// Where `option` is set, operands are neither needed nor read.
+  void instead_of_operands(const bool& option) { instead_of_operands_ = &option; }
 
   /// Reads `words`, those after the program's name: first /etc/infiniband-diags/ibdiag.conf, then options in their order, then
   /// operands. Complaints of getopt_long go to stderr at once. Throws DiagsUsage, DiagsExit for --version, DiagsFailure for bad
@@ -89,7 +93,8 @@ class DiagsOptions {
   CommonOptions& common_;
   std::vector<Entry> entries_;
   std::vector<DiagsOperand> operands_;
-  bool operands_required_ = true;
+  bool operands_required_ = true, words_alone_ = false;
+  const bool* instead_of_operands_{};
 };
 
 }  // namespace ib::tools

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -58,8 +58,6 @@ class Report {
 
   /// The members of the report's JSON object, in a stable order.
   virtual void visit(out::Sink& sink) const = 0;
-  /// For `--json=lines`: calls `line` once for each object of a long report. By default the whole is one line.
-  virtual void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const;
   /// The report in the words of `ibtool NAME`.
   virtual void text(TextOut& out) const = 0;
   /// What the report means for the exit status: ok, findings or incomplete.
@@ -76,7 +74,7 @@ enum class Dialect : std::uint8_t {
   diags,   ///< the program of infiniband-diags whose name it was called by
 };
 
-/// The one way to stdout.
+/// The one way to stdout. In JSON a run is one object: what the reports say, then `error` where the run failed, then `status`.
 class Emit {
  public:
   Emit(Dialect dialect, Json json, std::string_view command, std::FILE* file)
@@ -90,23 +88,31 @@ class Emit {
   /// For text that belongs to no report; nothing in JSON.
   TextOut& text() { return text_; }
   bool json() const { return json_ != Json::off; }
+  /// The open object, for reports that come row by row. With --json alone.
+  out::Sink& sink();
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);
   Exit status() const { return status_; }
   /// The exit status that a program of infiniband-diags ends with, where it does not give up.
   void set_diags_status(int status) { diags_status_ = status; }
   int diags_status() const { return diags_status_; }
-  /// Pushes all output out. Throws as TextOut::finish() does.
+  /// Pushes all text out. Throws as TextOut::finish() does.
   void flush() { text_.finish(); }
+  /// The end of a run that did not fail. Throws as flush() does.
+  void finish();
+  /// The end of one that did: what was printed so far stands before the complaint on a terminal.
+  void fail(const Error& error);
 
  private:
-  void document(const std::function<void(out::Sink&)>& members);
+  void end(Exit status);
 
   Dialect dialect_;
   Json json_;
   std::string command_;
   std::FILE* file_;
   TextOut text_;
+  std::unique_ptr<out::Sink> sink_;
+  bool ended_{};
   Exit status_ = Exit::ok;
   int diags_status_ = 0;
 };

@@ -94,7 +94,7 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 }
 
 std::string command_help(const CommandInfo& command, const OptionSet& set) {
-  std::string result = fmt::format("{}\nUsage: {}\n\n", command.summary, usage_line(command, set));
+  std::string result = fmt::format("{}\nUsage: {}\n\n", fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set));
   if (!set.notes().empty()) result += set.notes() + "\n\n";
   HelpRows rows;
   for (const Option& option : set.options()) {

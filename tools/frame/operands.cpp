@@ -3,6 +3,8 @@
 // one place.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
@@ -25,6 +27,10 @@ TargetPort read_target_port(std::string_view word, const TargetReader& read) {
   got.target.text = word.substr(0, at);
   got.target.path = read(got.target.text);
   return got;
+}
+
+[[noreturn]] void refuse_together(std::string_view one, std::string_view other) {
+  throw UsageError(fmt::format("{} and {} contradict each other", one, other));
 }
 
 }  // namespace
@@ -83,8 +89,23 @@ void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to)
   operand.set = [&to](std::string_view word, const TargetReader& read) { to.push_back(read_target_port(word, read)); };
 }
 
+void OptionSet::check_combinations() const {
+  for (const OneOf& one_of : one_of_) {
+    std::string first;
+    std::vector<std::string> all;
+    for (const std::vector<std::string>& together : one_of.options) {
+      const auto given = std::find_if(together.begin(), together.end(), [this](const std::string& name) { return is_given(name); });
+      if (given != together.end() && !first.empty()) refuse_together(first, *given);
+      if (given != together.end()) first = *given;
+      all.insert(all.end(), together.begin(), together.end());
+    }
+    if (one_of.required && first.empty()) throw UsageError(fmt::format("One of {} is needed", listed(all)));
+  }
+}
+
 std::string OptionSet::operand_line() const {
   std::string line = usage_;
+  if (!instead_of_operands_.empty()) line = instead_of_operands_ + " |";
   for (const Operand& operand : operands_) {
     line += line.empty() ? "" : " ";
     line += operand.required ? operand.name : "[" + operand.name + "]";
@@ -94,6 +115,8 @@ std::string OptionSet::operand_line() const {
 }
 
 void OptionSet::bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const {
+  check_combinations();
+  const bool none_expected = !instead_of_operands_.empty() && is_given(instead_of_operands_);
   std::size_t at = 0;
   std::vector<std::string> missing;
   for (const Operand& operand : operands_) {
@@ -119,7 +142,8 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
       }
     } while (operand.repeated && at < words.size());
   }
-  if (!missing.empty())
+  if (none_expected && !words.empty()) refuse_together(instead_of_operands_, operands_.front().name);
+  if (!missing.empty() && !none_expected)
     throw UsageError(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
   if (at < words.size()) {
     throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", quoted(words[0]))

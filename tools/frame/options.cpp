@@ -60,8 +60,9 @@ void OptionSet::flag(std::string_view names, bool& target, std::string_view help
 
 void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help) {
   const std::string what(display_name(names));
-  value(names, metavar, help, [&target, what](std::string_view text) {
-    const std::optional<std::uint64_t> number = parse_number(text);
+  value(names, metavar, help, [this, &target, what, name = std::string(metavar)](std::string_view text) {
+    std::optional<std::uint64_t> number = parse_number(text);
+    if (!number && ask_) number = ask_(name);
     if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
     target = *number;
   });
@@ -110,6 +111,19 @@ void OptionSet::optional_value(std::string_view names, std::string_view metavar,
 
 void OptionSet::action(std::string_view names, std::string_view help, std::function<void()> set) {
   add(names, {}, help).set = [set = std::move(set)](std::string_view) { set(); };
+}
+
+void OptionSet::one_of(std::vector<std::string_view> options, bool required) {
+  OneOf& one_of = one_of_.emplace_back();
+  for (const std::string_view together : options) one_of.options.push_back(split_words(together));
+  one_of.required = required;
+}
+
+bool OptionSet::is_given(std::string_view name) const {
+  const bool is_long = name.starts_with("--");
+  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
+    return o.given && (is_long ? std::find(o.names.begin(), o.names.end(), name.substr(2)) != o.names.end() : o.letter == name.at(1));
+  });
 }
 
 bool OptionSet::taken(char letter) const {

@@ -38,6 +38,7 @@ struct Option {
   std::string help;
   bool common = false;                        ///< from a common group
   bool early = false;                         ///< acts before all others: --help, --config
+  bool given = false;                         ///< the command line has it
   std::function<void(std::string_view)> set;  ///< called once for each occurrence, in order
 };
 
@@ -106,7 +107,7 @@ class OptionSet {
   void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   template <std::integral T>
   void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
-  /// A number that no complaint repeats, since it is a secret.
+  /// A number that no complaint repeats, since it is a secret. What is no number is asked for; see ask_for_keys().
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
@@ -116,6 +117,10 @@ class OptionSet {
   void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
   /// Calls `set` when the option is met.
   void action(std::string_view names, std::string_view help, std::function<void()> set);
+
+  /// How key() asks for what shall not stand in a process list: `ask` gets the name of the value, and returns nothing where the answer
+  /// is no number. Without it nothing is asked.
+  void ask_for_keys(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { ask_ = std::move(ask); }
 
   /// To go, when every command binds its operands.
   void usage(std::string_view operands, std::size_t least, std::size_t most);
@@ -137,7 +142,11 @@ class OptionSet {
   /// Any other operand: `set` gets the word.
   void operand(std::string_view name, std::function<void(std::string_view word)> set);
   void optional_operands() { operands_required_ = false; }
-  /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong.
+  /// The option `name` ("-S") stands in the place of operands: with it there are none.
+  void instead_of_operands(std::string_view name) { instead_of_operands_ = name; }
+  /// Of these options no two may be given together, but for those of one text ("-c -f"). Where `required`, one must be given.
+  void one_of(std::vector<std::string_view> options, bool required = false);
+  /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong, or does not go together.
   void bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const;
 
   /// Paragraphs between the usage line and the options.
@@ -168,13 +177,23 @@ class OptionSet {
   bool taken(char letter) const;
   bool taken(std::string_view name) const;
   const Option& find_long(std::string_view name) const;
+  /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
+  bool is_given(std::string_view name) const;
+  void check_combinations() const;
   /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
   std::string unabbreviated(const std::string& word) const;
 
   std::vector<Option> options_;
   std::vector<Operand> operands_;
   std::string notes_;
+  std::function<std::optional<std::uint64_t>(std::string_view name)> ask_;
   bool operands_required_ = true;
+  std::string instead_of_operands_;  ///< empty: nothing does
+  struct OneOf {
+    std::vector<std::vector<std::string>> options;
+    bool required;
+  };
+  std::vector<OneOf> one_of_;
   std::string usage_;
   std::size_t most_ = any_number;
   bool common_ = false;

@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A report on its way out: as its own text, or as one JSON document (or several, one a line) that says which command
-// it comes from.
+// A report on its way out: as text in the words of a dialect, or as members of the one JSON object of the run.
+#include "base/escape.hpp"
 #include "out/json.hpp"
+#include "out/lines.hpp"
 #include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 namespace {
 
-constexpr std::uint64_t json_schema = 1;  // raised when a key changes its meaning or goes
+constexpr std::uint64_t json_schema = 2;  // raised when a key changes its meaning or goes
+
+/// The stack of messages in one line, the outermost first.
+std::string in_one_line(const Error& error) {
+  std::string text;
+  for (const std::string& line : error.lines(0)) text += (text.empty() ? "" : ": ") + (line.starts_with('+') ? line.substr(1) : line);
+  return text;
+}
 
 }  // namespace
 
-void Report::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
-  line([this](out::Sink& sink) { visit(sink); });
+out::Sink& Emit::sink() {
+  if (sink_) return *sink_;
+  const auto head = [command = command_](out::Sink& sink) {
+    command.empty() ? sink.null("command") : sink.value("command", command);
+    sink.value("schema", json_schema);
+  };
+  if (json_ == Json::lines) {
+    sink_ = std::make_unique<out::LinesSink>(file_, head);
+    sink_->begin_object();
+  } else {
+    sink_ = std::make_unique<out::JsonSink>(file_, out::JsonStyle::pretty);
+    sink_->begin_object();
+    head(*sink_);
+  }
+  return *sink_;
 }
 
 void Emit::so_far(const Report& report) {
@@ -21,27 +42,36 @@ void Emit::so_far(const Report& report) {
 
 void Emit::operator()(const Report& report) {
   if (dialect_ == Dialect::diags) return report.diags_text(text_);
-  switch (json_) {
-    case Json::off:
-      report.text(text_);
-      break;
-    case Json::document:
-      document([&](out::Sink& sink) { report.visit(sink); });
-      break;
-    case Json::lines:
-      report.visit_lines([&](const std::function<void(out::Sink&)>& members) { document(members); });
-      break;
+  if (json()) {
+    report.visit(sink());
+  } else {
+    report.text(text_);
   }
   raise(report.status());
 }
 
-void Emit::document(const std::function<void(out::Sink&)>& members) {
-  out::JsonSink sink(file_, json_ == Json::lines ? out::JsonStyle::lines : out::JsonStyle::pretty);
-  sink.begin_object();
-  sink.value("command", command_);
-  sink.value("schema", json_schema);
-  members(sink);
-  sink.end_object();
+void Emit::end(Exit status) {
+  ended_ = true;
+  sink().value("status", static_cast<int>(status));
+  sink().end_object();
+}
+
+void Emit::finish() {
+  if (json()) end(status_);
+  flush();
+}
+
+void Emit::fail(const Error& error) {
+  if (json() && !ended_) {
+    try {
+      sink().unwind();
+      sink().value("error", in_one_line(error));
+      end(error.exit_status());
+    } catch (const SysError&) {
+      // A full disk: the status says so.
+    }
+  }
+  text_.push();
 }
 
 }  // namespace ib::tools

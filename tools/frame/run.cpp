@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "async/loop.hpp"
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
@@ -47,15 +48,22 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     loop.run(command.run(session, emit));
-    emit.flush();
+    emit.finish();
     session.print_stats();
     return static_cast<int>(emit.status());
   } catch (const Error& error) {  // with the session alive: errors refer to its end ports
-    emit.text().push();           // what was found before the error stands before it on a terminal
+    emit.fail(error);
     session.report(error);
     session.print_stats();
     return static_cast<int>(error.exit_status());
   }
+}
+
+/// What is refused before it runs: the object of --json, where `words` ask for one.
+void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
+  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) { return word.starts_with("--json"); });
+  if (asks == words.rend()) return;
+  Emit(Dialect::ibtool, *asks == "--json=lines" ? Json::lines : Json::document, command, world.out).fail(error);
 }
 
 int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
@@ -64,6 +72,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   common.world = &world;
   General general;
   OptionSet set;
+  set.ask_for_keys([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(common);
   command->options(set, common);
   add_general(set, common, general);
@@ -73,6 +82,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     if (!set.binds_operands() && !general.help && !general.version && operands.size() > set.most_operands())
       throw OptionError(fmt::format("Got {} arguments but expected {}", operands.size(), set.most_operands()));
   } catch (const OptionError& error) {
+    refuse_in_json(world, info.name, args, error);
     log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
@@ -99,10 +109,18 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
   // Options of all commands may stand before the name.
   const std::size_t at = args[0].starts_with('-') ? leading_options(args) : 0;
-  if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
+  if (at == args.size()) {
+    const UsageError error("No command is named (see ibtool help)");
+    refuse_in_json(world, {}, args, error);
+    throw error;
+  }
   std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
   words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
-  return run_command(command_named(args[at]), words, world);
+  const CommandInfo* info = find_command(args[at]);
+  if (info != nullptr) return run_command(*info, words, world);
+  const UsageError error = no_such_command(args[at]);
+  refuse_in_json(world, args[at], args, error);
+  throw error;
 }
 
 /// Runs a program of infiniband-diags but for its last output. Failures go to stdout behind the results, as they always did.
@@ -151,17 +169,35 @@ int run_diags(const CommandInfo& info, std::span<char* const> words, const World
   }
 }
 
+/// What is said to a program that goes by `name`.
+std::string unknown_name(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const CommandInfo* info : commands()) {
+    if (info->diags) names.push_back(info->name);
+  }
+  return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", quoted(name),
+                     fmt::join(names, ", "));
+}
+
 }  // namespace
 
 int run(std::span<char* const> argv, const World& world) {
   log::write_to(world.err);
   const std::string_view called = argv.empty() ? "ibtool" : argv[0];
+  const std::string_view name = called.substr(called.rfind('/') + 1);
   const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
+  const std::vector<std::string> args(words.begin(), words.end());
   try {
-    const CommandInfo* info = find_command(called.substr(called.rfind('/') + 1));
-    if (info != nullptr && info->legacy != nullptr) return info->legacy(words);
-    if (info != nullptr && info->diags) return run_diags(*info, words, world);
-    return run_ibtool(std::vector<std::string>(words.begin(), words.end()), world);
+    if (name.starts_with("ibtool")) return run_ibtool(args, world);
+    const CommandInfo* info = find_command(name);
+    if (info == nullptr) {
+      const UsageError error(unknown_name(name));
+      refuse_in_json(world, {}, args, error);
+      throw error;
+    }
+    if (info->legacy != nullptr) return info->legacy(words);
+    if (info->diags) return run_diags(*info, words, world);
+    return run_command(*info, args, world);
   } catch (const Error& error) {
     print_error(error, 0);
     return static_cast<int>(error.exit_status());

@@ -43,6 +43,14 @@ subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<st
   return {};
 }
 
+/// " (CA=mlx5_7 stands in /etc/…)" where the end port is a file's.
+std::string where_defaults_stand(const CommonOptions& options) {
+  std::string text;
+  if (!options.device_file.empty()) text += fmt::format(" (CA={} stands in {})", options.device.value_or(""), options.device_file);
+  if (!options.port_file.empty()) text += fmt::format(" (Port={} stands in {})", options.port.value_or(""), options.port_file);
+  return text;
+}
+
 }  // namespace
 
 const sys::DeviceList& Session::devices() {
@@ -52,7 +60,11 @@ const sys::DeviceList& Session::devices() {
 
 const sys::EndPort& Session::end_port() {
   if (end_port_ != nullptr) return *end_port_;
-  end_port_ = &devices().select(options_.device, options_.port);
+  try {
+    end_port_ = &devices().select(options_.device, options_.port);
+  } catch (const UsageError& error) {
+    throw UsageError(error.message() + where_defaults_stand(options_));
+  }
   end_port_fixed_ = options_.port.has_value();
   return *end_port_;
 }

@@ -11,6 +11,7 @@
 #include "mad/rpc.hpp"
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
+#include "sa/subn_adm.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"
 
@@ -90,7 +91,7 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
   sa::PathRecord::Query query;
   query.dgid(Gid::from(prefix, guid)).sgid(self);
   diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
-  const auto record = co_await transactor().try_subn_adm_get(query);
+  const auto record = co_await sa::try_subn_adm_get(transactor(), query);
   if (!record) {
     tell_failure(record.error());
     diags_warning("ib_path_query_via", "sa call path_query failed");

@@ -12,18 +12,29 @@ namespace {
 
 class Help final : public Command {
  public:
-  void options(OptionSet& set, CommonOptions&) override { set.usage("[COMMAND]", 0, 1); }
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (session.operands().empty()) {
-      emit.text().write(command_list());
-      co_return;
-    }
-    emit.text().write(help_of(command_named(session.operands().front())));
+  void options(OptionSet& set, CommonOptions&) override {
+    set.optional_operands();
+    set.operand("COMMAND", [this](std::string_view word) {
+      info_ = find_command(word);
+      if (info_ == nullptr) throw no_such_command(word);
+    });
   }
+  async::Task<> run(Session&, Emit& emit) override {
+    emit.text().write(info_ != nullptr ? help_of(*info_) : command_list());
+    co_return;
+  }
+
+ private:
+  const CommandInfo* info_{};
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::help{.name = "help", .group = HelpGroup::local, .summary = "List the commands, or tell about one.", .make = make_command<Help>};
+constinit const CommandInfo rooms::help{
+    .name = "help",
+    .group = HelpGroup::local,
+    .summary = "List the commands, or tell about one.",
+    .make = make_command<Help>,
+};
 
 }  // namespace ib::tools

@@ -2,174 +2,224 @@
 // ibping: asks a host again and again whether it is there, and the server that answers.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
+#include "iba-gen/ofa.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
-#include "tools/diags/tools.hpp"
+#include "path/json.hpp"
+#include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/ping.hpp"
-#include "tools/shared/serving.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/serving.hpp"
 
 namespace ib::tools {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto pause = 1s;                    // between pings
-constexpr std::size_t listed_pings = 100000;  // of the one document of --json: pings without end must not fill the memory
+constexpr auto pause = 1s;  // between pings
 
 double milliseconds(async::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
+/// Milliseconds with three digits behind the point, cut rather than rounded, as infiniband-diags has them.
+std::string cut_milliseconds(async::Duration time) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+  return fmt::format("{}.{:03}", us / 1000, us % 1000);
+}
+
 /// One ping.
 struct PingReport final : Report {
-  std::string path;
+  std::string name;  ///< of the host, as texts of the dialect call it
   std::uint64_t seq{};
-  std::optional<async::Duration> time;  ///< none where it was lost
-  std::string host;                     ///< as the server of ibping introduces itself
-  std::string error;                    ///< why it was lost
+  bool answered{}, quiet{};  ///< quiet: JSON alone shows it
+  async::Duration time{};    ///< until the answer came, or until it was given up
+  std::string host;          ///< as the server of ibping introduces itself
+  std::string error;         ///< why it was lost
+  std::string tried;         ///< the same for its line of text, which says the rest
 
+  /// An element of the list that is open.
   void visit(out::Sink& sink) const override {
-    sink.value("path", path);
-    visit_ping(sink);
-  }
-  void visit_ping(out::Sink& sink) const {
+    sink.begin_object();
     sink.value("seq", seq);
-    time ? sink.value("time_ms", milliseconds(*time)) : sink.null("time_ms");
-    if (!host.empty()) sink.value("host", host);
-    if (!error.empty()) sink.value("error", error);
+    answered ? sink.value("rtt_ms", milliseconds(time)) : sink.null("rtt_ms");
+    sink.text_or_null("host", host);
+    sink.text_or_null("error", error);
+    sink.end_object();
   }
   void text(TextOut& out) const override {
-    if (time) out.print("Ping reply, '{}': seq={} time {:.03f} ms\n", path, seq, milliseconds(*time));
+    if (quiet) return;
+    if (answered) {
+      out.print("Ping reply, '{}': seq={} time {:.03f} ms\n", name, seq, milliseconds(time));
+    } else {
+      out.print("No ping reply, '{}': seq={} waited {:.03f} ms, {}\n", name, seq, milliseconds(time), tried);
+    }
+  }
+  void diags_text(TextOut& out) const override {
+    if (answered && !quiet) out.print("Pong from {} ({}): time {} ms\n", printable_lines(host), name, cut_milliseconds(time));
   }
 };
 
 struct SummaryReport final : Report {
-  std::string path;
-  PingCounts counts;
-  async::Duration time{};
-  std::optional<std::vector<PingReport>> pings;  ///< the first of them, where the document lists them
+  using Duration = async::Duration;
+  std::string name;  ///< of the host, as texts of the dialect call it
+  std::string host;  ///< the first that answered
+  std::uint64_t transmitted{}, received{};
+  Duration least{}, most{}, total{};  ///< of the round trips of those received; zero where there are none
+  Duration time{};
+
+  void answered(Duration rtt) {
+    least = received == 0 ? rtt : std::min(least, rtt);
+    most = std::max(most, rtt);
+    total += rtt;
+    ++received;
+  }
+  std::uint64_t lost() const { return transmitted - received; }
+  std::uint64_t percent_lost() const { return transmitted == 0 ? 0 : lost() * 100 / transmitted; }
+  Duration mean() const { return received == 0 ? Duration{} : total / static_cast<std::int64_t>(received); }
 
   void visit(out::Sink& sink) const override {
-    sink.value("path", path);
-    sink.value("transmitted", counts.transmitted);
-    sink.value("received", counts.received);
-    sink.value("lost", counts.lost());
+    sink.value("transmitted", transmitted);
+    sink.value("received", received);
+    sink.value("lost", lost());
     sink.value("time_ms", milliseconds(time));
-    visit_times(sink);
-    if (!pings) return;
-    sink.begin_array("pings");
-    for (const PingReport& ping : *pings) {
-      sink.begin_object();
-      ping.visit_ping(sink);
-      sink.end_object();
-    }
-    sink.end_array();
-  }
-  void visit_times(out::Sink& sink) const {
-    if (counts.received == 0) return sink.null("rtt_ms");
-    sink.begin_object("rtt_ms");
-    sink.value("min", milliseconds(counts.least));
-    sink.value("avg", milliseconds(counts.mean()));
-    sink.value("max", milliseconds(counts.most));
-    sink.end_object();
+    for (const auto& [key, rtt] : {std::pair{"min_rtt_ms", least}, {"avg_rtt_ms", mean()}, {"max_rtt_ms", most}})
+      received > 0 ? sink.value(key, milliseconds(rtt)) : sink.null(key);
   }
   void text(TextOut& out) const override {
-    out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", path, counts.transmitted,
-              counts.received, counts.percent_lost(), milliseconds(time));
-    if (counts.received == 0) return;
-    out.print("rtt min/avg/max = {:.03f}/{:.03f}/{:.03f} ms\n", milliseconds(counts.least), milliseconds(counts.mean()),
-              milliseconds(counts.most));
+    out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", name, transmitted, received,
+              percent_lost(), milliseconds(time));
+    if (received == 0) return;
+    out.print("rtt min/avg/max = {:.03f}/{:.03f}/{:.03f} ms\n", milliseconds(least), milliseconds(mean()), milliseconds(most));
   }
-  Exit status() const override { return counts.lost() == 0 ? Exit::ok : Exit::findings; }
+  void diags_text(TextOut& out) const override {
+    out.print("\n--- {} ({}) ibping statistics ---\n", printable_lines(host), name);
+    out.print("{} packets transmitted, {} received, {}% packet loss, time {} ms\n", transmitted, received, percent_lost(),
+              std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    out.print("rtt min/avg/max = {}/{}/{} ms\n", cut_milliseconds(least), cut_milliseconds(mean()), cut_milliseconds(most));
+  }
+  Exit status() const override { return lost() == 0 ? Exit::ok : Exit::findings; }
 };
 
 class Ibping final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("TARGET", 0, any_number);
-    set.notes("ibsysstat must be running in server mode on the target end port.");
-    set.number("-c --count", count_, "COUNT", "Stop after count pings.");
-    set.flag("-f --flood", flood_, "Flood ping, no delay between packets.");
-    set.flag("-S --Server", server_, "Run as a server: answer pings of both protocols");
-    set.choice(
-        "--protocol", protocol_, {"ibsysstat", "ibping"},
-        "Which server is asked: that of ibsysstat, as by default, or that of infiniband-diags' ibping. With -S: answer this one only");
-    set.value("-o --oui", "OUI", "The OUI of the service, 0x001405 by default", [this](std::string_view text) { oui_ = parse_oui(text); });
+    set.target("TARGET", target_);
+    set.instead_of_operands("-S");
+    set.notes("On the host of TARGET a server must answer: ibsysstat -S, or ibping -S.");
+    set.number("-c --count", count_, "COUNT", "Send so many pings. Without it they go on until Ctrl-C.", {.low = 1});
+    set.flag("-f --flood", flood_, "Send the next ping as soon as one is answered or lost, and print the summary alone.");
+    set.flag("-S --Server", server_, "Answer pings, of both protocols, until ended.");
+    set.one_of({"-S", "-c -f"});
+    set.choice("--protocol", protocol_, {"ibsysstat", "ibping"},
+               "Whose server is asked: ibsysstat's, as by default, or that of infiniband-diags' ibping. With -S: answer this one only.");
+    add_oui(set, oui_);
     add_common(set, common, group_target);
-    json_ = &common.json;
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.target("TARGET", target_);
+    set.instead_of_operands(server_);
+    set.without("DKy");
+    set.number("count", 'c', count_, "COUNT", "Send so many pings.");
+    set.flag("flood", 'f', flood_, "Do not wait between pings; print the summary alone.");
+    add_oui(set, oui_);
+    set.flag("Server", 'S', server_, "Answer pings until ended.");
+    protocol_ = "ibping";
+    pauses_at_end_ = true;
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target}, server_ ? 0 : 1);
-    if (server_ && !session.operands().empty()) throw UsageError("Too many arguments.");
-    if (server_) return serve(session);
+    if (server_)
+      return serve(
+          session, [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
     return ping(session, emit);
   }
 
  private:
-  async::Task<> serve(Session& session) {
-    mad::Server server(session.rpc());
-    report_refusals(server, session);
+  void offer(mad::Server& server) const {
     if (protocol_ != "ibsysstat") mad::serve_ping(server, sys::host_name(), oui_);
     if (protocol_ != "ibping") mad::serve_sysstat_ping(server, oui_);
-    co_await server.run();
   }
 
   async::Task<> ping(Session& session, Emit& emit) {
-    const path::Path path = co_await session.gmp_path(session.target(0));
+    const Destination node = co_await session.gmp_node(target_);
     SummaryReport summary;
-    summary.path = to_text(path);
-    if (*json_ == Json::document) summary.pings.emplace();
+    summary.name = node.name;
+    if (emit.json()) {
+      path::visit(emit.sink(), "path", node.path);
+      emit.sink().begin_array("pings");
+    }
     const async::Time start = session.loop().now();
-    async::Task<> pings = ping_on(session, emit, path, summary);
+    async::Task<> pings = ping_on(session, emit, node, summary);
     co_await async::until_interrupted(session.loop(), std::move(pings));
     summary.time = session.loop().now() - start;
+    if (emit.json()) emit.sink().end_array();
     emit(summary);
   }
 
-  async::Task<> ping_on(Session& session, Emit& emit, const path::Path& path, SummaryReport& summary) const {
-    PingCounts& counts = summary.counts;
-    async::Loop& loop = session.loop();
-    const mad::Request request = ping_request(path, protocol_ == "ibping" ? PingProtocol::ibping : PingProtocol::ibsysstat, oui_);
-    while (count_ != counts.transmitted) {
+  async::Task<> ping_on(Session& session, Emit& emit, const Destination& node, SummaryReport& summary) const {
+    while (count_ != summary.transmitted) {
       PingReport report;
-      report.path = to_text(path);
-      report.seq = counts.transmitted + 1;
-      const async::Time start = loop.now();
-      const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
-      ++counts.transmitted;
-      if (reply) {
-        report.time = loop.now() - start;
-        counts.answered(*report.time);
-        if (protocol_ == "ibping") report.host = fixed_text(reply->payload());
-      } else {
-        report.error = reply.error().message();
-        if (session.options().verbosity > 0) session.report(reply.error());
+      report.name = node.name;
+      report.seq = summary.transmitted + 1;
+      report.quiet = flood_;
+      co_await ping_once(session, node, report);
+      ++summary.transmitted;
+      if (report.answered) {
+        summary.answered(report.time);
+        if (summary.host.empty()) summary.host = report.host;
       }
-      show(emit, std::move(report), summary);
-      if (!flood_ && count_ != counts.transmitted) co_await loop.sleep_for(pause);
+      emit(report);
+      emit.flush();  // at once
+      if (!flood_ && (pauses_at_end_ || count_ != summary.transmitted)) co_await session.loop().sleep_for(pause);
     }
   }
 
-  /// Each ping at once, but in the one document of --json, which lists them at its end.
-  void show(Emit& emit, PingReport report, SummaryReport& summary) const {
-    if (summary.pings && summary.pings->size() < listed_pings) summary.pings->push_back(std::move(report));
-    if (summary.pings || (flood_ && *json_ == Json::off)) return;
-    emit(report);
-    emit.flush();
+  async::Task<> ping_once(Session& session, const Destination& node, PingReport& report) const {
+    const bool introduces_itself = protocol_ == "ibping";
+    // No typed call: the OUI is the user's, and the ping of class 0x32 has no attribute.
+    const mad::Request request{.path = node.path,
+                               .mgmt_class = introduces_itself ? mad::mgmt_class::ofa_ping : mad::mgmt_class::ofa_sysstat,
+                               .attribute_id = introduces_itself ? std::uint16_t{0} : ofa::SysStatPing::attribute_id,
+                               .payload = {},
+                               .oui = oui_};
+    session.diags_debug("ibping", "Ping..");
+    const async::Time start = session.loop().now();
+    const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    report.answered = static_cast<bool>(reply);
+    report.time = session.loop().now() - start;
+    if (reply) {
+      if (introduces_itself) report.host = fixed_text(reply->payload());
+      co_return;
+    }
+    report.error = reply.error().message();
+    const std::optional<unsigned> tries = mad::tries_in_vain(reply.error());
+    report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
+    session.tell_failure(reply.error());
+    session.diags_debug("main", fmt::format("ibping to {} failed", node.name));
   }
 
-  std::optional<std::uint64_t> count_;
+  Target target_;
+  std::optional<std::uint32_t> count_;
   bool flood_{}, server_{};
+  bool pauses_at_end_{};  ///< after the last ping too
   std::optional<std::string> protocol_;
   std::uint32_t oui_ = mad::openib_oui;
-  const Json* json_{};
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibping{.name = "ibping", .group = HelpGroup::query, .summary = "Ping a host by MADs, or answer such pings.", .make = make_command<Ibping>, .diags = true, .legacy = diags::ibping};
+constinit const CommandInfo rooms::ibping{
+    .name = "ibping",
+    .group = HelpGroup::query,
+    .summary = "See whether a host answers on the fabric, and how fast; or answer such pings.",
+    .make = make_command<Ibping>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -211,13 +211,13 @@ class Ibportstate final : public Command {
     if (dry_run_) co_return;
     info.state_change_enable = fdr10_bit;
     info.link_speed_enabled = enabled;
-    co_await transactor.subn_set(info, side.node.path, port_);
+    co_await transactor.subn_set(side.node.path, port_, info);
   }
 
   async::Task<smp::PortInfo> send(mad::Transactor& transactor, const Side& side, const smp::PortInfo& wanted) const {
     const std::uint32_t modifier = port_ | (changes_.sets_ext_speed() ? extended_speeds_bit : 0U);
     try {
-      const smp::PortInfo answer = co_await transactor.subn_set(wanted, side.node.path, modifier);
+      const smp::PortInfo answer = co_await transactor.subn_set(side.node.path, modifier, wanted);
       co_return answer;
     } catch (mad::MadStatusError& error) {
       if (!wanted.lid.is_unicast())
@@ -236,14 +236,14 @@ class Ibportstate final : public Command {
       smp::MlnxExtPortInfo mlnx = side.mlnx();
       mlnx.state_change_enable = fdr10_bit;
       mlnx.link_speed_enabled = *changes_.fdr10();
-      mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(mlnx, side.node.path, port_);
+      mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(side.node.path, port_, mlnx);
       report.mlnx_after = side;
       report.mlnx_after->mlnx_bytes =
           packed(session.take(std::move(answer), {"set_mlnx_ext_port_info", "smp set MLNX ext portinfo failed"}));
     }
     const std::uint32_t modifier = port_ | (side.extended_speeds ? extended_speeds_bit : 0U);
     const smp::PortInfo wanted = changes_.applied_as_diags(side.info());
-    mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(wanted, side.node.path, modifier);
+    mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(side.node.path, modifier, wanted);
     const smp::PortInfo after = session.take(std::move(answer), {"set_port_info", "smp set portinfo failed"});
     report.after = side;
     report.after->bytes = packed(after);

@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibstat: the devices and end ports of this host.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/devices_report.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/devices_report.hpp"
 
 namespace ib::tools {
 namespace {
 
+/// What is shown. By its legacy name the last of those asked for counts.
 enum class Form { full, short_form, names, guids, one_port };
+
+constexpr std::array<const char*, 4> diags_node_types{"???", "CA", "Switch", "Router"};
+constexpr std::array<const char*, 5> diags_states{"???", "Down", "Initializing", "Armed", "Active"};
+constexpr std::array<const char*, 8> diags_physical_states{"No state change",           "Sleep",  "Polling",           "Disabled",
+                                                           "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "PhyTest"};
+
+template <std::size_t N>
+const char* word(const std::array<const char*, N>& words, unsigned number) {
+  return number < N ? words[number] : "???";
+}
+
+const char* diags_node_type(const sys::Device& device) { return word(diags_node_types, device.node_type); }
+
+unsigned highest_port(const sys::Device& device) { return device.ports.empty() ? 0 : device.ports.back()->number; }
+
+/// The whole number at the front of sysfs's "40 Gb/sec (4X QDR)".
+std::string diags_rate(const sys::EndPort& port) {
+  unsigned value = 0;
+  std::from_chars(port.rate_text.data(), port.rate_text.data() + port.rate_text.size(), value);
+  std::string text = port.rate_text;
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (text.find("fdr10)") != std::string::npos) return fmt::format("{} (FDR10)", value);
+  return value == 2 ? "2.5" : std::to_string(value);  // 1X SDR
+}
 
 struct IbstatReport final : DevicesReport {
   Form form = Form::full;
@@ -34,6 +64,7 @@ struct IbstatReport final : DevicesReport {
     out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
     out.print("{}Capability mask: {}\n", indent, to_hex(p.capability_mask, 8));
     out.print("{}Port GUID: {}\n", indent, to_text(p.port_guid()));
+    out.print("{}Link layer: {}\n", indent, link_layer_text(p));
   }
 
   void text(TextOut& out) const override {
@@ -54,44 +85,133 @@ struct IbstatReport final : DevicesReport {
       }
     }
   }
+
+  static void diags_device_text(TextOut& out, const sys::Device& d) {
+    const char* const type = diags_node_type(d);
+    out.print("{} '{}'\n", type, printable(d.name));
+    out.print("\t{} type: {}\n", type, printable(d.ca_type));
+    out.print("\tNumber of ports: {}\n", highest_port(d));
+    out.print("\tFirmware version: {}\n", printable(d.firmware));
+    out.print("\tHardware version: {}\n", printable(d.hardware));
+    out.print("\tNode GUID: 0x{:016x}\n", d.node_guid.value);
+    out.print("\tSystem image GUID: 0x{:016x}\n", d.system_image_guid.value);
+  }
+
+  static void diags_port_text(TextOut& out, const sys::EndPort& p, std::string_view indent) {
+    out.print("{}State: {}\n", indent, word(diags_states, p.state));
+    out.print("{}Physical state: {}\n", indent, word(diags_physical_states, p.phys_state));
+    out.print("{}Rate: {}\n", indent, diags_rate(p));
+    out.print("{}Base lid: {}\n", indent, p.lid.value);
+    out.print("{}LMC: {}\n", indent, p.lmc);
+    out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
+    out.print("{}Capability mask: 0x{:08x}\n", indent, p.capability_mask);
+    out.print("{}Port GUID: 0x{:016x}\n", indent, p.port_guid().value);
+    out.print("{}Link layer: {}\n", indent, p.link_layer_text.empty() ? "IB" : printable(p.link_layer_text));
+  }
+
+  void diags_text(TextOut& out) const override {
+    for (const auto& [device, ports] : devices) {
+      if (form == Form::names) out.print("{}\n", printable(device->name));
+      if (form == Form::one_port) out.print("{}: '{}'\n", diags_node_type(*device), printable(device->name));
+      if (form == Form::full || form == Form::short_form) diags_device_text(out, *device);
+      if (form == Form::short_form || form == Form::names) continue;
+      for (const sys::EndPort* port : ports) {
+        if (form == Form::guids) {
+          if (port->port_guid().value != 0) out.print("0x{:016x}\n", port->port_guid().value);
+        } else {
+          const bool alone = form == Form::one_port;
+          out.print("{}Port {}:\n", alone ? "" : "\t", port->number);
+          diags_port_text(out, *port, alone ? "" : "\t\t");
+        }
+      }
+    }
+  }
 };
 
 class Ibstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[-lsp] [DEVICE [PORT]]", 0, any_number);
-    set.flag("-l --list_of_cas", names_, "List all IB devices names");
-    set.flag("-s --short", short_, "Do not show port information");
-    set.flag("-p --port_list", guids_, "Show only port GUIDs");
+    set.optional_operands();
+    set.word("DEVICE", device_);
+    set.word("PORT", port_);
+    set.action("-l --list_of_cas", "Print the names of the devices alone.", [this] { choose(Form::names, "-l"); });
+    set.action("-s --short", "Leave the ports out.", [this] { choose(Form::short_form, "-s"); });
+    set.action("-p --port_list", "Print the GUIDs of the ports alone.", [this] { choose(Form::guids, "-p"); });
     add_common(set, common, group_output);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.without("CDeGKLPstyY");
+    set.optional_operands();
+    set.word("CA", device_);
+    set.integer("PORT", port_number_);
+    set.action("list_of_cas", 'l', "Print the names of the devices alone.", [this] { form_ = std::max(form_, Form::names); });
+    set.action("short", 's', "Leave the ports out.", [this] { form_ = std::max(form_, Form::short_form); });
+    set.action("port_list", 'p', "Print the GUIDs of the ports alone.", [this] { form_ = std::max(form_, Form::guids); });
+    exact_names_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::vector<std::string>& operands = session.operands();
-    if (operands.size() > (names_ ? 0U : 2U)) throw UsageError("Too many arguments");
+    if (form_ == Form::names && device_ && !exact_names_) throw UsageError("-l lists all devices: DEVICE says too much");
     IbstatReport report;
-    if (operands.empty()) {
-      for (const auto& device : session.devices().devices()) report.add(*device);
-    } else if (operands.size() == 1) {
-      report.add(session.devices().find_device(operands[0]));
+    report.form = form_;
+    if (exact_names_) {
+      add_by_exact_name(session, report);
+    } else if (device_) {
+      report.add(session.devices().find_device(*device_));
     } else {
-      report.add(session.devices().find_end_port(operands[1], &session.devices().find_device(operands[0])));
+      report.add_all(session.devices());
     }
-    report.form = names_                 ? Form::names
-                  : guids_               ? Form::guids
-                  : short_               ? Form::short_form
-                  : operands.size() == 2 ? Form::one_port
-                                         : Form::full;
+    if (port_ || (port_number_ && *port_number_ >= 0 && form_ == Form::full)) choose_port(session, report);
     emit(report);
     co_return;
   }
 
  private:
-  bool names_{}, short_{}, guids_{};
+  void choose(Form form, const char* letter) {
+    if (form_ != Form::full && form_ != form) throw OptionError(fmt::format("{} and {} contradict each other", chosen_by_, letter));
+    form_ = form;
+    chosen_by_ = letter;
+  }
+
+  /// infiniband-diags takes a device's name alone, and shows devices that it has a word for, in the order of their names as text.
+  void add_by_exact_name(Session& session, IbstatReport& report) const {
+    for (const sys::Device* device : by_name(session.devices())) {
+      const bool has_word = device->node_type >= 1 && device->node_type < diags_node_types.size();
+      if (has_word && (!device_ || device->name == *device_)) report.add(*device);
+    }
+    if (report.devices.empty() && device_) throw DiagsPanic({"main", fmt::format("'{}' IB device can't be found", *device_)}, 0);
+  }
+
+  /// Leaves one port of the one device in `report`.
+  void choose_port(Session& session, IbstatReport& report) const {
+    auto& [device, ports] = report.devices.front();
+    const sys::EndPort* port =
+        port_ ? &session.devices().find_end_port(*port_, device) : device->port(static_cast<unsigned>(*port_number_));
+    if (port == nullptr) {
+      session.diags_warning("ca_stat", fmt::format("{}: '{}' has no port number {} - max ({})", diags_node_type(*device), device->name,
+                                                   *port_number_, highest_port(*device)));
+      throw DiagsPanic({"main", fmt::format("stat of IB device '{}' failed", device->name)}, ENOENT);
+    }
+    ports = {port};
+    if (form_ == Form::full) report.form = Form::one_port;
+  }
+
+  Form form_ = Form::full;
+  const char* chosen_by_ = "";
+  std::optional<std::string> device_, port_;
+  std::optional<int> port_number_;
+  bool exact_names_{};
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibstat{.name = "ibstat", .group = HelpGroup::local, .summary = "Print the RDMA devices and ports of this host: state, rate, addresses.", .make = make_command<Ibstat>, .diags = true, .legacy = diags::ibstat};
+constinit const CommandInfo rooms::ibstat{
+    .name = "ibstat",
+    .group = HelpGroup::local,
+    .summary = "Print the RDMA devices and ports of this host: state, rate, addresses.",
+    .make = make_command<Ibstat>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

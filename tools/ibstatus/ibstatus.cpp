@@ -5,10 +5,10 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "tools/diags/tools.hpp"
+#include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/devices_report.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/devices_report.hpp"
 
 namespace ib::tools {
 namespace {
@@ -19,6 +19,14 @@ std::string upper(std::string text) {
 }
 
 struct IbstatusReport final : DevicesReport {
+  /// infiniband-diags shows a port that is not there, too: all of it is "unknown".
+  struct DiagsPort {
+    std::string device, number;
+    const sys::EndPort* port{};
+  };
+  std::vector<DiagsPort> diags_ports;
+  std::string diags_failure;  ///< why infiniband-diags goes no further
+
   void text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
       for (const sys::EndPort* p : ports) {
@@ -26,30 +34,107 @@ struct IbstatusReport final : DevicesReport {
         out.print("\tdefault gid:\t {}\n\tbase lid:\t {}\n\tsm lid:\t\t {}\n", to_text(p->default_gid()), p->lid.value, p->sm_lid.value);
         out.print("\tstate:\t\t {}: {}\n", p->state, upper(link_state_text(p->state)));
         out.print("\tphys state:\t {}: {}\n", p->phys_state, phys_link_state_text(p->phys_state));
-        out.print("\trate:\t\t {}\n\n", escaped(p->rate_text));
+        out.print("\trate:\t\t {}\n", escaped(p->rate_text));
+        out.print("\tlink layer:\t {}\n\n", link_layer_text(*p));
       }
     }
   }
+
+  void diags_text(TextOut& out) const override {
+    for (const auto& [device, number, port] : diags_ports) {
+      out.print("Infiniband device '{}' port {} status:\n", printable(device), printable(number));
+      diags_lines(out, port);
+    }
+    if (!diags_failure.empty()) out.print("Fatal error:  {}\n", printable_words(diags_failure));
+  }
+
+ private:
+  static void diags_lines(TextOut& out, const sys::EndPort* found) {
+    static const sys::EndPort none;
+    const sys::EndPort& port = found != nullptr ? *found : none;
+    const auto word = [&](const std::string& text) { return found == nullptr || text.empty() ? "unknown" : printable(text); };
+    const auto coded = [&](unsigned number, const std::string& text) {
+      return word(text.empty() ? "" : fmt::format("{}: {}", number, text));
+    };
+    const Gid gid = port.default_gid();
+    out.print("\tdefault gid:\t {}\n", word(port.gids.empty() ? "" : to_text(Guid{gid.prefix().value}) + ":" + to_text(gid.guid())));
+    out.print("\tbase lid:\t {}\n", word(to_hex(port.lid.value)));
+    out.print("\tsm lid:\t\t {}\n", word(to_hex(port.sm_lid.value)));
+    out.print("\tstate:\t\t {}\n", coded(port.state, port.state_text));
+    out.print("\tphys state:\t {}\n", coded(port.phys_state, port.phys_state_text));
+    out.print("\trate:\t\t {}\n", word(port.rate_text));
+    out.print("\tlink_layer:\t {}\n\n", port.link_layer_text.empty() ? "IB" : printable(port.link_layer_text));
+  }
 };
+
+constexpr std::string_view diags_usage =
+    "Usage: ibstatus [-h] [DEVICE[:PORT]...]\n\n"
+    "Prints the ports of the devices that are named, or of all: GID, LIDs, state, rate.\n";
 
 class Ibstatus final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[DEVICE[/PORT]]", 0, any_number);
+    set.optional_operands();
+    set.word("DEVICE[/PORT]", port_);
     add_common(set, common, group_output);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.words_alone();
+    set.optional_operands();
+    set.words("DEVICE[:PORT]", words_);
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    if (session.operands().size() > 1) throw UsageError("Too many arguments");
-    IbstatusReport report;
-    if (session.operands().empty()) {
-      for (const auto& device : session.devices().devices()) report.add(*device);
-    } else {
-      report.add(session.devices().find_end_port(session.operands()[0]));
+    if (!words_.empty() && words_.front() == "-h") {
+      emit.text().write(diags_usage);
+      emit.set_diags_status(diags_failed);
+      co_return;
     }
+    IbstatusReport report;
+    if (port_) {
+      report.add(session.devices().find_end_port(*port_));
+    } else if (words_.empty()) {
+      add_all(session.devices(), report);
+    }
+    for (const std::string& word : words_) {
+      const std::string name = word.substr(0, word.find(':')), number = word.substr(word.rfind(':') + 1);
+      add_ports(session.devices(), name, number == name ? std::nullopt : std::optional(number), report);
+    }
+    if (!report.diags_failure.empty()) emit.set_diags_status(diags_failed);
     emit(report);
     co_return;
   }
+
+ private:
+  static void add_all(const sys::DeviceList& list, IbstatusReport& report) {
+    report.add_all(list);
+    if (list.devices().empty()) report.diags_failure = "No devices";
+    for (const sys::Device* device : by_name(list)) add_ports(list, device->name, std::nullopt, report);
+  }
+
+  /// The ports of a device, in the order of their numbers as text, or the one of that number: "" is none of them. Nothing after a
+  /// failure.
+  static void add_ports(const sys::DeviceList& list, const std::string& name, const std::optional<std::string>& number,
+                        IbstatusReport& report) {
+    if (!report.diags_failure.empty()) return;
+    std::vector<IbstatusReport::DiagsPort> ports;
+    for (const auto& device : list.devices()) {
+      if (device->name != name) continue;
+      for (const auto& port : device->ports) ports.push_back({name, std::to_string(port->number), port.get()});
+    }
+    if (ports.empty())
+      report.diags_failure = fmt::format("device '{}': sys files not found ({}/class/infiniband/{}/ports)", name, sys::sysfs_root(), name);
+    if (number) {
+      std::erase_if(ports, [&](const auto& port) { return port.number != *number; });
+      if (ports.empty() && !number->empty() && report.diags_failure.empty()) ports.push_back({name, *number, nullptr});
+    }
+    std::ranges::sort(ports, {}, &IbstatusReport::DiagsPort::number);
+    report.diags_ports.insert(report.diags_ports.end(), ports.begin(), ports.end());
+  }
+
+  std::optional<std::string> port_;
+  std::vector<std::string> words_;
 };
 
 struct IbvDevicesReport final : DevicesReport {
@@ -61,14 +146,11 @@ struct IbvDevicesReport final : DevicesReport {
 
 class IbvDevices final : public Command {
  public:
-  void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("", 0, 0);
-    add_common(set, common, group_output);
-  }
+  void options(OptionSet& set, CommonOptions& common) override { add_common(set, common, group_output); }
 
   async::Task<> run(Session& session, Emit& emit) override {
     IbvDevicesReport report;
-    for (const auto& device : session.devices().devices()) report.add(*device);
+    report.add_all(session.devices());
     emit(report);
     co_return;
   }
@@ -76,7 +158,18 @@ class IbvDevices final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibstatus{.name = "ibstatus", .group = HelpGroup::local, .summary = "Print the ports of this host, a short paragraph each.", .make = make_command<Ibstatus>, .diags = true, .legacy = diags::ibstatus};
-constinit const CommandInfo rooms::ibv_devices{.name = "ibv_devices", .group = HelpGroup::local, .summary = "List the RDMA devices of this host with their node GUIDs.", .make = make_command<IbvDevices>};
+constinit const CommandInfo rooms::ibstatus{
+    .name = "ibstatus",
+    .group = HelpGroup::local,
+    .summary = "Print the ports of this host, a short paragraph each.",
+    .make = make_command<Ibstatus>,
+    .diags = true,
+};
+constinit const CommandInfo rooms::ibv_devices{
+    .name = "ibv_devices",
+    .group = HelpGroup::local,
+    .summary = "List the RDMA devices of this host with their node GUIDs.",
+    .make = make_command<IbvDevices>,
+};
 
 }  // namespace ib::tools

@@ -2,45 +2,60 @@
 // ibsysstat: what a host says of itself through a vendor class, and the server that says it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/ofa.hpp"
 #include "iba/dump.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "sys/host.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/serving.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/serving.hpp"
 
 namespace ib::tools {
 namespace {
 
-struct Operation {
+struct SysstatOperation {
   std::string_view name;
   const StructInfo& (*info)();
+  bool diags = true;  ///< infiniband-diags has it
 };
 
-constexpr std::array<Operation, 4> operations{{
+constexpr std::array<SysstatOperation, 4> operations{{
     {"ping", ofa::SysStatPing::info},
     {"host", ofa::SysStatHostInfo::info},
     {"cpu", ofa::SysStatCpuInfo::info},
-    {"cpi", mad::ClassPortInfo::info},
+    {"cpi", mad::ClassPortInfo::info, false},
 }};
 
-const Operation& find_operation(std::string_view name) {
-  for (const Operation& operation : operations)
-    if (operation.name == name) return operation;
-  throw UsageError(fmt::format("Invalid command line argument #2 {} - Not one of ping, host, cpi or cpu", quoted(name)));
+/// Null where there is none of that name.
+const SysstatOperation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(operations, name, &SysstatOperation::name);
+  return found != operations.end() ? found : nullptr;
+}
+
+const SysstatOperation* operation_named(std::string_view name) {
+  if (const SysstatOperation* found = find_operation(name)) return found;
+  std::vector<std::string_view> names;
+  for (const SysstatOperation& operation : operations) names.push_back(operation.name);
+  throw UsageError("Not one of ping, host, cpi or cpu" + did_you_mean(name, names));
 }
 
 struct SysstatReport final : Report {
-  const Operation* operation{};
-  std::string path;
+  SysstatReport(const SysstatOperation& asked, path::Path of) : operation(&asked), path(std::move(of)) {}
+
+  const SysstatOperation* operation;
+  path::Path path;
   std::vector<std::uint8_t> bytes;  ///< of the attribute; a text of several packets is longer than its structure
   bool words{};
 
@@ -58,7 +73,7 @@ struct SysstatReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation->name);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     if (is_cpus()) {
       sink.begin_array("cpus");
       for (const std::string_view line : lines()) sink.value({}, line);
@@ -66,9 +81,7 @@ struct SysstatReport final : Report {
     } else if (is_text()) {
       sink.value("host", fixed_text(bytes));
     } else {
-      sink.begin_object("data");
-      out::visit_structure(sink, bytes, operation->info());
-      sink.end_object();
+      out::visit_attribute(sink, bytes, operation->info());
     }
   }
   void text(TextOut& out) const override {
@@ -83,59 +96,91 @@ struct SysstatReport final : Report {
       out.write(dotted(attribute, operation->info(), style));
     }
   }
+  void diags_text(TextOut& out) const override {
+    if (is_text()) {
+      out.print("{}\n", printable_lines(fixed_text(bytes)));
+    } else {
+      out.write("sysstat ping succeeded\n");
+    }
+  }
 };
 
 class Ibsysstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[TARGET ping|host|cpu|cpi]", 0, any_number);
-    set.notes("This program must be running in server mode on the target end port.");
-    set.flag("-S --Server", server_, "Run as a server");
-    set.value("-o --oui", "OUI", "The OUI of the service, 0x001405 by default", [this](std::string_view text) { oui_ = parse_oui(text); });
+    set.target("TARGET", target_);
+    set.operand("ping|host|cpu|cpi", [this](std::string_view word) { operation_ = operation_named(word); });
+    set.instead_of_operands("-S");
+    set.notes("Asks for the cookie of a ping, the name of the host, its processors, or the ClassPortInfo of\nthe service.");
+    set.flag("-S --Server", server_, "Answer such questions until ended. TARGET needs that.");
+    add_oui(set, oui_);
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.operand("ping|host|cpu", [this](const std::string& word) {
+      operation_ = find_operation(word);
+      if (operation_ == nullptr || !operation_->diags) throw DiagsUsage();
+    });
+    set.instead_of_operands(server_);
+    set.without("DKy");
+    add_oui(set, oui_);
+    set.flag("Server", 'S', server_, "Answer such questions until ended.");
+    any_answer_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target, OperandKind::word}, 0);
-    const std::size_t given = session.operands().size();
-    if (server_ && given != 0) throw UsageError("Too many arguments.");
-    if (server_) return serve(session);
-    if (given != 2) throw UsageError("Expect 2 arguments.");
-    return ask(session, emit, find_operation(session.operands()[1]));
+    if (server_)
+      return serve(
+          session, [this](mad::Server& server) { offer(server); }, "can't serve class 51");
+    return ask(session, emit);
   }
 
  private:
-  async::Task<> serve(Session& session) {
-    mad::Server server(session.rpc());
-    report_refusals(server, session);
+  void offer(mad::Server& server) const {
     const mad::HostText text{sys::host_name(), mad::cpu_text(sys::cpus())};
     mad::serve_sysstat(server, text, oui_);
-    co_await server.run();
   }
 
-  async::Task<> ask(Session& session, Emit& emit, const Operation& operation) {
-    const path::Path path = co_await session.gmp_path(session.target(0));
-    const mad::Request request{.path = path,
+  async::Task<> ask(Session& session, Emit& emit) const {
+    Destination node = co_await session.gmp_node(target_);
+    if (any_answer_) node.path.ib().retries = 0;
+    session.diags_debug("ibsystat", "Sysstat ping..");
+    // No typed call: the OUI is the user's, and a text of several packets is longer than its structure.
+    const mad::Request request{.path = node.path,
                                .mgmt_class = mad::mgmt_class::ofa_sysstat,
-                               .attribute_id = static_cast<std::uint16_t>(operation.info().attribute_id),
+                               .attribute_id = static_cast<std::uint16_t>(operation_->info().attribute_id),
                                .payload = {},
                                .oui = oui_};
-    const mad::Reply reply = co_await session.transactor().call(request);
-    SysstatReport report;
-    report.operation = &operation;
-    report.path = to_text(path);
-    const Bytes payload = reply.payload();
+    const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    if (!reply && !any_answer_) reply.error().raise();
+    if (!reply && reply.error().reply().empty())
+      throw DiagsFailure({"main", fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT))});
+    session.diags_debug("ibsystat", "Got sysstat pong..");
+    SysstatReport report(*operation_, node.path);
+    const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());
     report.words = session.options().error_level() >= 2;
     emit(report);
   }
 
+  Target target_;
+  const SysstatOperation* operation_ = operations.data();
   bool server_{};
+  bool any_answer_{};  ///< ask once, and take a refusal for an answer without text
   std::uint32_t oui_ = mad::openib_oui;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibsysstat{.name = "ibsysstat", .group = HelpGroup::query, .summary = "Ask a host for its name, processors and load by MADs, or answer such questions.", .make = make_command<Ibsysstat>, .diags = true, .legacy = diags::ibsysstat};
+constinit const CommandInfo rooms::ibsysstat{
+    .name = "ibsysstat",
+    .group = HelpGroup::query,
+    .summary = "Print the name or the processors of a host, asked over the fabric; or answer such questions.",
+    .make = make_command<Ibsysstat>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -145,7 +145,7 @@ class InitAllPorts final : public Command {
     if (!carries_data(info->port_state)) co_return false;
     smp::PortInfo wanted = subnet::no_change(*info);
     wanted.port_state = smp::PortState::down;
-    const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(wanted, path, number);
+    const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(path, number, wanted);
     if (!answer) co_return answer.shared_error();
     co_return true;
   }

@@ -13,11 +13,12 @@
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 struct QueryReport final : Report {
   std::string_view method;
   const StructInfo* info{};
-  std::string path;
+  path::Path path = path::IbPath();
   std::uint32_t modifier{};
   bool table = false;  ///< a list, of any length
   sa::Records answer;  ///< one without a table
@@ -34,16 +35,16 @@ struct QueryReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("method", method);
-    sink.value("attribute", info->iba_name);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      add(sink, "data", answer.bytes[0]);
+      out::visit_attribute(sink, answer.bytes[0], *answer.type, keys);
       return;
     }
+    sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.cut);
     sink.begin_array("records");
-    for (const Bytes record : answer.bytes) add(sink, {}, record);
+    for (const Bytes record : answer.bytes) out::visit_fields(sink, {}, record, *answer.type, keys);
     sink.end_array();
   }
 
@@ -61,11 +62,6 @@ struct QueryReport final : Report {
  private:
   static constexpr std::string_view indent = "\t\t";
 
-  void add(out::Sink& sink, std::string_view key, Bytes record) const {
-    sink.begin_object(key);
-    out::visit_structure(sink, record, *answer.type, keys);
-    sink.end_object();
-  }
   void add_listing(TextOut& out, Bytes record) const {
     DottedOptions style;
     style.keys = keys;
@@ -87,15 +83,15 @@ const mad::RpcName& find_method(std::string_view word) {
   if (const mad::RpcName* rpc = mad::find_rpc(word)) return *rpc;
   std::vector<std::string_view> names;
   for (const mad::RpcName& rpc : mad::rpc_names()) names.push_back(rpc.name);
-  throw UsageError(fmt::format("Invalid method {}{} Try one of {}", quoted(word), did_you_mean(word, names, "."), fmt::join(names, ", ")));
+  throw UsageError(fmt::format("Invalid method{} Try one of {}", did_you_mean(word, names, "."), fmt::join(names, ", ")));
 }
 
 const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word) {
   if (const StructInfo* info = mad::find_attribute_of(rpc, word)) return *info;
   std::vector<std::string_view> names;
   for (const StructInfo* info : mad::attributes_of(rpc)) names.push_back(info->iba_name);
-  throw UsageError(fmt::format("Invalid attribute {} for {}{} Try one of {}", quoted(word), rpc.name, did_you_mean(word, names, "."),
-                               fmt::join(names, ", ")));
+  throw UsageError(
+      fmt::format("Invalid attribute for {}{} Try one of {}", rpc.name, did_you_mean(word, names, "."), fmt::join(names, ", ")));
 }
 
 /// The methods and their attributes, for help.
@@ -114,20 +110,23 @@ std::string method_list() {
 class Query final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("METHOD ATTRIBUTE [TARGET]", 0, any_number);
+    set.operand("METHOD", [this](std::string_view word) { rpc_ = &find_method(word); });
+    set.operand("ATTRIBUTE", [this](std::string_view word) { info_ = &find_attribute(*rpc_, word); });
+    set.optional_operands();
+    set.target("TARGET", target_);
     set.notes(method_list());
-    set.number("-a --attribute-id", modifier_, "MODIFIER", "Set the attribute modifier in the request MAD");
-    set.value("-f --field", "FIELD=VALUE", "Set the given field in the request MAD.",
+    set.number("-a --attribute-id", modifier_, "MODIFIER", "The attribute modifier of the request; zero by default.");
+    set.value("-f --field", "FIELD=VALUE", "Give a field of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
-    set.key("--smkey", sm_key_, "SMKEY", "Use this as the SAFormat.SMKey value; it is zero by default.");
-    set.flag("--zero", zero_, "Begin a Set with zeros instead of what a Get has read.");
+    set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
+    set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
     add_common(set, common, group_target);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::word, OperandKind::word, OperandKind::target}, 2);
-    const mad::RpcName& rpc = find_method(session.operands()[0]);
-    const StructInfo& info = find_attribute(rpc, session.operands()[1]);
+    const mad::RpcName& rpc = *rpc_;
+    const StructInfo& info = *info_;
+    if (zero_ && !rpc.sets()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
     const mad::RpcHeader header = *mad::rpc_header(rpc, info);
     check_fields(info, rpc);
     QueryReport report;
@@ -184,9 +183,12 @@ class Query final : public Command {
     co_await session.prepare_sa();
     mad::Transactor& transactor = session.transactor();
     path::Path path = transactor.sa_path();
-    if (session.target(2) != nullptr) path = co_await session.gmp_path(session.target(2));
+    if (target_.given()) {
+      const Destination node = co_await session.gmp_node(target_);
+      path = node.path;
+    }
     path.ib().sm_key = sm_key_;
-    report.path = to_text(path);
+    report.path = path;
     report.table = mad::is_list_method(rpc.method);
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
@@ -195,13 +197,10 @@ class Query final : public Command {
 
   async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
     const bool is_smp = mad::is_smp(header.mgmt_class);
-    path::Path path = path::IbPath();
-    if (is_smp) {
-      path = co_await session.smp_path(session.target(2));
-    } else {
-      path = co_await session.gmp_path(session.target(2));
-    }
-    report.path = to_text(path);
+    async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
+    const Destination node = co_await std::move(find);
+    const path::Path& path = node.path;
+    report.path = path;
     const StructInfo& info = *report.info;
     std::vector<std::uint8_t> bytes(info.bytes);
     mad::Request request{.path = path,
@@ -224,7 +223,7 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.answer.type = &info;
-    report.answer.bytes = mad::RecordBuffer(info.bytes);
+    report.answer.bytes = sa::RecordBuffer(info.bytes);
     report.answer.bytes.push_back(attribute_of(reply, info));
   }
 
@@ -239,6 +238,9 @@ class Query final : public Command {
     for (const std::string_view state : {"port_state", "port_physical_state"}) write_number(bytes, *find_path(info, state), 0);
   }
 
+  const mad::RpcName* rpc_{};
+  const StructInfo* info_{};
+  Target target_;
   std::uint32_t modifier_{};
   std::uint64_t sm_key_{};
   std::vector<std::string> fields_;
@@ -247,6 +249,12 @@ class Query final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::query{.name = "query", .group = HelpGroup::query, .summary = "Get any attribute that there is of a node or of the SA.", .make = make_command<Query>};
+constinit const CommandInfo rooms::query{
+    .name = "query",
+    .group = HelpGroup::query,
+    .summary = "Send any one request, and print the attribute that comes back.",
+    .make = make_command<Query>,
+    .changes = true,
+};
 
 }  // namespace ib::tools

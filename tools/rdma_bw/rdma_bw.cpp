@@ -2,12 +2,13 @@
 // rdma_bw: how fast RDMA writes over a reliable connection are.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
-#include "base/escape.hpp"
-#include "tools/rdma_bw/bandwidth_test.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/rdma_bw/bandwidth_test.hpp"
 
 namespace ib::tools {
 namespace {
@@ -22,15 +23,14 @@ struct RdmaBwReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("role", client ? "client" : "server");
-    sink.value("end_port", result.path.end_port->name());
-    sink.value("peer", result.peer);
-    sink.value("path", to_spec(path::Path(result.path)));
-    sink.value("size", result.plan.size);
+    path::visit(sink, "path", result.path);
+    sink.value("peer_address", result.peer);
+    sink.value("message_bytes", result.plan.size);
     sink.value("iterations", result.plan.iterations);
     sink.value("bytes", result.plan.size * result.plan.iterations);
     sink.value("bidirectional", result.plan.bidirectional);
-    visit_direction(sink, "sent", result.sent);
-    visit_direction(sink, "received", result.received);
+    visit_direction(sink, "outgoing", result.sent);
+    visit_direction(sink, "incoming", result.received);
   }
   void text(TextOut& out) const override {
     if (result.sent) out.print("{:.1f} MB/sec\n", megabytes_per_second(result.plan, *result.sent));
@@ -43,7 +43,7 @@ struct RdmaBwReport final : Report {
       return;
     }
     sink.begin_object(key);
-    sink.value("seconds", std::chrono::duration<double>(*time).count());
+    sink.value("time_ms", std::chrono::duration<double, std::milli>(*time).count());
     sink.value("megabytes_per_second", megabytes_per_second(result.plan, *time));
     sink.end_object();
   }
@@ -55,27 +55,29 @@ struct RdmaBwReport final : Report {
 class RdmaBw final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[SERVER]", 0, 1);
+    set.optional_operands();
+    set.operand("SERVER", [this](std::string_view word) {
+      if (!std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isgraph(c) != 0; })) throw UsageError("no host's name");
+      server_ = word;
+    });
     set.notes(
-        "If SERVER is not specified then a server instance is started. A\n"
-        "connection is made using TCP/IP sockets between the client and server\n"
-        "process. This connection is used to exchange the connection\n"
-        "information.");
-    add_number(set, "-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", 65535);
+        "With SERVER, a host name or IP address, it connects to the server there and writes to it. Without,\nit is that server, for one "
+        "test.");
+    set.number("-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", {.low = 1});
     set.flag("-6 --ipv6", ipv6_, "Use IPv6 only.");
     set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end asks for it.");
     set.text("-d --ib-dev", common.device, "DEV", "The same as -C.");
     set.value("-i --ib-port", "PORT", "Use this port of the device.",
               [&common](std::string_view text) { common.port = std::to_string(parse_integer(text, "--ib-port", 1, 254)); });
-    add_number(set, "-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.", BandwidthMessage::most_bytes);
-    add_number(set, "-e --num-sge", plan_.pieces, "NUM", "Gather each write from so many pieces of memory (1).", 1024);
-    add_number(set, "-t --tx-depth", plan_.depth, "NUM", "Keep so many writes on their way at once (100).", 16384);
-    add_number(set, "-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", UINT32_MAX);
+    set.number("-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.", {1, BandwidthMessage::most_bytes});
+    set.number("-e --num-sge", plan_.pieces, "NUM", "Gather each write from so many pieces of memory (1).", {1, 1024});
+    set.number("-t --tx-depth", plan_.depth, "NUM", "Keep so many writes on their way at once (100).", {1, 16384});
+    set.number("-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", {.low = 1});
     add_common(set, common, group_device | group_timing | group_gmp | group_output);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const bool client = !session.operands().empty();
+    const bool client = server_.has_value();
     BandwidthTest test(session, client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
     async::TcpStream stream = co_await peer(session);
     const std::function<void()> announced = [&] { announce(emit, test.result()); };
@@ -84,26 +86,9 @@ class RdmaBw final : public Command {
   }
 
  private:
-  template <std::unsigned_integral T>
-  static void add_number(OptionSet& set, std::string_view names, T& target, std::string_view metavar, std::string_view help,
-                         std::int64_t most) {
-    set.value(names, metavar, help, [&target, names = std::string(names), most](std::string_view text) {
-      target = static_cast<T>(parse_integer(text, names, 1, most));
-    });
-  }
-
-  static const std::string& host_of(const Session& session) {
-    const std::string& host = session.operands()[0];
-    for (const char c : host) {
-      if (std::isgraph(static_cast<unsigned char>(c)) == 0) throw UsageError(fmt::format("{} is no host", quoted(host)));
-    }
-    return host;
-  }
-
   async::Task<async::TcpStream> peer(Session& session) const {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
-    if (!session.operands().empty())
-      co_return co_await async::connect_tcp(host_of(session), port_, version, BandwidthConversation::patience);
+    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, BandwidthConversation::patience);
     async::TcpListener listener(port_, version);
     session.debug(1, fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();
@@ -119,6 +104,7 @@ class RdmaBw final : public Command {
     emit.flush();  // the rest takes its time
   }
 
+  std::optional<std::string> server_;
   std::uint16_t port_ = 4444;
   bool ipv6_{}, bidirectional_{};
   BandwidthPlan plan_;
@@ -126,6 +112,11 @@ class RdmaBw final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::rdma_bw{.name = "rdma_bw", .group = HelpGroup::other, .summary = "Measure how fast RDMA writes between two hosts are.", .make = make_command<RdmaBw>};
+constinit const CommandInfo rooms::rdma_bw{
+    .name = "rdma_bw",
+    .group = HelpGroup::other,
+    .summary = "Print how many megabytes a second RDMA writes from one host to another bring.",
+    .make = make_command<RdmaBw>,
+};
 
 }  // namespace ib::tools

@@ -142,7 +142,7 @@ class SetPortState final : public Command {
       smp::PortInfo wanted = subnet::no_change(port.info);
       wanted.port_physical_state = action_->physical_state;
       wanted.port_state = action_->state;
-      mad::Result<smp::PortInfo> answer = co_await session.smp_transactor().try_subn_set(wanted, port.path, port.number);
+      mad::Result<smp::PortInfo> answer = co_await session.smp_transactor().try_subn_set(port.path, port.number, wanted);
       if (answer) {
         changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
         done.push_back(port);

@@ -2,6 +2,9 @@
 // The JSON form that ibstat, ibstatus and ibv_devices share.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "out/sink.hpp"
@@ -76,6 +79,21 @@ std::string phys_link_state_text(unsigned state) {
     default:
       return fmt::format("?? {}", state);
   }
+}
+
+std::string link_layer_text(const sys::EndPort& port) {
+  return port.link_layer_text.empty() ? "InfiniBand" : escaped(port.link_layer_text);
+}
+
+std::vector<const sys::Device*> by_name(const sys::DeviceList& list) {
+  std::vector<const sys::Device*> devices;
+  for (const auto& device : list.devices()) devices.push_back(device.get());
+  std::ranges::sort(devices, {}, &sys::Device::name);
+  return devices;
+}
+
+void DevicesReport::add_all(const sys::DeviceList& list) {
+  for (const auto& device : list.devices()) add(*device);
 }
 
 void DevicesReport::add(const sys::Device& device) {

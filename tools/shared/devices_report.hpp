@@ -13,6 +13,11 @@ namespace ib::tools {
 /// The words of python-rdma for port states (IBA 14.2.5.6): `Active`, `Link UP`; `?? 9` for others.
 std::string link_state_text(unsigned state);
 std::string phys_link_state_text(unsigned state);
+/// `InfiniBand`, `Ethernet`: sysfs's word, escaped; InfiniBand where it has none.
+std::string link_layer_text(const sys::EndPort& port);
+
+/// The devices in the order of their names as text (mlx5_10 before mlx5_2), as infiniband-diags lists them.
+std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
 /// The base of their reports; each adds its text. Refers to the session's list of devices.
 struct DevicesReport : Report {
@@ -22,6 +27,8 @@ struct DevicesReport : Report {
   };
   std::vector<Shown> devices;
 
+  /// Adds all devices with all their ports.
+  void add_all(const sys::DeviceList& list);
   /// Adds a device with all its ports.
   void add(const sys::Device& device);
   /// Adds one port with its device.

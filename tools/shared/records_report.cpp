@@ -55,12 +55,6 @@ void RecordsReport::visit_records(out::Sink& sink, std::string_view key) const {
   sink.end_array();
 }
 
-void RecordsReport::visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const {
-  for (const Bytes record : records.bytes) {
-    line([&](out::Sink& sink) { out::visit_attribute(sink, record, *records.type, keys); });
-  }
-}
-
 void RecordsReport::text(TextOut& out) const {
   const StructInfo& info = *records.type;
   for (const Bytes record : records.bytes) {

@@ -24,7 +24,6 @@ struct RecordsReport final : Report {
   /// The records alone, as the array `key`.
   void visit_records(out::Sink& sink, std::string_view key) const;
   /// A line for each record.
-  void visit_lines(const std::function<void(const std::function<void(out::Sink&)>&)>& line) const override;
   void text(TextOut& out) const override;
   Exit status() const override { return records.cut ? Exit::incomplete : Exit::ok; }
 };

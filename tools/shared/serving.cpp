@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/serving.hpp"
 
+#include <utility>
+
+#include "base/escape.hpp"
 #include "mad/server.hpp"
-#include "tools/frame/options.hpp"
+#include "tools/frame/diags_options.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
+namespace {
 
-std::uint32_t parse_oui(std::string_view text) { return static_cast<std::uint32_t>(parse_integer(text, "--oui", 0, 0xffffff)); }
+constexpr std::uint32_t last_oui = 0xffffff;
+constexpr std::string_view oui_help = "The OUI of the service (0x001405).";
 
-void report_refusals(mad::Server& server, const Session& session) {
+}  // namespace
+
+void add_oui(OptionSet& set, std::uint32_t& oui) { set.number("-o --oui", oui, "OUI", oui_help, {0, last_oui}); }
+
+void add_oui(DiagsOptions& set, std::uint32_t& oui) {
+  set.value("oui", 'o', "OUI", oui_help, [&oui](const std::string& text) { oui = static_cast<std::uint32_t>(c_number(text)) & last_oui; });
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string shown;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    shown += printable(text.substr(at, end - at));
+    if (end < text.size()) shown += '\n';
+    at = end + 1;
+  }
+  return shown;
+}
+
+async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot) {
+  mad::Server server(session.rpc());
   // Not otherwise: whoever can send requests could fill the log of a host that serves for years.
-  if (session.options().error_level() == 0 && !session.options().show_errors) return;
-  server.set_reporter([&session](const Error& error) { session.report(error); });
+  if (session.options().error_level() > 0 || session.options().show_errors)
+    server.set_reporter([&session](const Error& error) { session.report(error); });
+  try {
+    offer(server);
+  } catch (const SysError& error) {
+    session.refuse(error, {"main", cannot});
+  }
+  session.diags_debug("main", "starting to serve...");
+  co_await server.run();
 }
 
 }  // namespace ib::tools

@@ -66,7 +66,7 @@ class Sminfo final : public Command {
     if (modifier) {
       emit.heading(report.line());  // what it was stays readable where the set fails
       const smp::SMInfo wanted = changed(report.info);
-      report.info = co_await transactor.subn_set(wanted, path, static_cast<std::uint32_t>(*modifier));
+      report.info = co_await transactor.subn_set(path, static_cast<std::uint32_t>(*modifier), wanted);
     }
     emit(report);
   }
@@ -92,12 +92,7 @@ class Sminfo final : public Command {
   async::Task<smp::SMInfo> get(mad::Transactor& transactor, const path::Path& path) const {
     smp::SMInfo mine;
     mine.sm_key = sm_key_;
-    std::vector<std::uint8_t> bytes(smp::SMInfo::wire_size);
-    mine.pack(bytes);
-    const mad::Request request{
-        .path = path, .mgmt_class = mad::smp_class(path), .attribute_id = smp::SMInfo::attribute_id, .payload = bytes};
-    const mad::Reply reply = co_await transactor.call(request);
-    co_return smp::SMInfo::unpack(reply.payload());
+    return transactor.subn_get(path, 0, mine);
   }
 
   smp::SMInfo changed(smp::SMInfo info) const {
@@ -115,6 +110,13 @@ class Sminfo final : public Command {
 
 }  // namespace
 
-constinit const CommandInfo rooms::sminfo{.name = "sminfo", .group = HelpGroup::query, .summary = "Print what a subnet manager says of itself: state, priority, activity; or tell it otherwise.", .make = make_command<Sminfo>, .changes = true, .diags = true, .legacy = diags::sminfo};
+constinit const CommandInfo rooms::sminfo{
+    .name = "sminfo",
+    .group = HelpGroup::query,
+    .summary = "Print what a subnet manager says of itself: state, priority, activity; or tell it otherwise.",
+    .make = make_command<Sminfo>,
+    .changes = true,
+    .diags = true,
+    .legacy = diags::sminfo};
 
 }  // namespace ib::tools

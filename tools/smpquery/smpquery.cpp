@@ -8,7 +8,6 @@
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/smp_tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -105,17 +104,8 @@ class Smpquery final : public Command {
 DiagsWords Ask::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
 
 async::Task<std::vector<std::uint8_t>> Ask::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
-  const mad::Request request{.path = node.path,
-                             .mgmt_class = mad::smp_class(node.path),
-                             .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
-                             .attribute_modifier = attribute_modifier,
-                             .payload = {}};
-  mad::Result<mad::Reply> tried = co_await session.transactor().try_call(request);
-  const mad::Reply reply = session.take(std::move(tried), words(why));
-  const Bytes payload = reply.payload();
-  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
-  bytes.resize(subnet::smp_block_bytes);
-  co_return bytes;
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await session.transactor().try_get(node.path, info, attribute_modifier);
+  co_return session.take(std::move(bytes), words(why));
 }
 
 std::span<const Operation> operations() { return all_operations; }

@@ -296,8 +296,7 @@ void check_port(const Ask& ask, const smp::NodeInfo& node) {
 }
 
 async::Task<SmpBlocks> read_blocks(const Ask& ask, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
-  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), static_cast<std::uint16_t>(info.attribute_id),
-                                     std::move(modifiers));
+  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), info, std::move(modifiers));
 }
 
 }  // namespace

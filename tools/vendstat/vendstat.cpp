@@ -3,62 +3,79 @@
 // groups of InfiniScale IV, words of the configuration space.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
-#include "tools/shared/attribute_text.hpp"
-#include "tools/diags/tools.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/vendstat/mlnx_vendor.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/attribute_text.hpp"
+#include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::tools {
 namespace {
 
+using Data = std::optional<std::vector<std::uint8_t>>;
+
+template <class T>
+std::vector<std::uint8_t> packed(const T& value) {
+  std::vector<std::uint8_t> bytes(T::wire_size);
+  value.pack(bytes);
+  return bytes;
+}
+
 /// An answer in the words of the attribute printer.
 struct AttributeReport final : Report {
+  explicit AttributeReport(path::Path asked) : path(std::move(asked)) {}
+
+  path::Path path;
   AttributeText attribute;
+  std::string diags_lines;
+
   void visit(out::Sink& sink) const override {
-    sink.value("attribute", attribute.info->iba_name);
-    sink.begin_object("data");
-    attribute.visit(sink);
-    sink.end_object();
+    path::visit(sink, "path", path);
+    attribute.visit_attribute(sink);
   }
   void text(TextOut& out) const override { attribute.text(out, plain_listing); }
+  void diags_text(TextOut& out) const override { out.write(diags_lines); }
 };
 
 /// Answers in words of their own.
 struct LinesReport final : Report {
+  explicit LinesReport(path::Path asked) : path(std::move(asked)) {}
+
+  path::Path path;
   const StructInfo* info{};
-  std::vector<std::vector<std::uint8_t>> answers;
-  std::string lines;
+  std::vector<std::vector<std::uint8_t>> records;
+  std::string lines, diags_lines;
 
   template <class T>
-  void add(const T& answer) {
+  void add(const T& answer, const std::string& told) {
     info = &T::info();
-    answers.emplace_back(T::wire_size);
-    answer.pack(answers.back());
+    records.push_back(packed(answer));
+    lines += told;
+    diags_lines += told;
   }
   void visit(out::Sink& sink) const override {
+    path::visit(sink, "path", path);
     sink.value("attribute", info->iba_name);
-    sink.begin_array("answers");
-    for (const auto& answer : answers) {
-      sink.begin_object();
-      out::visit_structure(sink, answer, *info);
-      sink.end_object();
-    }
+    sink.begin_array("records");
+    for (const auto& record : records) out::visit_fields(sink, {}, record, *info);
     sink.end_array();
   }
   void text(TextOut& out) const override { out.write(lines); }
+  void diags_text(TextOut& out) const override { out.write(diags_lines); }
 };
 
-enum class Kind { none, general, class_port_info, xmit_wait, groups, set_groups, read_space, write_space };
-
-/// "a,b,c" as numbers, between `least` and three of them.
+/// "a,b,c" as numbers, between `least` and `most` of them.
 std::vector<std::uint32_t> numbers(std::string_view text, std::string_view option, std::size_t least, std::size_t most, int base) {
   std::vector<std::uint32_t> values;
   for (std::string_view rest = text;;) {
@@ -74,55 +91,97 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
   return values;
 }
 
+/// The device that is asked.
+struct Device {
+  Session& session;
+  const path::Path& path;
+  bool pardons;  ///< a request that fails is told of, and the rest is asked all the same
+
+  /// The data of the answer. Nothing where the request failed and the device pardons that: then `complaint` is told too.
+  async::Task<Data> ask(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
+                        std::string_view complaint = {}) const {
+    mad::Transactor& transactor = session.transactor();
+    auto asking =
+        method == mad::method::set ? transactor.try_set(path, info, modifier, data) : transactor.try_get(path, info, modifier, data);
+    mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(asking);
+    if (answer) co_return std::move(*answer);
+    if (!pardons) answer.error().raise();
+    session.tell_failure(answer.error());
+    tell(session.world().err, fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
+    co_return std::nullopt;
+  }
+};
+
+constexpr std::string_view records_help = "Numbers are hexadecimal. May be given 18 times, for as many words.";
+
 class Vendstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("TARGET [PORT]", 1, 2);
-    set.action("-N", "Show general Mellanox information", [this] { kind_ = Kind::general; });
-    set.action("--cpi", "Show the Mellanox vendor class port info.", [this] { kind_ = Kind::class_port_info; });
-    set.action("-w", "Show the PortXmitWait counters of an InfiniScale III switch.", [this] { kind_ = Kind::xmit_wait; });
-    set.action("-i", "Show the counter groups of PORT of an InfiniScale IV switch.", [this] { kind_ = Kind::groups; });
-    set.value("-c --config-groups", "NUM,NUM", "Configure the counter groups of PORT of an InfiniScale IV switch.",
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.integer("PORT", port_, {.high = 255});
+    set.flag("-N", general_, "General information: device, firmware, how long it runs.");
+    set.flag("--cpi", class_port_info_, "The ClassPortInfo of the vendor class.");
+    set.flag("-w", wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
+    set.flag("-i", groups_, "The counter groups of PORT of an InfiniScale IV switch.");
+    set.value("-c --config-groups", "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
               [this](std::string_view text) { take_groups(text); });
-    set.value("-R --Read --read", "ADDR[,MASK]", "Read a word of the configuration space; numbers are hexadecimal.",
+    set.value("-R --Read --read", "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", records_help),
               [this](std::string_view text) { take_read(text); });
-    set.value("-W --Write --write", "ADDR,VALUE[,MASK]", "Write a word of the configuration space; numbers are hexadecimal.",
+    set.value("-W --Write --write", "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", records_help),
               [this](std::string_view text) { take_write(text); });
+    set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
     add_common(set, common, group_target);
+    checks_capability_ = true;
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.integer("PORT", port_);
+    set.without("DKy");
+    set.flag("N", 'N', general_, "General information of InfiniScale III and IV.");
+    set.flag("w", 'w', wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
+    set.flag("i", 'i', groups_, "The counter groups of PORT of an InfiniScale IV switch.");
+    set.value("c", 'c', "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
+              [this](const std::string& text) {
+                if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
+                sets_groups_ = true;
+              });
+    set.value("Read", 'R', "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", records_help),
+              [this](const std::string& text) { take_diags_record(reads_, text, false); });
+    set.value("Write", 'W', "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", records_help),
+              [this](const std::string& text) { take_diags_record(writes_, text, true); });
+    pardons_ = true;
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target, OperandKind::integer}, 1);
-    if (kind_ == Kind::none) throw UsageError("-N must be specified.");
-    const std::int64_t port = session.integer(1).value_or(0);
-    if (port < 0 || port > 255) throw UsageError(fmt::format("The port number {} is not one of 0 to 255", port));
-    port_ = static_cast<std::uint32_t>(port);
-    const path::Path path = co_await session.gmp_path(session.target(0));
-    path::IbPath smp = path.ib();
-    smp.dqpn = smp.sqpn = Qpn{0};
-    smp.qkey = 0;
-    const path::Path smp_path = smp;
-    const auto info = co_await session.transactor().subn_get<smp::PortInfo>(smp_path);
-    if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) == 0) throw Error("Port does not support vendor MADs");
-    co_await ask(session, emit, path);
+    const Destination node = co_await session.gmp_node(target_);
+    const Device device{session, node.path, pardons_};
+    if (checks_capability_) co_await check_capability(device);
+    const std::uint32_t port = target_.given() ? port_ : session.end_port().number;
+    if (groups_) co_return co_await groups(device, emit, port);
+    if (sets_groups_) co_return co_await set_groups(device, emit, port);
+    if (!reads_.empty() || !writes_.empty()) co_return co_await space(device, emit);
+    if (class_port_info_) co_return co_await class_port_info(device, emit);
+    if (!general_ && !wait_) throw DiagsFailure({"main", "at least one of -N and -w must be specified"});
+    co_await information(device, emit);
   }
 
  private:
   void take_groups(std::string_view text) {
-    kind_ = Kind::set_groups;
+    sets_groups_ = true;
     const auto values = numbers(text, "-c", 2, 2, 10);
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
+    for (std::size_t i = 0; i < group_selects_.size(); ++i) {
       if (values[i] > 255) throw OptionError(fmt::format("option '-c': group {} does not fit 8 bits", values[i]));
-      groups_.at(i) = static_cast<std::uint8_t>(values[i]);
+      group_selects_.at(i) = static_cast<int>(values[i]);
     }
   }
   void take_read(std::string_view text) {
-    kind_ = Kind::read_space;
     const auto values = numbers(text, "-R", 1, 2, 16);
     add_record(reads_, {values[0], 0, values.size() > 1 ? values[1] : ~0U});
   }
   void take_write(std::string_view text) {
-    kind_ = Kind::write_space;
     const auto values = numbers(text, "-W", 2, 3, 16);
     add_record(writes_, {values[0], values[1], values.size() > 2 ? values[2] : ~0U});
   }
@@ -130,116 +189,132 @@ class Vendstat final : public Command {
     if (records.size() == mlnx::most_records) throw OptionError(fmt::format("At most {} words at once", mlnx::most_records));
     records.push_back(record);
   }
+  static void take_diags_record(std::vector<mlx::ConfigRecord>& records, const std::string& text, bool write) {
+    if (records.size() == mlnx::most_records) return;
+    mlx::ConfigRecord record{0, 0, ~0U};
+    const int got = write ? std::sscanf(text.c_str(), "%x,%x,%x", &record.address, &record.data, &record.mask)
+                          : std::sscanf(text.c_str(), "%x,%x", &record.address, &record.mask);
+    if (got < (write ? 2 : 1)) throw DiagsUsage();
+    records.push_back(record);
+  }
 
-  async::Task<> ask(Session& session, Emit& emit, const path::Path& path) {
-    mad::Transactor& transactor = session.transactor();
-    switch (kind_) {
-      case Kind::general:
-        co_return co_await general(session, emit, path);
-      case Kind::class_port_info:
-        co_return co_await class_port_info(session, emit, path);
-      case Kind::xmit_wait:
-        co_return co_await xmit_wait(transactor, emit, path);
-      case Kind::groups:
-        co_return co_await groups(transactor, emit, path);
-      case Kind::set_groups:
-        co_return co_await set_groups(transactor, emit, path);
-      case Kind::read_space:
-      case Kind::write_space:
-        if (!reads_.empty()) co_await space(transactor, emit, path, reads_, false);
-        if (!writes_.empty()) co_await space(transactor, emit, path, writes_, true);
-        co_return;
-      case Kind::none:
-        break;
+  static async::Task<> check_capability(const Device& device) {
+    path::IbPath smp = device.path.ib();
+    smp.dqpn = smp.sqpn = Qpn{0};
+    smp.qkey = 0;
+    const path::Path path = smp;
+    const auto info = co_await device.session.transactor().subn_get<smp::PortInfo>(path);
+    if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) == 0) throw Error("Port does not support vendor MADs");
+  }
+
+  static async::Task<> class_port_info(const Device& device, Emit& emit) {
+    const Data answer = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
+    AttributeReport report(device.path);
+    report.attribute = AttributeText(device.session.options(), mlx::ClassPortInfo::info(), answer.value());
+    emit(report);
+  }
+
+  /// What -N and -w begin with: which device it is.
+  async::Task<> information(const Device& device, Emit& emit) const {
+    if (!checks_capability_) {
+      const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
+      if (!known) throw DiagsFailure({"main", "classportinfo query"});
     }
+    const Data answer = co_await device.ask(mad::method::get, mlx::GeneralInfo::info());
+    if (!answer) throw DiagsFailure({"main", "generalinfo query"});
+    const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
+    if (general_) {
+      const StructInfo& layout = mlnx::has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
+      AttributeReport report(device.path);
+      report.attribute = AttributeText(device.session.options(), layout, *answer);
+      report.diags_lines = mlnx::general_info_lines(*answer);
+      emit(report);
+    }
+    if (!wait_) co_return;
+    const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
+    if (id != mlnx::infini_scale3) device.session.refuse(Error(unsupported), {"main", unsupported});
+    co_await xmit_wait(device, emit);
   }
 
-  template <class T>
-  static async::Task<std::vector<std::uint8_t>> payload_of(mad::Transactor& transactor, const path::Path& path,
-                                                           std::uint32_t modifier = 0) {
-    const mad::Request request{
-        .path = path, .mgmt_class = T::mgmt_class, .attribute_id = T::attribute_id, .attribute_modifier = modifier, .payload = {}};
-    const mad::Reply reply = co_await transactor.call(request);
-    const Bytes payload = reply.payload();
-    co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
-  }
-
-  static async::Task<> general(Session& session, Emit& emit, const path::Path& path) {
-    const auto bytes = co_await payload_of<mlx::GeneralInfo>(session.transactor(), path);
-    const std::uint16_t device = mlx::GeneralInfo::unpack(bytes).device_id;
-    AttributeReport report;
-    report.attribute = AttributeText(
-        session.options(), mlnx::has_ext_firmware_version(device) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info(), bytes);
-    emit(report);
-  }
-
-  static async::Task<> class_port_info(Session& session, Emit& emit, const path::Path& path) {
-    const auto bytes = co_await payload_of<mlx::ClassPortInfo>(session.transactor(), path);
-    AttributeReport report;
-    report.attribute = AttributeText(session.options(), mlx::ClassPortInfo::info(), bytes);
-    emit(report);
-  }
-
-  static async::Task<> xmit_wait(mad::Transactor& transactor, Emit& emit, const path::Path& path) {
-    const auto device = co_await transactor.vend_get<mlx::GeneralInfo>(path);
-    if (device.device_id != mlnx::infini_scale3) throw Error(fmt::format("Unsupported device ID 0x{:x}", device.device_id));
-    LinesReport report;
+  static async::Task<> xmit_wait(const Device& device, Emit& emit) {
+    LinesReport report(device.path);
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
-      const mlx::ConfigSpaceAccess wanted = mlnx::wait_request(request);
-      auto answer = co_await transactor.try_gmp_get(path, mlnx::config_space_modifier(mlnx::wait_records(request)), wanted);
-      const mlx::ConfigSpaceAccess access = std::move(answer).take();
-      report.add(access);
-      report.lines += mlnx::wait_lines(request, access);
+      const auto wanted = packed(mlnx::wait_request(request));
+      const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
+      const Data answer = co_await device.ask(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
+      if (!answer) {
+        emit.so_far(report);
+        throw DiagsFailure({"main", "vendstat"});
+      }
+      const auto counters = mlx::ConfigSpaceAccess::unpack(*answer);
+      report.add(counters, mlnx::wait_lines(request, counters));
     }
     emit(report);
   }
 
-  async::Task<> groups(mad::Transactor& transactor, Emit& emit, const path::Path& path) const {
-    const auto bytes = co_await payload_of<mlx::CounterGroupInfo>(transactor, path, port_);
-    LinesReport report;
-    report.add(mlx::CounterGroupInfo::unpack(bytes));
-    report.lines = mlnx::counter_group_lines(bytes);
+  static async::Task<> groups(const Device& device, Emit& emit, std::uint32_t port) {
+    const Data answer =
+        co_await device.ask(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
+    if (!answer) co_return;
+    LinesReport report(device.path);
+    report.add(mlx::CounterGroupInfo::unpack(*answer), mlnx::counter_group_lines(*answer));
     emit(report);
   }
 
-  async::Task<> set_groups(mad::Transactor& transactor, Emit& emit, const path::Path& path) const {
-    mlx::ConfigCounterGroups wanted;
-    for (std::size_t i = 0; i < groups_.size(); ++i) wanted.group_selects.at(i).group_select = groups_.at(i);
-    co_await transactor.vend_set(wanted, path, port_);
-    const auto now = co_await transactor.vend_get<mlx::ConfigCounterGroups>(path, port_);
-    LinesReport report;
-    report.add(now);
-    report.lines = fmt::format("counter_groups_config: configured group0 {} group1 {}\n", now.group_selects[0].group_select,
-                               now.group_selects[1].group_select);
-    emit(report);
-  }
-
-  static async::Task<> space(mad::Transactor& transactor, Emit& emit, const path::Path& path, const std::vector<mlx::ConfigRecord>& records,
-                             bool write) {
-    mlx::ConfigSpaceAccess wanted;
-    std::copy(records.begin(), records.end(), wanted.record.begin());
-    const std::uint32_t modifier = mlnx::config_space_modifier(records.size());
-    mlx::ConfigSpaceAccess answer;
-    if (write) {
-      answer = co_await transactor.vend_set(wanted, path, modifier);
-    } else {
-      auto read = co_await transactor.try_gmp_get(path, modifier, wanted);
-      answer = std::move(read).take();
+  async::Task<> set_groups(const Device& device, Emit& emit, std::uint32_t port) const {
+    const StructInfo& info = mlx::ConfigCounterGroups::info();
+    mlx::ConfigCounterGroups selects;
+    for (std::size_t i = 0; i < group_selects_.size(); ++i)
+      selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
+    const auto wanted = packed(selects);
+    Data answer = co_await device.ask(mad::method::set, info, port, wanted, "config counter group set failure\n");
+    if (answer) answer = co_await device.ask(mad::method::get, info, port, {}, "config counter group query failure\n");
+    LinesReport report(device.path);
+    if (answer) {
+      const auto now = mlx::ConfigCounterGroups::unpack(*answer);
+      report.add(now, fmt::format("counter_groups_config: configured group0 {} group1 {}\n", now.group_selects[0].group_select,
+                                  now.group_selects[1].group_select));
     }
-    LinesReport report;
-    report.add(answer);
-    report.lines = mlnx::config_space_lines(answer, records.size());
+    report.diags_lines = fmt::format("counter_groups_config: configuring group0 {} group1 {}\n", group_selects_[0], group_selects_[1]);
     emit(report);
   }
 
-  Kind kind_ = Kind::none;
+  async::Task<> space(const Device& device, Emit& emit) const {
+    LinesReport report(device.path);
+    for (const std::vector<mlx::ConfigRecord>* records : {&reads_, &writes_}) {
+      if (records->empty()) continue;
+      mlx::ConfigSpaceAccess words;
+      std::copy(records->begin(), records->end(), words.record.begin());
+      const auto wanted = packed(words);
+      const bool write = records == &writes_;
+      const Data answer = co_await device.ask(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
+                                              mlnx::config_space_modifier(records->size()), wanted,
+                                              write ? "cannot set config space records\n" : "cannot get config space records\n");
+      if (!answer) continue;
+      const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
+      report.add(now, mlnx::config_space_lines(now, records->size()));
+    }
+    emit(report);
+  }
+
+  Target target_;
   std::uint32_t port_{};
-  std::array<std::uint8_t, 2> groups_{};
+  bool general_{}, class_port_info_{}, wait_{}, groups_{}, sets_groups_{};
+  std::array<int, 2> group_selects_{};
   std::vector<mlx::ConfigRecord> reads_, writes_;
+  bool checks_capability_{};  ///< PortInfo says whether the port has the class; else ClassPortInfo is asked for before -N and -w
+  bool pardons_{};            ///< see Device
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::vendstat{.name = "vendstat", .group = HelpGroup::query, .summary = "Print what Mellanox devices tell by vendor MADs: general information, counters, configuration space.", .make = make_command<Vendstat>, .changes = true, .diags = true, .legacy = diags::vendstat};
+constinit const CommandInfo rooms::vendstat{
+    .name = "vendstat",
+    .group = HelpGroup::query,
+    .summary = "Print what a Mellanox device tells by vendor MADs: its firmware, counters, words of its configuration space.",
+    .make = make_command<Vendstat>,
+    .changes = true,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -104,7 +104,7 @@ TEST_CASE("SubnSet answers what the node has set") {
   smp::PortInfo change = *bench.get<smp::PortInfo>(bench.direct({1}), 2);
   change.port_physical_state = smp::PortPhysicalState::disabled;
   const path::Path leaf = bench.direct({1});
-  const smp::PortInfo now = bench.loop.run(bench.rpc.subn_set(change, leaf, 2));
+  const smp::PortInfo now = bench.loop.run(bench.rpc.subn_set(leaf, 2, change));
   REQUIRE(now.port_state == smp::PortState::down);
   REQUIRE(now.port_physical_state == smp::PortPhysicalState::disabled);
   REQUIRE_FALSE(bench.get<smp::NodeInfo>(bench.direct({1, 2})));

@@ -36,12 +36,12 @@ struct Bench {
   template <class T>
   Result<T> get(T value = {}) {
     const path::Path path = to(leaf);
-    return loop.run(rpc.try_gmp_get<T>(path, 0, std::move(value)));
+    return loop.run(rpc.try_performance_get<T>(path, 0, std::move(value)));
   }
   template <class T>
   Result<T> set(const T& value) {
     const path::Path path = to(leaf);
-    return loop.run(rpc.try_gmp_set<T>(value, path));
+    return loop.run(rpc.try_performance_set<T>(path, 0, value));
   }
   ClassPortInfo class_port_info() {
     const path::Path path = to(leaf);
@@ -74,10 +74,10 @@ TEST_CASE("each node answers for itself, by its own services") {
   wanted.port_select = 1;
   const path::Path host = bench.to(bench.host), spine = bench.to(0);
   CHECK(bench.of_port<pm::PortCounters>(1).port_xmit_pkts == 11);
-  CHECK((*bench.loop.run(bench.rpc.try_gmp_get(host, 0, wanted))).port_xmit_pkts == 22);
+  CHECK((*bench.loop.run(bench.rpc.try_performance_get(host, 0, wanted))).port_xmit_pkts == 22);
   CHECK(others == 0);
   // A node without a PMA, and a class without a service: the fallback.
-  CHECK_FALSE(bench.loop.run(bench.rpc.try_gmp_get(spine, 0, wanted)));
+  CHECK_FALSE(bench.loop.run(bench.rpc.try_performance_get(spine, 0, wanted)));
   CHECK(others == 1);
   CHECK(bench.pma.service().requests == 1);
   CHECK(bench.host_pma.service().requests == 1);

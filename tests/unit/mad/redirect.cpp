@@ -58,7 +58,7 @@ struct Bench : ibtest::FakeHost {
 
   path::Path path(std::uint16_t lid) const { return to_lid(lid, 1, 1s, 1); }
   /// Asks LID `lid`: the mark of the agent that answered.
-  Task<Result<pm::PortCounters>> ask(path::Path path) { co_return co_await rpc->try_gmp_get<pm::PortCounters>(path); }
+  Task<Result<pm::PortCounters>> ask(path::Path path) { co_return co_await rpc->try_performance_get<pm::PortCounters>(path); }
   unsigned answered_by(std::uint16_t lid) {
     asked.clear();
     auto result = loop.run(ask(path(lid)));

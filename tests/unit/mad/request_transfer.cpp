@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "mad/multi_path.hpp"
 #include "mad/rmpp_inbox.hpp"
+#include "sa/multi_path.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/multi_paths.hpp"
@@ -39,24 +40,24 @@ struct Bench : ibtest::TwoHosts {
       server->send_table(incoming, hops);
     });
   }
-  Result<SaTable<sa::PathRecord>> ask(unsigned sources, unsigned destinations);
+  Result<sa::Table<sa::PathRecord>> ask(unsigned sources, unsigned destinations);
   async::Duration elapsed() const { return clock.now() - async::Time{}; }
 
   std::size_t served_requests = 0;
 };
 
-Task<Result<SaTable<sa::PathRecord>>> ask_paths(Rpc& rpc, unsigned sources, unsigned destinations) {
+Task<Result<sa::Table<sa::PathRecord>>> ask_paths(Rpc& rpc, unsigned sources, unsigned destinations) {
   sa::MultiPathRecord::Query query;
   query.numb_path(120);
   const std::vector<Gid> from = gids(1000, sources), to = gids(2000, destinations);
-  co_return co_await rpc.try_subn_adm_get_multi(query, from, to);
+  co_return co_await sa::try_subn_adm_get_multi(rpc, query, from, to);
 }
 
-Result<SaTable<sa::PathRecord>> Bench::ask(unsigned sources, unsigned destinations) {
+Result<sa::Table<sa::PathRecord>> Bench::ask(unsigned sources, unsigned destinations) {
   return loop.run(ask_paths(*client, sources, destinations));
 }
 
-bool is_right(const Result<SaTable<sa::PathRecord>>& paths, unsigned sources, unsigned destinations) {
+bool is_right(const Result<sa::Table<sa::PathRecord>>& paths, unsigned sources, unsigned destinations) {
   if (!paths || paths->cut || paths->records.size() != std::min(sources * destinations, 120U)) return false;
   for (unsigned i = 0; i < paths->records.size(); ++i) {
     const sa::PathRecord& path = paths->records[i];
@@ -68,7 +69,7 @@ bool is_right(const Result<SaTable<sa::PathRecord>>& paths, unsigned sources, un
 Task<std::vector<sa::TraceRecord>> trace(Rpc& rpc, std::uint16_t from, std::uint16_t hops) {
   sa::PathRecord::Query query;
   query.slid(Lid{from}).dlid(Lid{hops});
-  co_return co_await rpc.subn_adm_get_trace_table(query);
+  co_return co_await sa::subn_adm_get_trace_table(rpc, query);
 }
 
 /// The first segment of a request of three.
@@ -112,19 +113,19 @@ struct Inbox {
 
 TEST_CASE("GIDs stand where a MultiPathRecord counts them") {
   std::vector<std::uint8_t> record(sa::MultiPathRecord::wire_size);
-  CHECK(used_part(record).size() == sa::MultiPathRecord::wire_size);
+  CHECK(sa::used_part(record).size() == sa::MultiPathRecord::wire_size);
   for (unsigned i = 0; i < 255; ++i) {
-    add_gid(record, PathEnd::destination, gid_of(2000 + i));
-    add_gid(record, PathEnd::source, gid_of(1000 + i));
-    const MultiPathGids ends = gids_of(used_part(record));
+    sa::add_gid(record, sa::PathEnd::destination, gid_of(2000 + i));
+    sa::add_gid(record, sa::PathEnd::source, gid_of(1000 + i));
+    const sa::MultiPathGids ends = sa::gids_of(sa::used_part(record));
     REQUIRE(ends.sources == gids(1000, i + 1));
     REQUIRE(ends.destinations == gids(2000, i + 1));
     REQUIRE(record.size() >= sa::MultiPathRecord::wire_size);
-    REQUIRE(used_part(record).size() == 24 + 32 * (i + 1));
+    REQUIRE(sa::used_part(record).size() == 24 + 32 * (i + 1));
   }
-  CHECK_THROWS_AS(add_gid(record, PathEnd::source, gid_of(1)), Error);
-  CHECK_THROWS_AS(gids_of(Bytes(record).first(24 + 510 * 16 - 1)), Error);
-  CHECK_THROWS_AS(gids_of(Bytes(record).first(20)), Error);
+  CHECK_THROWS_AS(sa::add_gid(record, sa::PathEnd::source, gid_of(1)), Error);
+  CHECK_THROWS_AS(sa::gids_of(Bytes(record).first(24 + 510 * 16 - 1)), Error);
+  CHECK_THROWS_AS(sa::gids_of(Bytes(record).first(20)), Error);
 }
 
 TEST_CASE("a request goes in as many segments as it has to") {

@@ -9,6 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/rmpp.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"
@@ -231,7 +232,7 @@ Task<> ask_both(Rpc& rpc, path::Path smp, path::Path gmp, int count, int& answer
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
   struct Local {
-    static Task<> ask_gmp(Rpc& rpc, path::Path path) { static_cast<void>(co_await rpc.try_gmp_get<pm::PortCounters>(path)); }
+    static Task<> ask_gmp(Rpc& rpc, path::Path path) { static_cast<void>(co_await rpc.try_performance_get<pm::PortCounters>(path)); }
   };
   group.spawn(Local::ask_gmp(rpc, gmp));
   co_await async::sleep_for(3s);  // the slow answer is here
@@ -399,8 +400,8 @@ TEST_CASE("statistics name the reason of each MAD") {
   Bench bench(echo(1ms));
   struct Local {
     static Task<> ask(Rpc& rpc, path::Path path) {
-      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, "probe"));
-      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, "probe"));
+      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, {}, "probe"));
+      static_cast<void>(co_await rpc.subn_get<smp::NodeInfo>(path, 0, {}, "probe"));
       static_cast<void>(co_await rpc.subn_get<smp::NodeDescription>(path));
     }
   };
@@ -425,7 +426,7 @@ TEST_CASE("an ACK is no answer to a request that no segments answer") {
   struct Local {
     static Task<Result<sa::NodeRecord>> ask(Rpc& rpc) {
       const sa::NodeRecord::Query query;
-      co_return co_await rpc.try_subn_adm_get(query);
+      co_return co_await sa::try_subn_adm_get(rpc, query);
     }
   };
   REQUIRE(bench.loop.run(Local::ask(*bench.rpc)));

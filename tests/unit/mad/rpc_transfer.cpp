@@ -7,6 +7,7 @@
 #include "async/group.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_fabric.hpp"
@@ -279,7 +280,7 @@ TEST_CASE("the window of a transfer fits the channel") {
 namespace {
 Task<> ask_into(Rpc& rpc, std::size_t count, std::size_t& whole) {
   const sa::NodeRecord::Query query;
-  const auto result = co_await rpc.try_subn_adm_get_table(query);
+  const auto result = co_await sa::try_subn_adm_get_table(rpc, query);
   if (is_whole(result, count)) ++whole;
 }
 Task<> ask_often(Bench& bench, std::size_t times, std::size_t& whole) {
@@ -303,7 +304,7 @@ TEST_CASE("many tables at once come whole, each for itself") {
 namespace {
 Task<> ask_for_error(Rpc& rpc, std::size_t count, std::size_t& whole, std::vector<std::string>& errors) {
   const sa::NodeRecord::Query query;
-  const auto result = co_await rpc.try_subn_adm_get_table(query);
+  const auto result = co_await sa::try_subn_adm_get_table(rpc, query);
   if (is_whole(result, count)) ++whole;
   if (!result) errors.push_back(result.error().message());
 }
@@ -316,7 +317,7 @@ Task<> ask_for_errors(Bench& bench, std::size_t times, std::size_t& whole, std::
 
 TEST_CASE("the answers that come at once have no more memory together than one may") {
   Bench bench(500);
-  const std::size_t each = 56 + 500 * step;
+  const std::size_t each = 56 + 500 * node_record_step;
   bench.rpc.reset();
   bench.rpc = std::make_unique<Rpc>(bench.loop, bench.fabric.open(), Limits{.segment_bytes = 3 * each});
   bench.fabric.channel().reports = false;

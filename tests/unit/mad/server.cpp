@@ -84,7 +84,7 @@ std::uint16_t status_of(const std::optional<Mad>& mad) {
 Task<ofa::SysStatPing> ask(Rpc& rpc, path::Path path, std::uint64_t cookie) {
   ofa::SysStatPing request;
   request.cookie = cookie;
-  Result<ofa::SysStatPing> reply = co_await rpc.try_gmp_get(path, 0, request);
+  Result<ofa::SysStatPing> reply = co_await rpc.try_vend_get(path, 0, request);
   co_return std::move(reply).take();
 }
 

@@ -3,6 +3,7 @@
 #include "iba-gen/ofa.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/sysstat.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/two_hosts.hpp"
 
@@ -35,9 +36,9 @@ struct Bench : ibtest::TwoHosts {
   std::size_t count = 1000;
 };
 
-Task<Result<SaTable<sa::NodeRecord>>> ask(Rpc& rpc) {
+Task<Result<sa::Table<sa::NodeRecord>>> ask(Rpc& rpc) {
   const sa::NodeRecord::Query query;
-  co_return co_await rpc.try_subn_adm_get_table(query);
+  co_return co_await sa::try_subn_adm_get_table(rpc, query);
 }
 
 }  // namespace

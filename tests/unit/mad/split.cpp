@@ -92,9 +92,9 @@ TEST_CASE("What is served comes and is answered by umad, and all else goes by ve
   CHECK(HeaderView(bench.by_umad[0]).is_response());
   CHECK(bench.server->counts().answered == 1);
 
-  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<pm::PortCounters>(bench.path())));
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_performance_get<pm::PortCounters>(bench.path())));
   CHECK(bench.by_verbs.size() == 1);
-  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<ofa::SysStatPing>(bench.path())));  // of a served class: one way for both
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_vend_get<ofa::SysStatPing>(bench.path())));  // of a served class: one way for both
   CHECK(bench.by_umad.size() == 2);
   CHECK(bench.by_verbs.size() == 1);
 }
@@ -145,6 +145,6 @@ TEST_CASE("Where umad can not be opened, serving is refused in one line, and ask
                                                      "permission to use /dev/infiniband/umad0: run as root"});
     CHECK(error.exit_status() == Exit::failed);
   }
-  CHECK_FALSE(bench.loop.run(bench.rpc->try_gmp_get<ofa::SysStatPing>(bench.path())));
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_vend_get<ofa::SysStatPing>(bench.path())));
   CHECK(bench.by_verbs.size() == 1);
 }

@@ -2,8 +2,9 @@
 // Answers in segments over a channel that is like umad: it reports a request that was not answered in its time, and drops a
 // late answer to it, but hands on every segment. A transfer may so take longer than a try.
 #include "iba-gen/sa.hpp"
-#include "mad/multi_path.hpp"
 #include "mad/rpc.hpp"
+#include "sa/multi_path.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_fabric.hpp"
@@ -110,9 +111,9 @@ TEST_CASE("umad: a plain MAD that refuses a request in segments arrives") {
   for (const unsigned destinations : {1U, 50U}) {
     const async::Time began = hosts.clock.now();
     const std::vector<Gid> one(1), many(destinations);
-    const auto ask = [](Rpc& rpc, const std::vector<Gid>& from, const std::vector<Gid>& to) -> Task<Result<SaTable<sa::PathRecord>>> {
+    const auto ask = [](Rpc& rpc, const std::vector<Gid>& from, const std::vector<Gid>& to) -> Task<Result<sa::Table<sa::PathRecord>>> {
       sa::MultiPathRecord::Query query;
-      co_return co_await rpc.try_subn_adm_get_multi(query, from, to);
+      co_return co_await sa::try_subn_adm_get_multi(rpc, query, from, to);
     };
     const auto result = hosts.loop.run(ask(*hosts.client, one, many));
     REQUIRE_FALSE(result);

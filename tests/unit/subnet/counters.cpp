@@ -204,7 +204,7 @@ TEST_CASE("differences of what a PMA really answers") {
   clear.port_select = 2;
   clear.counter_select2 = 1U << 2;  // LinkDownedCounter
   const path::Path pma = *gmp_path(bench.sweep.subnet, bench.port, bench.start);
-  REQUIRE(bench.sweep.loop.run(bench.sweep.rpc->try_gmp_set(clear, pma)));
+  REQUIRE(bench.sweep.loop.run(bench.sweep.rpc->try_performance_set(pma, 0, clear)));
   const auto changes = difference(before, bench.surveyed(), 1);
   const std::span<const CounterInfo> infos = counter_infos();
   for (std::size_t i = 0; i < infos.size(); ++i) {

@@ -199,6 +199,23 @@ TEST_CASE("a trace goes as the linear tables say") {
   for (unsigned lid = 1; lid <= 7; ++lid) CHECK(bench.way(host0, 1, lid).arrived());
 }
 
+TEST_CASE("the next hop of a switch is a port of it and what is linked there") {
+  Bench bench([](FakeFabric& fabric) { fabric.set_link(leaf1, 2, false); });
+  const auto next = [&](FakeFabric::NodeId id, unsigned lid) {
+    return next_hop(bench.subnet(), bench.tables, bench.node(id), Lid{static_cast<std::uint16_t>(lid)});
+  };
+  CHECK(next(spine, 6).end == TraceEnd::arrived);
+  CHECK(next(spine, 6).out == bench.port(spine, 2));
+  CHECK(next(spine, 6).peer == bench.port(leaf1, 3));
+  CHECK(next(spine, 1).end == TraceEnd::arrived);  // its own
+  CHECK(next(spine, 1).out == bench.port(spine, 0));
+  CHECK(next(spine, 1).peer == none);
+  CHECK(next(leaf1, 7).end == TraceEnd::no_link);
+  CHECK(next(leaf1, 7).out == bench.port(leaf1, 2));
+  CHECK(next(leaf1, 700).end == TraceEnd::no_entry);
+  CHECK(next(leaf1, 700).out == none);
+}
+
 TEST_CASE("a trace names what is wrong with a way, and where") {
   struct Case {
     std::uint8_t entry;  // of the spine for host 2

@@ -22,7 +22,7 @@ constexpr unsigned leaves = 10, spines = 2, hosts = 20;
 async::Task<mad::Result<pm::PortCounters>> read_port_counters(SurveyPort port) {
   pm::PortCounters wanted;
   wanted.port_select = port.number;
-  mad::Result<pm::PortCounters> counters = co_await port.transactor.try_gmp_get(port.path, 0, wanted);
+  mad::Result<pm::PortCounters> counters = co_await port.transactor.try_performance_get(port.path, 0, wanted);
   co_return counters;
 }
 

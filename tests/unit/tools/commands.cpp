@@ -174,9 +174,9 @@ TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one"
   CHECK_THAT(complaint({"smpquery", "NodeInof", "3"}), contains("Unknown operation 'nodeinof': did you mean NodeInfo?"));
   CHECK_THAT(complaint({"smpquery", "NI", "3", "--timout", "5"}), contains("unrecognized option '--timout': did you mean --timeout?"));
   CHECK_THAT(complaint({"saquery", "NodeRecrod"}), contains("Unknown operation 'noderecrod': did you mean NodeRecord?"));
-  CHECK_THAT(complaint({"query", "SubnGte", "SMPNodeInfo"}), contains("Invalid method 'SubnGte': did you mean SubnGet?"));
+  CHECK_THAT(complaint({"query", "SubnGte", "SMPNodeInfo"}), contains("'SubnGte' - Invalid method: did you mean SubnGet?"));
   CHECK_THAT(complaint({"query", "SubnGet", "SMPNodeInof"}),
-             contains("Invalid attribute 'SMPNodeInof' for SubnGet: did you mean SMPNodeInfo?"));
+             contains("'SMPNodeInof' - Invalid attribute for SubnGet: did you mean SMPNodeInfo?"));
 }
 
 TEST_CASE_METHOD(Small, "options of all commands may stand before the name") {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
 
@@ -18,9 +19,15 @@ namespace {
 struct Sample final : Report {
   ib::Exit exit = ib::Exit::ok;
 
-  void visit(ib::out::Sink& sink) const override { sink.value("number", 1U); }
-  void visit_lines(const std::function<void(const std::function<void(ib::out::Sink&)>&)>& line) const override {
-    for (unsigned i = 0; i < 2; ++i) line([i](ib::out::Sink& sink) { sink.value("number", i); });
+  void visit(ib::out::Sink& sink) const override {
+    sink.value("number", 1U);
+    sink.begin_array("rows");
+    for (const unsigned n : {2U, 3U}) {
+      sink.begin_object();
+      sink.value("n", n);
+      sink.end_object();
+    }
+    sink.end_array();
   }
   void text(TextOut& out) const override { out.print("number {}\n", 1); }
   ib::Exit status() const override { return exit; }
@@ -33,7 +40,6 @@ std::string written(Json json, Use use) {
   {
     Emit emit(Dialect::ibtool, json, "sample", file.get());
     use(emit);
-    emit.flush();
   }
   std::rewind(file.get());
   std::string text(1U << 20, '\0');
@@ -47,16 +53,47 @@ TEST_CASE("a report as text, document and lines") {
   const auto emit_one = [](Emit& emit) {
     emit.heading("# heading");
     emit(Sample());
+    emit.finish();
   };
   CHECK(written(Json::off, emit_one) == "# heading\nnumber 1\n");
-  CHECK(written(Json::document, emit_one) == "{\n  \"command\": \"sample\",\n  \"schema\": 1,\n  \"number\": 1\n}\n");
-  CHECK(written(Json::lines, emit_one) ==
-        "{\"command\":\"sample\",\"schema\":1,\"number\":0}\n{\"command\":\"sample\",\"schema\":1,\"number\":1}\n");
+  const auto document = nlohmann::ordered_json::parse(written(Json::document, emit_one));
+  CHECK(document.dump() == R"({"command":"sample","schema":2,"number":1,"rows":[{"n":2},{"n":3}],"status":0})");
+  CHECK(written(Json::lines, emit_one) == R"({"command":"sample","schema":2,"list":"rows","item":{"n":2}})"
+                                          "\n"
+                                          R"({"command":"sample","schema":2,"list":"rows","item":{"n":3}})"
+                                          "\n"
+                                          R"({"command":"sample","schema":2,"number":1,"status":0})"
+                                          "\n");
+}
+
+TEST_CASE("an error closes the one object of JSON, wherever it comes") {
+  const auto failed = [](auto before) {
+    return [before](Emit& emit) {
+      before(emit);
+      ib::Error error("it broke");
+      error.note("while trying");
+      emit.fail(error);
+    };
+  };
+  const auto nothing = [](Emit&) {};
+  const auto in_a_list = [](Emit& emit) {
+    emit.sink().begin_array("rows");
+    emit.sink().begin_object();
+    emit.sink().value("n", 1U);
+  };
+  using nlohmann::ordered_json;
+  CHECK(ordered_json::parse(written(Json::document, failed(nothing))).dump() ==
+        R"({"command":"sample","schema":2,"error":"while trying: it broke","status":3})");
+  CHECK(ordered_json::parse(written(Json::document, failed(in_a_list))).dump() ==
+        R"({"command":"sample","schema":2,"rows":[{"n":1}],"error":"while trying: it broke","status":3})");
+  CHECK(written(Json::lines, failed(in_a_list)) == R"({"command":"sample","schema":2,"error":"while trying: it broke","status":3})"
+                                                   "\n");
 }
 
 TEST_CASE("long text arrives whole") {
   const std::string text = written(Json::off, [](Emit& emit) {
     for (int i = 0; i < 20000; ++i) emit.text().print("{:5}\n", i);
+    emit.finish();
   });
   CHECK(text.size() == 120000);
   CHECK(text.substr(119994) == "19999\n");

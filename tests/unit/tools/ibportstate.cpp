@@ -167,8 +167,8 @@ TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent")
   CHECK_THAT(refused({"1", "3", "speed"}), contains("Operation 'speed' needs a value"));
   CHECK_THAT(refused({"1", "3", "down", "on"}), contains("'down' and 'on' exclude each other"));
   CHECK_THAT(refused({"1", "3", "query", "speed", "1"}), contains("goes with no other"));
-  CHECK_THAT(refused({"1", "255", "query"}), contains("The port number 255 is not one of 0 to 254"));
-  CHECK_THAT(refused({"1", "-1", "query"}), contains("The port number -1"));
+  CHECK_THAT(refused({"1", "255", "query"}), contains("PORTNUM: 255 is not within 0…254"));
+  CHECK_THAT(refused({"1", "-1", "query"}), contains("PORTNUM: -1 is not within"));
   CHECK_THAT(refused({"1", "3"}), contains("Too few arguments"));
 }
 

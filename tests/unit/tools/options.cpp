@@ -87,3 +87,34 @@ TEST_CASE_METHOD(Fixture, "mistakes are one line and set nothing") {
   CHECK(debug == 0);
   CHECK_THROWS_AS(parse({"-t", "soon"}), OptionError);
 }
+
+TEST_CASE("options that contradict each other, and one of which is needed") {
+  struct Two {
+    Two() {
+      set.flag("-a", a, "");
+      set.flag("-b --bee", b, "");
+      set.flag("--see", c, "");
+      set.one_of({"-a", "-b --see"}, true);
+    }
+    void read(const Words& words) { set.bind(set.parse(words), false, {}); }
+    bool a{}, b{}, c{};
+    OptionSet set;
+  };
+  CHECK_THROWS_WITH(Two().read({}), "One of -a, -b and --see is needed");
+  CHECK_THROWS_WITH(Two().read({"-a", "--bee"}), "-a and -b contradict each other");
+  CHECK_THROWS_WITH(Two().read({"--see", "-a"}), "-a and --see contradict each other");
+  CHECK_NOTHROW(Two().read({"-b", "--see", "-b"}));
+}
+
+TEST_CASE("an option that stands in the place of operands") {
+  bool server = false;
+  std::string host;
+  OptionSet set;
+  set.word("HOST", host);
+  set.flag("-S", server, "");
+  set.instead_of_operands("-S");
+  CHECK(set.operand_line() == "-S | HOST");
+  CHECK_THROWS_WITH(set.bind(set.parse(Words{}), false, {}), "Too few arguments: HOST is missing");
+  CHECK_NOTHROW(set.bind(set.parse(Words{"-S"}), false, {}));
+  CHECK_THROWS_WITH(set.bind(set.parse(Words{"-S", "far"}), false, {}), "-S and HOST contradict each other");
+}

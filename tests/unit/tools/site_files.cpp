@@ -47,6 +47,28 @@ TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy 
   CHECK_THAT(ibtest::diags({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
 }
 
+TEST_CASE_METHOD(Site, "a device or port that is a file's default is told of with the file") {
+  write("CA=nosuch\n");
+  const auto device = ibtool(fabric, {"smpquery", "-z", file, "ND", "1"});
+  CHECK(device.status == 2);
+  CHECK_THAT(device.err, contains("RDMA device 'nosuch' not found. (CA=nosuch stands in " + file + ")"));
+  CHECK_THAT(ibtool(fabric, {"set_nodedesc", "-z", file}).err, contains(file));
+  CHECK(ibtool(fabric, {"smpquery", "-z", file, "-C", "fake0", "ND", "1"}).status == 0);
+  CHECK(ibtool(fabric, {"smpquery", "-z", file, "-C", "nosuch", "ND", "1"}).err.find(file) == std::string::npos);
+  write("Port=7\n");
+  CHECK_THAT(ibtool(fabric, {"smpquery", "-z", file, "ND", "1"}).err, contains("(Port=7 stands in " + file + ")"));
+}
+
+TEST_CASE_METHOD(Site, "keys are asked for, and not repeated") {
+  const std::vector<std::string> words{"query", "SubnAdmGet", "NodeRecord", "--smkey", "?", "-vv", "--retries", "0", "-t", "1", "-K"};
+  const auto asked = ibtool(fabric, words, {.in = "0x1234\n"});
+  CHECK_THAT(asked.err, contains("SMKey=4660"));
+  const auto refused = ibtool(fabric, {"smpquery", "--smkey", "hush-hush", "ND", "1"}, {.in = "hush-hush\n"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, contains("--smkey: not an unsigned integer of 64 bits"));
+  CHECK(refused.err.find("hush") == std::string::npos);
+}
+
 TEST_CASE_METHOD(Site, "a bad line of a name map is a warning, and the others hold") {
   write("leaf 1\n0000:0000:0000:0100 \"rack 7\"\n");
   const auto done = ibtool(fabric, {"smpquery", "--node-name-map", file, "ND", "1"});

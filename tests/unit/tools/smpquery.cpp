@@ -57,7 +57,7 @@ TEST_CASE("smpquery: a long name stands behind one dot, and no byte of it reache
 TEST_CASE("smpquery: a port is named in the heading of infiniband-diags") {
   Fabric f;
   CHECK_THAT(diags(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Lid 1 port 2\nMkey:"));
-  CHECK_THAT(ibtool(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Lid 1\n"));
+  CHECK_THAT(ibtool(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Path 2 -> 1 SL=0 PKey=0xffff DQPN=0\nMkey:"));
 }
 
 TEST_CASE("smpquery: a node that does not answer") {
@@ -65,7 +65,7 @@ TEST_CASE("smpquery: a node that does not answer") {
   f.fabric.node(f.other).faults.silent = true;
   const auto ours = ibtool(f.fabric, {"smpquery", "NI", "3"});
   CHECK(ours.status == 3);
-  CHECK_THAT(ours.err, ibtest::starts_with("E: RPC SubnGet"));
+  CHECK_THAT(ours.err, contains("SMPNodeInfo(17) timed out"));
   const auto theirs = diags(f.fabric, {"smpquery", "NI", "3"});
   CHECK(theirs.status == 255);
   CHECK(theirs.out == "smpquery: iberror: failed: operation NI: node info query failed\n");
@@ -77,7 +77,7 @@ TEST_CASE("smpquery: what infiniband-diags reads as numbers and addresses") {
   CHECK(diags(f.fabric, {"smpquery", "ND", "zz"}).out == "smpquery: iberror: failed: can't resolve destination port zz\n");
   CHECK(diags(f.fabric, {"smpquery", "-D", "ND", "0,1,2"}).out == "Node Description:...........................other\n");
   CHECK(diags(f.fabric, {"smpquery", "-c", "ND", "1", "0,2"}).out == "Node Description:...........................other\n");
-  CHECK_THAT(diags(f.fabric, {"smpquery", "-c", "ND", "1"}).out, contains("can't resolve destination port 1 (null)"));
+  CHECK(diags(f.fabric, {"smpquery", "-c", "ND", "1"}).out == "Node Description:..........................leaf 1\n");  // no route
   CHECK(diags(f.fabric, {"smpquery", "zz", "1"}).out == "smpquery: iberror: failed: operation 'zz' not supported\n");
   const auto usage = diags(f.fabric, {"smpquery", "ND"});
   CHECK(usage.status == 2);

@@ -70,9 +70,13 @@ struct Vendor {
     answers[T::attribute_id].resize(T::wire_size);
     value.pack(answers[T::attribute_id]);
   }
-  ibtest::Outcome run(std::vector<std::string> words) {
+  ibtest::Outcome run(std::vector<std::string> words, const ibtest::Outside& outside = {}) {
     words.insert(words.begin(), "vendstat");
-    return ibtest::ibtool(fabric, std::move(words));
+    return ibtest::ibtool(fabric, std::move(words), outside);
+  }
+  ibtest::Outcome run_diags(std::vector<std::string> words, const ibtest::Outside& outside = {}) {
+    words.insert(words.begin(), "vendstat");
+    return ibtest::diags(fabric, std::move(words), outside);
   }
   std::uint32_t modifier(std::size_t at) const { return load_be<std::uint32_t>(&asked.at(at)[20]); }
   Bytes data(std::size_t at) const { return Bytes(asked.at(at)).subspan(vendor_data); }
@@ -116,14 +120,73 @@ TEST_CASE_METHOD(Vendor, "general information in the layout that the device has"
 }
 
 TEST_CASE_METHOD(Vendor, "general information in the words of infiniband-diags") {
-  std::vector<std::uint8_t> bytes(mlx::Is4GeneralInfo::wire_size);
-  info_of(47396).pack(bytes);
-  CHECK(tools::mlnx::general_info_lines(bytes) ==
+  answer(mlx::ClassPortInfo());
+  answer(info_of(47396));
+  const auto done = run_diags({"-N", "3"});  // which does not look at the PortInfo
+  CHECK(done.status == 0);
+  CHECK(done.err.empty());
+  CHECK(done.out ==
         "hw_dev_rev:  0x00a1\nhw_dev_id:   0xb924\nhw_uptime:   0x00001234\nfw_version:  01.02.03\nfw_build_id: 0xbeef\n"
         "fw_date:     12/31/2009\nfw_psid:     'MT_ [0m'\nfw_ini_ver:  0\nsw_version:  00.00.27\n");
-  info_of(0xcf08).pack(bytes);
-  CHECK_THAT(tools::mlnx::general_info_lines(bytes), contains("fw_version:  27.2010.04\n") && contains("sw_version:  00.00.00\n"));
+  answer(info_of(0xcf08));
+  CHECK_THAT(run_diags({"-N", "1"}).out, contains("fw_version:  27.2010.04\n") && contains("sw_version:  00.00.00\n"));
   CHECK_THAT(tools::mlnx::general_info_lines({}), contains("fw_psid:     ''\n"));
+  const auto unsupported = run_diags({"-N", "-w", "1"});
+  CHECK(unsupported.status == 255);
+  CHECK_THAT(unsupported.out,
+             ibtest::starts_with("hw_dev_rev:") && contains("\nvendstat: iberror: failed: Unsupported device ID 0xcf08\n"));
+}
+
+TEST_CASE_METHOD(Vendor, "infiniband-diags names the request that failed, and ends only with -N and -w") {
+  const auto no_class = run_diags({"-N", "1"});
+  CHECK(no_class.status == 255);
+  CHECK(no_class.out == "vendstat: iberror: failed: classportinfo query\n");
+  CHECK(no_class.err == "vendstat: method 1, attribute 1 failure\n");
+  answer(mlx::ClassPortInfo());
+  CHECK(run_diags({"-w", "1"}).out == "vendstat: iberror: failed: generalinfo query\n");
+  answer(info_of(47396));
+  CHECK(run_diags({"-w", "1"}).out == "vendstat: iberror: failed: vendstat\n");
+  const auto groups = run_diags({"-i", "1", "12"});
+  CHECK(groups.status == 0);
+  CHECK(groups.out.empty());
+  CHECK(groups.err == "vendstat: method 1, attribute 144 failure\ncounter group info query failure\n");
+  const auto configured = run_diags({"-c", "3,9", "1", "12"});
+  CHECK(configured.status == 0);
+  CHECK(configured.out == "counter_groups_config: configuring group0 3 group1 9\n");
+  CHECK_THAT(configured.err, contains("config counter group set failure\n"));
+  asked.clear();
+  const auto space = run_diags({"-R", "10", "-W", "20,5", "-e", "1"});
+  CHECK(space.status == 0);
+  CHECK(asked.size() == 2);
+  CHECK_THAT(space.err,
+             contains("mad_rpc_rmpp: MAD completed with error status 0xc; dport (Lid 1)\nvendstat: method 1, attribute 80 failure\n"
+                      "cannot get config space records\n") &&
+                 contains("cannot set config space records\n"));
+  fabric.network.gmp = [](Bytes, const path::Path&) { return std::nullopt; };
+  CHECK_THAT(run_diags({"-N", "1"}).err,
+             contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 1)\nvendstat: method 1, attribute 1 failure\n"));
+  const auto silent = run({"-N", "1"});
+  CHECK(silent.status == 3);
+  CHECK_THAT(silent.err, contains("MlxGeneralInfo(23) timed out to 'Path 2 -> 1 "));
+}
+
+TEST_CASE_METHOD(Vendor, "what infiniband-diags reads, and asks of this port where none is named") {
+  mlx::CounterGroupInfo info;
+  info.num_counter_groups = 1;
+  answer(info);
+  CHECK(run_diags({"-i"}).out == "counter_group_info:\n1 counter groups\ngroup0 mask 0\n");
+  CHECK(modifier(0) == fabric.end_port().number);
+  mlx::ConfigSpaceAccess space;
+  space.record[0] = {0x10, 0x12345678, 0xffff};
+  answer(space);
+  asked.clear();
+  CHECK(run_diags({"-R", "10,ffff", "1"}).out == "Config space record at 0x10: 0x5678\n");
+  CHECK(mlx::ConfigSpaceAccess::unpack(data(0)).record[0].mask == 0xffff);
+  CHECK(run_diags({"1"}).out == "vendstat: iberror: failed: at least one of -N and -w must be specified\n");
+  for (const auto& words : std::vector<std::vector<std::string>>{{"-c", "1"}, {"-R", "x"}, {"-W", "10"}})
+    CHECK(run_diags(words).status == 2);
+  CHECK(run_diags({"-i", "1"}, {.full_disk = true}).status == 255);
+  CHECK(run({"-i", "1"}, {.full_disk = true}).status == 3);
 }
 
 TEST_CASE_METHOD(Vendor, "a port that has no vendor class is not asked") {
@@ -191,7 +254,16 @@ TEST_CASE_METHOD(Vendor, "words of the configuration space") {
   asked.clear();
   for (const char* bad : {"", "x", "10,20", "1,2,3,4", "1,,2", "100000000,1"})
     CHECK(run({"-W", bad, "1"}).status == (bad == std::string("10,20") ? 0 : 2));
-  CHECK(run({"1"}).err == "E: -N must be specified.\n");
+  asked.clear();
+  CHECK(run({"1"}).err == "E: One of -N, --cpi, -w, -i, -c, -R and -W is needed (usage: ibtool vendstat TARGET [PORT])\n");
+  CHECK_THAT(run({"-N", "-w", "1"}).err, contains("-N and -w contradict each other"));
+  CHECK_THAT(run({"-N"}).err, contains("TARGET is missing"));
+  CHECK(run({"-i", "1", "256"}).status == 2);
+  CHECK(asked.empty());
+  const json both = json::parse(run({"-R", "10", "-W", "20,5", "1", "--json"}).out);
+  CHECK(both["path"]["dlid"] == 1);
+  CHECK(both["records"].size() == 2);
+  CHECK(run({"-R", "10", "-W", "20,5", "1"}).out == "Config space record at 0x10: 0x5678\nConfig space record at 0x10: 0x5678\n");
 }
 
 TEST_CASE_METHOD(Vendor, "set_guid sets one GUID of one block") {
@@ -202,6 +274,7 @@ TEST_CASE_METHOD(Vendor, "set_guid sets one GUID of one block") {
   CHECK(load_be<std::uint64_t>(&set[sa_mask]) == (3U | 1U << 5));  // LID, block, and the second GUID (IBA 15.2.5.18)
   CHECK(load_be<std::uint16_t>(&set[16]) == sa::GuidInfoRecord::attribute_id);
   for (const char* slot : {"0", "256", "-1"}) CHECK(ibtest::ibtool(fabric, {"set_guid", "3", slot, "0011:2233:4455:6677"}).status == 2);
-  CHECK(ibtest::ibtool(fabric, {"set_guid", "3", "1"}).err == "E: Not enough arguments\n");
+  CHECK(ibtest::ibtool(fabric, {"set_guid", "3", "1"}).err ==
+        "E: Too few arguments: GUID is missing (usage: ibtool set_guid TARGET SLOT GUID)\n");
   CHECK_THAT(ibtest::ibtool(fabric, {"set_guid", "3", "1", "zz"}).err, contains("'zz' is not a valid GUID"));
 }

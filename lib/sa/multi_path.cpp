@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "mad/multi_path.hpp"
+#include "sa/multi_path.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -7,13 +7,13 @@
 #include "base/error.hpp"
 #include "iba-gen/sa.hpp"
 
-namespace ib::mad {
+namespace ib::sa {
 
 namespace {
 
 constexpr std::size_t gid_size = 16;
 constexpr std::size_t sources_at = 15, destinations_at = 16;  // the counts
-constexpr std::size_t gids_at = sa::MultiPathRecord::wire_size - gid_size * std::tuple_size_v<decltype(sa::MultiPathRecord::sd_gid)>;
+constexpr std::size_t gids_at = MultiPathRecord::wire_size - gid_size * std::tuple_size_v<decltype(MultiPathRecord::sd_gid)>;
 constexpr unsigned most_gids = 255;
 
 std::size_t end_of_gids(Bytes record) { return gids_at + gid_size * (std::size_t{record[sources_at]} + record[destinations_at]); }
@@ -27,7 +27,7 @@ void add_gid(std::vector<std::uint8_t>& record, PathEnd end, const Gid& gid) {
   const std::size_t at = end == PathEnd::source ? gids_at + gid_size * record[sources_at] : used - gid_size;
   record.resize(std::max(record.size(), used - gid_size));
   record.insert(record.begin() + static_cast<std::ptrdiff_t>(at), gid.bytes.begin(), gid.bytes.end());
-  record.resize(std::max(used, sa::MultiPathRecord::wire_size));
+  record.resize(std::max(used, MultiPathRecord::wire_size));
   ++record[count];
 }
 
@@ -47,4 +47,4 @@ MultiPathGids gids_of(Bytes record) {
   return gids;
 }
 
-}  // namespace ib::mad
+}  // namespace ib::sa

@@ -13,7 +13,7 @@
 
 #include "base/bytes.hpp"
 
-namespace ib::mad {
+namespace ib::sa {
 
 /// A view of records in a buffer of somebody else.
 class RecordRows {
@@ -109,4 +109,4 @@ class RecordBuffer {
   std::size_t offset_{}, length_{}, stride_{}, size_{}, count_{};
 };
 
-}  // namespace ib::mad
+}  // namespace ib::sa

@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "iba/types.hpp"
 
-namespace ib::mad {
+namespace ib::sa {
 
 enum class PathEnd { source, destination };
 
@@ -25,4 +25,4 @@ struct MultiPathGids {
 /// The GIDs of a record as it came. Throws Error where its counts promise more than there are.
 MultiPathGids gids_of(Bytes record);
 
-}  // namespace ib::mad
+}  // namespace ib::sa

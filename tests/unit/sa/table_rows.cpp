@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "mad/rmpp.hpp"
-#include "mad/transactor.hpp"
+#include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 
 using namespace ib;
 using namespace ib::mad;
+using namespace ib::sa;
 
 namespace {
 
@@ -29,7 +30,7 @@ Reply answer(std::size_t size, std::size_t step, rmpp::Type type, std::uint8_t f
 }
 
 void is_table(const Reply& reply, std::size_t record_size, std::size_t count, bool cut) {
-  const auto table = sa_records(reply, record_size);
+  const auto table = table_rows(reply, record_size);
   REQUIRE(table.records.size() == count);
   REQUIRE(table.cut == cut);
   for (std::size_t i = 0; i < count; ++i) {
@@ -74,7 +75,7 @@ Reply with_end(Reply reply, std::vector<std::uint8_t> end) {
 
 TEST_CASE("a table whose end is no whole record is torn, but padding is no record") {
   const auto is_torn = [](const Reply& reply, std::size_t record_size, std::size_t count) {
-    const SaRows table = sa_records(reply, record_size);
+    const TableRows table = table_rows(reply, record_size);
     CHECK(table.records.size() == count);
     CHECK_FALSE(table.cut);
     return table.torn;
@@ -98,15 +99,14 @@ TEST_CASE("a table whose end is no whole record is torn, but padding is no recor
 
 TEST_CASE("the typed records of a torn table are as incomplete as those of one that was cut") {
   Reply reply = with_end(answer(header_of_sa + 3 * 112, 112, rmpp::Type::data, first), {1, 2, 3});
-  const Result<SaTable<sa::NodeRecord>> table = detail::unpacked_table<sa::NodeRecord>(Result<Reply>(reply));
-  REQUIRE(table);
-  CHECK(table->records.size() == 3);
-  CHECK(table->cut);
+  const sa::Table<sa::NodeRecord> table = sa::detail::unpacked_table<sa::NodeRecord>(reply);
+  CHECK(table.records.size() == 3);
+  CHECK(table.cut);
 }
 
 TEST_CASE("millions of short records cost their bytes once") {
   Reply reply = answer(header_of_sa + 4000000, 8, rmpp::Type::data, first);
-  const SaRows table = sa_records(reply, 6);
+  const TableRows table = table_rows(reply, 6);
   REQUIRE(table.records.size() == 500000);
   const std::uint8_t* const data = reply.bytes.data();
   const RecordBuffer kept(std::move(reply.bytes), table.records.first(6));
@@ -135,22 +135,22 @@ TEST_CASE("records may be added to a buffer that was made for them") {
 }
 
 TEST_CASE("answers that contradict themselves are errors") {
-  REQUIRE_THROWS_AS(sa_records(answer(256, 64, rmpp::Type::data, first | last, 19), 64), Error);
-  REQUIRE_THROWS_AS(sa_records(answer(256, 64, rmpp::Type::data, first | last, 221), 64), Error);
-  REQUIRE_THROWS_AS(sa_records(answer(256, 56, rmpp::Type::data, first | last, 84), 64), Error);
-  REQUIRE_THROWS_AS(sa_records(answer(header_of_sa + 100000, 8, rmpp::Type::data, first), 108), Error);
+  REQUIRE_THROWS_AS(table_rows(answer(256, 64, rmpp::Type::data, first | last, 19), 64), Error);
+  REQUIRE_THROWS_AS(table_rows(answer(256, 64, rmpp::Type::data, first | last, 221), 64), Error);
+  REQUIRE_THROWS_AS(table_rows(answer(256, 56, rmpp::Type::data, first | last, 84), 64), Error);
+  REQUIRE_THROWS_AS(table_rows(answer(header_of_sa + 100000, 8, rmpp::Type::data, first), 108), Error);
   Reply shorter = answer(header_of_sa, 64, rmpp::Type::none, 0);
   shorter.bytes.resize(40);
-  REQUIRE_THROWS_AS(sa_records(shorter, 64), Error);
+  REQUIRE_THROWS_AS(table_rows(shorter, 64), Error);
 }
 
 TEST_CASE("the answer to a SubnAdmGet is one record") {
   Reply reply = answer(256, 64, rmpp::Type::none, 0);
   reply.bytes[26] = 0;
-  const auto table = sa_records(reply, 64);
+  const auto table = table_rows(reply, 64);
   REQUIRE(table.records.size() == 1);
   REQUIRE_FALSE(table.cut);
   REQUIRE(table.records[0].size() == 200);
   reply.bytes.resize(header_of_sa + 63);
-  REQUIRE_THROWS_AS(sa_records(reply, 64), Error);
+  REQUIRE_THROWS_AS(table_rows(reply, 64), Error);
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Where the records of an answer are, and the two verbs whose question is of another kind than their answer.
+#include "sa/subn_adm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mad/rmpp.hpp"
+#include "sa/multi_path.hpp"
+
+namespace ib::sa {
+
+namespace {
+
+using mad::packet_size;
+using mad::simulator_bytes;
+
+/// Where the records of an Active answer end. Sets `cut` where there were more.
+std::size_t end_of_records(Bytes mad, bool& cut) {
+  const mad::RmppView segment(mad);
+  const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
+  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
+    cut = mad.size() > simulator_bytes;
+    return std::min(mad.size(), simulator_bytes);
+  }
+  // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
+  cut = mad.size() == packet_size && (segment.flags() & rmpp::flags::last) == 0;
+  if (mad.size() != packet_size || cut) return mad.size();
+  // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
+  const std::size_t length = segment.length();
+  if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
+  return area.offset + length - 20;
+}
+
+/// The records of which at least `least` bytes came, each `step` behind the one before.
+RecordRows rows_of(Bytes data, std::size_t step, std::size_t least) {
+  return {data, step, step, data.size() < least ? 0 : (data.size() - least) / step + 1};
+}
+
+}  // namespace
+
+TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
+  const Bytes mad = reply.bytes;
+  const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
+  if (mad.size() < area.offset) throw Error("The answer ends within its header");
+  TableRows table;
+  if (!mad::RmppView::is_active(mad)) {
+    // A single MAD without RMPP holds one record.
+    const Bytes data = mad.subspan(area.offset);
+    if (data.size() < record_size) throw Error("The answer ends within its record");
+    table.records = {data, data.size(), data.size(), 1};
+    return table;
+  }
+  const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
+  if (step == 0) {
+    // No records; several segments of them are a contradiction.
+    table.torn = mad.size() > packet_size;
+    return table;
+  }
+  if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
+  const std::size_t end = std::max(area.offset, end_of_records(mad, table.cut));
+  const Bytes data = mad.subspan(area.offset, end - area.offset);
+  table.records = rows_of(data, step, record_size);
+  const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
+  table.torn = !table.cut && std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
+  return table;
+}
+
+mad::Request sa_request(const path::Path& path, const StructInfo& record, std::uint8_t method, Bytes payload,
+                        std::uint64_t component_mask) {
+  mad::Request request = mad::attribute_request(path, record, method, 0, payload, mad::mgmt_class::sa);
+  request.component_mask = component_mask;
+  return request;
+}
+
+mad::Task<mad::Result<Table<PathRecord>>> try_subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
+                                                                 const std::vector<Gid>& sources, const std::vector<Gid>& destinations) {
+  MultiPathRecord::Query counted = query;
+  counted.sgid_count(0).dgid_count(0);
+  std::vector<std::uint8_t> bytes(MultiPathRecord::wire_size);
+  counted.record.pack(bytes);
+  for (const Gid& gid : sources) add_gid(bytes, PathEnd::source, gid);
+  for (const Gid& gid : destinations) add_gid(bytes, PathEnd::destination, gid);
+  const mad::Request request =
+      sa_request(transactor.sa_path(), MultiPathRecord::info(), mad::method::get_multi, used_part(bytes), counted.component_mask);
+  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  if (!reply) co_return reply.shared_error();
+  co_return detail::unpacked_table<PathRecord>(*reply);
+}
+
+mad::Task<std::vector<PathRecord>> subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
+                                                      const std::vector<Gid>& sources, const std::vector<Gid>& destinations) {
+  return detail::taken_whole(try_subn_adm_get_multi(transactor, query, sources, destinations));
+}
+
+mad::Task<mad::Result<Table<TraceRecord>>> try_subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query) {
+  std::array<std::uint8_t, PathRecord::wire_size> bytes{};
+  query.record.pack(bytes);
+  const mad::Request request =
+      sa_request(transactor.sa_path(), TraceRecord::info(), mad::method::get_trace_table, bytes, query.component_mask);
+  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  if (!reply) co_return reply.shared_error();
+  co_return detail::unpacked_table<TraceRecord>(*reply);
+}
+
+mad::Task<std::vector<TraceRecord>> subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query) {
+  return detail::taken_whole(try_subn_adm_get_trace_table(transactor, query));
+}
+
+}  // namespace ib::sa

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The verbs of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable, GetMulti, GetTraceTable. A query
+// is the generated T::Query, which sets components and their bits of the component mask together; it goes to the SA of the
+// transactor's end port, on its sa_path(). Each verb has a twin try_… which returns the error that the other throws. For
+// records that a program knows by their descriptor only see sa/records.hpp.
+//
+// The transactor and the query must live until the call has ended.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "iba-gen/sa.hpp"
+#include "mad/transactor.hpp"
+#include "sa/record_rows.hpp"
+
+namespace ib::sa {
+
+/// The records of a SubnAdmGetTableResp or its like.
+template <class T>
+struct Table {
+  std::vector<T> records;
+  bool cut = false;  ///< the answer lost its end on the way: there may be more records; see table_rows()
+};
+
+/// The records of an answer as byte ranges of it.
+struct TableRows {
+  RecordRows records;
+  bool cut = false;   ///< the answer lost its end on the way, and narrower queries may bring what is missing
+  bool torn = false;  ///< it arrived whole, but its end is no whole record
+};
+
+/// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
+/// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
+///
+/// The last record may lack its padding, and zeros may follow it: there are senders that count the rest of a segment. Other bytes
+/// are the beginning of a record that is not there, and the table is torn.
+///
+/// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
+/// simulator_bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter where
+/// the table was; then it is whole. A first segment without the others counts as cut too.
+TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
+/// What is wrong with a table that was cut, for messages.
+inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";
+
+/// A request to the SA on `path` for records of a kind; `payload` is the record to match or what stands for it (IBA 15.2.5).
+mad::Request sa_request(const path::Path& path, const StructInfo& record, std::uint8_t method, Bytes payload, std::uint64_t component_mask);
+
+namespace detail {
+
+/// What a try_ call for a table gives; throws the error, or Error where the table was cut.
+template <class T>
+mad::Task<std::vector<T>> taken_whole(mad::Task<mad::Result<Table<T>>> tried) {
+  mad::Result<Table<T>> result = co_await std::move(tried);
+  Table<T> table = std::move(result).take();
+  if (table.cut) throw Error(std::string(cut_text));
+  co_return std::move(table.records);
+}
+
+template <class T>
+Table<T> unpacked_table(const mad::Reply& reply) {
+  const TableRows rows = table_rows(reply, T::wire_size);
+  Table<T> table;
+  table.cut = rows.cut || rows.torn;
+  table.records.reserve(rows.records.size());
+  for (const Bytes row : rows.records) table.records.push_back(T::unpack(row));
+  return table;
+}
+
+template <class Query>
+mad::Task<mad::Result<mad::Reply>> call(mad::Transactor& transactor, std::uint8_t method, const Query& query) {
+  using Record = decltype(Query::record);
+  std::array<std::uint8_t, Record::wire_size> bytes{};
+  query.record.pack(bytes);
+  const mad::Request request = sa_request(transactor.sa_path(), Record::info(), method, bytes, query.component_mask);
+  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+  co_return reply;
+}
+
+template <class Query>
+mad::Task<mad::Result<decltype(Query::record)>> try_one(mad::Transactor& transactor, std::uint8_t method, const Query& query) {
+  const mad::Result<mad::Reply> reply = co_await call(transactor, method, query);
+  if (!reply) co_return reply.shared_error();
+  co_return decltype(Query::record)::unpack(reply->payload());
+}
+
+}  // namespace detail
+
+/// SubnAdmGet: the one record that matches `query`. The error is an SaError with code 3 where there is none, 4 where there are
+/// several.
+template <class Query>
+mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_get(mad::Transactor& transactor, const Query& query) {
+  return detail::try_one(transactor, mad::method::get, query);
+}
+template <class Query>
+mad::Task<decltype(Query::record)> subn_adm_get(mad::Transactor& transactor, const Query& query) {
+  return mad::taken(try_subn_adm_get(transactor, query));
+}
+
+/// SubnAdmSet of the components of `query` that are set; the result is the record as it is then.
+template <class Query>
+mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_set(mad::Transactor& transactor, const Query& query) {
+  return detail::try_one(transactor, mad::method::set, query);
+}
+template <class Query>
+mad::Task<decltype(Query::record)> subn_adm_set(mad::Transactor& transactor, const Query& query) {
+  return mad::taken(try_subn_adm_set(transactor, query));
+}
+
+/// SubnAdmGetTable: all records that match, or as many as came whole: see Table. Throws Error where the answer contradicts
+/// itself.
+template <class Query>
+mad::Task<mad::Result<Table<decltype(Query::record)>>> try_subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
+  const mad::Result<mad::Reply> reply = co_await detail::call(transactor, mad::method::get_table, query);
+  if (!reply) co_return reply.shared_error();
+  co_return detail::unpacked_table<decltype(Query::record)>(*reply);
+}
+/// The same; throws Error where the answer was cut.
+template <class Query>
+mad::Task<std::vector<decltype(Query::record)>> subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
+  return detail::taken_whole(try_subn_adm_get_table(transactor, query));
+}
+
+/// SubnAdmGetMulti: paths from `sources` to `destinations`, each of 1…255, as `query` wants them (IBA 15.2.5.20). SAs may
+/// serve fewer GIDs: opensm 11 in all. The GIDs and their counts in `query` are not used.
+mad::Task<mad::Result<Table<PathRecord>>> try_subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
+                                                                 const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
+mad::Task<std::vector<PathRecord>> subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
+                                                      const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
+
+/// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should say all of the path; SAs want at
+/// least its source and destination.
+mad::Task<mad::Result<Table<TraceRecord>>> try_subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
+mad::Task<std::vector<TraceRecord>> subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
+
+}  // namespace ib::sa

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/perfquery/counter_sets.hpp"
+
+#include <fmt/format.h>
+
+#include "iba-gen/pm.hpp"
+
+namespace ib::tools::perfquery {
+namespace {
+
+constexpr CounterSet sets[]{
+    {pm::PortCounters::info, "", 0, "", "PortCounters", ""},
+    {pm::PortCountersExt::info, "-x --extended", 'x', "extended", "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
+    {pm::PortXmitDataSL::info, "-X --xmtsl", 'X', "xmtsl", "PortXmitDataSL", "Show the data that was sent, by SL."},
+    {pm::PortRcvDataSL::info, "-S --rcvsl", 'S', "rcvsl", "PortRcvDataSL", "Show the data that was received, by SL."},
+    {pm::PortXmitDiscardDetails::info, "-D --xmtdisc", 'D', "xmtdisc", "PortXmitDiscardDetails",
+     "Show why packets to be sent were discarded."},
+    {pm::PortRcvErrorDetails::info, "-E --rcverr", 'E', "rcverr", "PortRcvErrorDetails", "Show what was wrong with packets received."},
+    {pm::PortExtendedSpeedsCounters::info, "-T --extended_speeds --extended-speeds", 'T', "extended_speeds", "PortExtendedSpeedsCounters",
+     "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
+    {pm::PortOpRcvCounters::info, "--oprcvcounters", 0, "oprcvcounters", "PortOpRcvCounters", "Show what was received, by operation code."},
+    {pm::PortFlowCtlCounters::info, "-F --flow --flowctlcounters", 0, "flowctlcounters", "PortFlowCtlCounters",
+     "Show flow control packets."},
+    {pm::PortVLOpPackets::info, "--vloppackets", 0, "vloppackets", "PortVLOpPackets", "Show packets received, by operation code and VL."},
+    {pm::PortVLOpData::info, "--vlopdata", 0, "vlopdata", "PortVLOpData", "Show data received, by operation code and VL."},
+    {pm::PortVLXmitFlowCtlUpdateErrors::info, "--vl-xmit-errs --vlxmitflowctlerrors", 0, "vlxmitflowctlerrors",
+     "PortVLXmitFlowCtlUpdateErrors", "Show flow control updates that failed, by VL."},
+    {pm::PortVLXmitWaitCounters::info, "--vl-xmit-wait --vlxmitcounters", 0, "vlxmitcounters", "PortVLXmitWaitCounters",
+     "Show for how many ticks data had to wait, by VL."},
+    {pm::SwPortVLCongestion::info, "--vl-congestion --swportvlcong", 0, "swportvlcong", "SwPortVLCongestion",
+     "Show discards by congestion at a switch port, by VL."},
+    {pm::PortRcvConCtrl::info, "--rcvcc", 0, "rcvcc", "PortRcvConCtrl", "Show congestion notices received."},
+    {pm::PortSLRcvFecn::info, "--slrcvfecn", 0, "slrcvfecn", "PortSLRcvFECN", "Show FECNs received, by SL."},
+    {pm::PortSLRcvBecn::info, "--slrcvbecn", 0, "slrcvbecn", "PortSLRcvBECN", "Show BECNs received, by SL."},
+    {pm::PortXmitConCtrl::info, "--xmitcc", 0, "xmitcc", "PortXmitConCtrl", "Show for how long congestion kept data back."},
+    {pm::PortVLXmitTimeCong::info, "--vlxmittimecc", 0, "vlxmittimecc", "PortVLXmitTimeCong", "Show the same by VL."},
+    {pm::PortSamplesCtl::info, "-c --smplctl", 'c', "smplctl", "PortSamplesControl", "Show how sampling is set up."},
+};
+
+}  // namespace
+
+bool CounterSet::is_extended() const { return info == pm::PortCountersExt::info; }
+bool CounterSet::is_basic() const { return info == pm::PortCounters::info || is_extended(); }
+bool CounterSet::is_sampling() const { return info == pm::PortSamplesCtl::info; }
+
+std::string CounterSet::cannot_read() const {
+  if (is_extended()) return "perfextquery";
+  if (is_basic()) return "perfquery";
+  return is_sampling() ? "sampctlquery" : fmt::format("cannot query {}", title);
+}
+
+std::string CounterSet::cannot_reset() const {
+  if (is_extended()) return "perf ext reset";
+  return is_basic() ? "perf reset" : fmt::format("cannot reset {}", title);
+}
+
+std::span<const CounterSet> counter_sets() { return sets; }
+
+}  // namespace ib::tools::perfquery

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The attributes of counters that perfquery knows, and how each dialect calls them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "iba/struct_info.hpp"
+
+namespace ib::tools::perfquery {
+
+/// An attribute of performance management (IBA 16.1.3, 16.1.4).
+struct CounterSet {
+  const StructInfo& (*info)();
+  std::string_view options;     ///< of ibtool: "-x --extended"
+  char diags_letter;            ///< of infiniband-diags; 0: the long name alone
+  std::string_view diags_name;  ///< its long option; empty: PortCounters, which is what it shows by default
+  std::string_view title;       ///< in its headings and complaints
+  std::string_view help;
+
+  /// PortCounters and PortCountersExtended: their headings tell of the PMA, and they are shown of several ports.
+  bool is_basic() const;
+  bool is_extended() const;
+  bool is_sampling() const;
+  /// infiniband-diags' words where the attribute can not be read, or set.
+  std::string cannot_read() const;
+  std::string cannot_reset() const;
+};
+
+/// PortCounters first.
+std::span<const CounterSet> counter_sets();
+
+}  // namespace ib::tools::perfquery

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// perfquery: one attribute of counters, unmerged, of one port of a PMA, of several, or of all: a port at a time, or their sum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+
+#include "async/group.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/dump.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/registry.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "mad/transactor.hpp"
+#include "out/structure.hpp"
+#include "path/json.hpp"
+#include "subnet/counter_clears.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/perfquery/counter_sets.hpp"
+#include "tools/perfquery/port_list.hpp"
+#include "tools/shared/attribute_text.hpp"
+
+namespace ib::tools {
+namespace perfquery {
+namespace {
+
+constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true};
+constexpr std::size_t ports_at_once = 64;
+
+/// Whether a field says what was asked for, not what was counted.
+bool is_selector(const FieldInfo& field) {
+  return field.reserved || field.name == "port_select" || field.name.starts_with("counter_select");
+}
+
+/// The counters of one port, or of several together (port 255).
+struct PortCounts {
+  unsigned port{};
+  std::vector<std::uint8_t> bytes;
+};
+
+struct CountersReport final : Report {
+  const CounterSet& set;
+  const StructInfo& info;
+  const CommonOptions& options;
+  Destination node;
+  subnet::PmaSupport support;
+  std::vector<PortCounts> ports;
+
+  CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)
+      : set(of), info(structure), options(common), node(std::move(from)) {}
+
+  void visit(out::Sink& sink) const override {
+    path::visit(sink, "path", node.path);
+    sink.begin_array("ports");
+    for (const PortCounts& at : ports) {
+      sink.begin_object();
+      sink.value("port_num", at.port);
+      out::visit_attribute(sink, at.bytes, info, options.keys);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+
+  void text(TextOut& out) const override {
+    const path::IbPath& path = node.path.ib();
+    const std::string gid = path.dgid ? fmt::format(" ({})", to_text(*path.dgid)) : "";
+    for (const PortCounts& at : ports) {
+      out.print("# Port counters: Lid {}{} port {}\n", path.dlid.value, gid, at.port);
+      AttributeText(options, info, at.bytes).text(out, perfquery_listing);
+    }
+  }
+
+  void diags_text(TextOut& out) const override {
+    for (const PortCounts& at : ports) {
+      out.print("# {}: {} port {}{}\n", title(), node.name, at.port, capabilities());
+      out.write(set.is_extended() ? libibmad_listing(at.bytes, info, extended_fields()) : libibmad_listing(at.bytes, info));
+    }
+  }
+
+ private:
+  /// What the PMA says that it counts of PortCountersExtended.
+  std::vector<std::string_view> extended_fields() const {
+    constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
+    const bool has_additional = (support.capability_mask2 & additional) != 0;
+    const bool has_ietf = (support.capability_mask & pm::capability_mask::is_extended_width_supported) != 0;
+    const auto counters = subnet::counter_infos();
+    std::vector<std::string_view> names;
+    for (const FieldInfo& field : info.fields) {
+      const auto counter = std::ranges::find(counters, field.name, &subnet::CounterInfo::name);
+      const bool is_additional = field.name == "counter_select2" || (counter != counters.end() && counter->additional);
+      const bool is_ietf = counter != counters.end() && counter->ietf;
+      if (!field.reserved && (!is_additional || has_additional) && (!is_ietf || has_ietf)) names.push_back(field.name);
+    }
+    return names;
+  }
+
+  std::string title() const {
+    if (set.is_extended()) return "Port extended counters";
+    if (set.is_basic()) return "Port counters";
+    if (set.is_sampling()) return std::string(set.title);
+    const bool rs_fec = &info == &pm::PortExtendedSpeedsCountersRsFec::info();
+    return fmt::format("{}{} counters", set.title, rs_fec ? " with RS-FEC Active" : "");
+  }
+  std::string capabilities() const {
+    if (!set.is_basic()) return "";
+    const std::string second = set.is_extended() ? fmt::format(" CapMask2: 0x{:07X}", support.capability_mask2) : "";
+    return fmt::format(" (CapMask: 0x{:02X}{})", support.capability_mask, second);
+  }
+};
+
+class Perfquery final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.operand("PORT", [this](std::string_view word) { ports_ = read_ports(word); });
+    set.integer("RESET", mask_);
+    set.notes(
+        "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
+        "a mask of counters to reset: the bits of CounterSelect, and from bit 16 on\n"
+        "those of CounterSelect2.");
+    for (const CounterSet& of : counter_sets().subspan(1)) {
+      set.action(of.options, of.help, [this, &of] { choose(of); });
+    }
+    set.flag("-a --all_ports --all-ports", all_, "Show or reset all ports together, or those of PORT.");
+    set.flag("-l --loop_ports --loop-ports", loop_, "Show or reset the ports one by one.");
+    set.flag("-r --reset_after_read --reset-after-read", reset_, "Reset the counters after they were read.");
+    set.flag("-R --Reset_only --reset-only", reset_only_, "Reset the counters and show nothing.");
+    add_common(set, common, group_target);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.without("DK");
+    set.optional_operands();
+    set.target("LID|GUID", target_);
+    set.operand("PORT", [this](const std::string& word) { ports_ = read_diags_ports(word); });
+    set.operand("RESET", [this](const std::string& word) { mask_ = c_number(word); });
+    set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
+    for (const CounterSet& of : counter_sets().subspan(1)) {
+      set.action(of.diags_name, of.diags_letter, of.help, [this, &of] { chosen_ = std::max(chosen_, &of, precedes); });
+    }
+    set.flag("all_ports", 'a', all_, "Show or reset all ports together, or those of PORT.");
+    set.flag("loop_ports", 'l', loop_, "Show or reset the ports one by one.");
+    set.flag("reset_after_read", 'r', reset_, "Reset the counters after they were read.");
+    set.flag("Reset_only", 'R', reset_only_, "Reset the counters and show nothing.");
+    as_diags_ = true;
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (reset_ && reset_only_ && !as_diags_) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
+    const Destination node = co_await session.gmp_node(target_);
+    mad::Transactor& transactor = session.transactor();
+    mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(transactor, node.path);
+    const subnet::PmaSupport support = session.take(std::move(known), {"main", "classportinfo query"});
+    const StructInfo* layout = co_await layout_of(session, node, support);
+    const StructInfo& info = *layout;
+    co_await choose_ports(session, node, support);
+    CountersReport report(*chosen_, info, session.options(), node);
+    report.support = support;
+    if (!reset_only_) {
+      co_await read(session, report, emit);
+      if (sums_) sum(report);
+      emit(report);
+    } else if (emit.json()) {
+      emit(report);
+    }
+    if (reset_ || reset_only_) co_await reset(session, node, info, support);
+  }
+
+ private:
+  using Ports = std::vector<std::uint8_t>;
+  using Answer = mad::Result<std::vector<std::uint8_t>>;
+
+  void choose(const CounterSet& of) {
+    if (chosen_ != counter_sets().data() && chosen_ != &of)
+      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*chosen_), first_name(of)));
+    chosen_ = &of;
+  }
+  static std::string_view first_name(const CounterSet& of) {
+    const std::size_t at = of.options.find("--");
+    return of.options.substr(at, of.options.find(' ', at) - at);
+  }
+  /// infiniband-diags takes the first of its list of several that are asked for, and -x last of all.
+  static bool precedes(const CounterSet* a, const CounterSet* b) {
+    const auto rank = [](const CounterSet* of) {
+      return of == counter_sets().data() ? 100 : of->is_extended() ? 99 : of - counter_sets().data();
+    };
+    return rank(a) > rank(b);
+  }
+
+  /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use.
+  async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, subnet::PmaSupport support) const {
+    const StructInfo& info = chosen_->info();
+    if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return &info;
+    if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
+    const unsigned port = ports_ && !ports_->empty() ? ports_->front() : 0U;
+    const mad::Result<smp::PortInfoExtended> extended =
+        co_await session.transactor().try_subn_get<smp::PortInfoExtended>(smp_path(node), port);
+    if (!extended) {
+      session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
+      co_return &info;
+    }
+    const bool tells = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
+    const bool rs = extended->fec_mode_active == smp::FecMode::rs_fec || extended->fec_mode_active == smp::FecMode::rs_fec2;
+    co_return tells&& rs ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
+  }
+
+  /// SMPs to the node go by LID.
+  static path::Path smp_path(const Destination& node) {
+    path::IbPath path = node.path.ib();
+    path.dqpn = path.sqpn = Qpn{0};
+    path.qkey = 0;
+    path.has_grh = false;
+    return path;
+  }
+
+  async::Task<smp::NodeInfo> node_info(Session& session, const Destination& node) const {
+    mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(smp_path(node));
+    co_return session.take(std::move(info), {"main", "smp query nodeinfo failed"});
+  }
+
+  /// Which ports are asked, and whether what they say is summed.
+  async::Task<> choose_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
+    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    Ports given = ports_.value_or(Ports{});
+    const bool loops_here = chosen_->is_basic() || !as_diags_;
+    if (given.size() > 1 && loops_here) {
+      asked_ = given;
+      sums_ = all_ && !loop_;
+      co_return;
+    }
+    const bool all = all_ || (!given.empty() && given[0] == subnet::all_ports);
+    if (as_diags_ && all && !all_ && !has_all) throw DiagsFailure({"main", "AllPortSelect not supported"});
+    const bool one_by_one = (all && (loop_ || !has_all)) || (loop_ && !as_diags_);
+    if (one_by_one && loops_here) {
+      asked_ = co_await every_port(session, node, all && !has_all && !loop_);
+      sums_ = !loop_;
+    } else if (all) {
+      asked_ = {subnet::all_ports};
+    } else if (!given.empty()) {
+      asked_ = {given[0]};
+    } else if (!target_.given()) {
+      asked_ = {static_cast<std::uint8_t>(session.end_port().number)};
+    } else if (as_diags_) {
+      asked_ = {0};
+    } else {
+      const smp::NodeInfo info = co_await node_info(session, node);
+      const std::uint8_t local = info.local_port_num;
+      asked_ = {info.node_type == smp::NodeType::switch_ && local == 0 ? std::uint8_t{1} : local};
+    }
+  }
+
+  async::Task<Ports> every_port(Session& session, const Destination& node, bool emulates) const {
+    const smp::NodeInfo info = co_await node_info(session, node);
+    if (emulates) session.diags_warning("main", "Emulating AllPortSelect by iterating through all ports");
+    if (info.num_ports == 0)
+      session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), {"main", "smp query nodeinfo: num ports invalid"});
+    unsigned first = 1;
+    if (info.node_type == smp::NodeType::switch_) {
+      mad::Result<smp::SwitchInfo> read_info = co_await session.transactor().try_subn_get<smp::SwitchInfo>(smp_path(node));
+      if (session.take(std::move(read_info), {"main", "smp query nodeinfo failed"}).enhanced_port0 != 0) first = 0;
+    }
+    Ports ports;
+    for (unsigned port = first; port <= std::min<unsigned>(info.num_ports, 254); ++port) ports.push_back(static_cast<std::uint8_t>(port));
+    co_return ports;
+  }
+
+  async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
+    std::vector<std::optional<Answer>> replies(asked_.size());
+    const auto ask = [&](std::size_t at) { return read_one(session, report, asked_[at], replies[at]); };
+    auto indexes = std::views::iota(std::size_t{0}, asked_.size());
+    async::Task<> all = async::for_each(indexes, ports_at_once, ask);
+    co_await std::move(all);
+    for (std::size_t at = 0; at < asked_.size(); ++at) {
+      if (!*replies[at]) {
+        if (!sums_) emit.so_far(report);
+        refuse_port(session, replies[at]->shared_error(), asked_[at]);
+      }
+      std::vector<std::uint8_t> bytes = std::move(**replies[at]);
+      bytes.resize(report.info.bytes);
+      report.ports.push_back({asked_[at], std::move(bytes)});
+    }
+  }
+
+  [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, unsigned port) const {
+    if (!as_diags_ && error->status() != 0) error->raise_with(fmt::format("Failed trying to get PM information for port {}", port));
+    session.give_up(error, {"main", chosen_->cannot_read()});
+  }
+
+  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to) {
+    std::vector<std::uint8_t> selector(report.info.bytes);
+    const FieldInfo* field = find_field(report.info, "port_select");
+    wire::set_bits(selector, field->bit_offset, field->bits, port);
+    Answer answer = co_await session.transactor().try_get(report.node.path, report.info, 0, selector);
+    to.emplace(std::move(answer));
+  }
+
+  /// One row in the place of all: each counter the sum, or the greatest value that it holds.
+  static void sum(CountersReport& report) {
+    std::vector<std::uint8_t> total = report.ports.front().bytes;
+    for (const FieldInfo& field : report.info.fields) {
+      if (is_selector(field)) continue;
+      for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
+        const std::uint32_t at = field.bit_offset + i * field.bits;
+        const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
+        std::uint64_t value = 0;
+        for (const PortCounts& port : report.ports) {
+          const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
+          value = one > most - value ? most : value + one;
+        }
+        wire::set_bits(total, at, field.bits, value);
+      }
+    }
+    const FieldInfo* select = find_field(report.info, "port_select");
+    wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
+    report.ports.assign(1, {subnet::all_ports, std::move(total)});
+  }
+
+  /// What to reset where nobody says: all, as far as each dialect knows it.
+  std::uint64_t reset_mask(subnet::PmaSupport support) const {
+    constexpr std::uint64_t all = 0xffffff, diags_all = 0xffff, extended_select2 = 0xfff0000;
+    if (!as_diags_) return mask_.value_or(all);
+    if (chosen_->info == pm::PortExtendedSpeedsCounters::info) return mask_.value_or(~std::uint64_t{0});
+    std::uint64_t mask = mask_.value_or(diags_all);
+    if (!chosen_->is_basic()) return mask == 0 ? ~std::uint64_t{0} : mask;
+    const bool extended = chosen_->is_extended();
+    if (extended) mask |= extended_select2;
+    if (extended || !mask_) {
+      const unsigned wait_bit = extended ? 28 : 16, qp1_bit = extended ? 29 : 17;
+      if ((support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0) mask |= std::uint64_t{1} << wait_bit;
+      if ((support.capability_mask & pm::capability_mask::is_qp1_drop_supported) != 0) mask |= std::uint64_t{1} << qp1_bit;
+    }
+    return mask == 0 ? ~std::uint64_t{0} : mask;
+  }
+
+  async::Task<> reset(Session& session, const Destination& node, const StructInfo& info, subnet::PmaSupport support) const {
+    if (as_diags_ && chosen_->is_sampling()) co_return;
+    const std::uint64_t mask = reset_mask(support);
+    for (const std::uint8_t port : asked_) {
+      const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
+      if (!done) session.give_up(done.shared_error(), {"main", chosen_->cannot_reset()});
+    }
+  }
+
+  const CounterSet* chosen_ = counter_sets().data();
+  Target target_;
+  std::optional<Ports> ports_;
+  std::optional<std::uint64_t> mask_;
+  bool all_{}, loop_{}, reset_{}, reset_only_{};
+  bool as_diags_{};  ///< only PortCounters and PortCountersExtended are looped over, port 0 is asked where none is named
+  Ports asked_;      ///< what comes of -a, -l and PORT
+  bool sums_{};
+};
+
+}  // namespace
+}  // namespace perfquery
+
+constinit const CommandInfo rooms::perfquery{
+    .name = "perfquery",
+    .group = HelpGroup::counters,
+    .summary = "Print the counters of a port: data, packets, errors, and all that a PMA counts beside; or reset them.",
+    .make = make_command<tools::perfquery::Perfquery>,
+    .changes = true,
+    .diags = true,
+};
+
+}  // namespace ib::tools

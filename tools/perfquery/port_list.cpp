@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/perfquery/port_list.hpp"
+
+#include <fmt/format.h>
+
+#include "base/escape.hpp"
+#include "tools/frame/diags_options.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools::perfquery {
+namespace {
+
+constexpr std::size_t most_ports = 256;
+
+/// Calls `use` with each part of a list.
+template <class Use>
+void each_part(std::string_view text, Use use) {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    use(text.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8_t>(text, "PORT", {0, 255}); }
+
+}  // namespace
+
+std::vector<std::uint8_t> read_ports(std::string_view text) {
+  std::vector<std::uint8_t> ports;
+  each_part(text, [&](std::string_view part) {
+    const std::size_t dash = part.find('-', 1);
+    const unsigned first = port_number(part.substr(0, dash));
+    const unsigned last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
+    if (last < first) throw UsageError(fmt::format("the range {} goes down", quoted(part)));
+    for (unsigned port = first; port <= last; ++port) ports.push_back(static_cast<std::uint8_t>(port));
+    if (ports.size() > most_ports) throw UsageError(fmt::format("these are more than {} ports", most_ports));
+  });
+  return ports;
+}
+
+std::vector<std::uint8_t> read_diags_ports(const std::string& text) {
+  std::vector<std::uint8_t> ports;
+  if (text.find(',') != std::string::npos) {
+    each_part(text, [&](std::string_view part) {
+      // strtok's habit: between two commas there is no number.
+      if (!part.empty() && ports.size() < most_ports) ports.push_back(static_cast<std::uint8_t>(c_number(std::string(part))));
+    });
+    return ports;
+  }
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos) return {static_cast<std::uint8_t>(c_number(text))};
+  const auto first = static_cast<std::int32_t>(c_number(text.substr(0, dash)));
+  const auto last = static_cast<std::int32_t>(c_number(text.substr(dash + 1)));
+  if (first >= last) throw DiagsFailure({"main", "max port must be greater than min port in range"});
+  for (std::int32_t port = first; port <= last && ports.size() < most_ports; ++port) ports.push_back(static_cast<std::uint8_t>(port));
+  return ports;
+}
+
+}  // namespace ib::tools::perfquery
