@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The offsets are those of IBA 15.2.5; whole words are read where the text shows whole words.
-#include "tools/diags/saquery_text.hpp"
+#include "tools/saquery/diags_forms.hpp"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "base/escape.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "tools/diags/console.hpp"
 
-namespace ib::diags {
+namespace ib::tools::saquery {
 namespace {
-
-/// A PortInfo as libibmad lists it, which warns of a width that it does not know.
-std::string port_info_text(Bytes port_info, Keys keys) {
-  constexpr std::size_t width_active_at = 31;
-  const unsigned width = port_info.size() > width_active_at ? port_info[width_active_at] : 0;
-  if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
-    warn("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  return libibmad_listing(port_info, smp::PortInfo::info(), keys);
-}
-
 
 constexpr std::size_t usual = 24, wide = 27, switch_info_column = 40;
 
@@ -56,8 +48,30 @@ std::string node_type(Bytes record, const RecordStyle& /*style*/) {
 
 std::string name_in_style(Bytes record, const RecordStyle& style) { return node_name(record, style.names); }
 
+Gid gid_at(Bytes record, std::size_t bit) {
+  Gid gid;
+  for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = static_cast<std::uint8_t>(wire::get_bits(record, bit + 8 * i, 8));
+  return gid;
+}
+
+constexpr std::size_t port_gid_bit = 16 * 8;  // of a MCMemberRecord
+
+/// The name of the node whose port is the member.
+std::string member_name(Bytes record, const RecordStyle& style) {
+  constexpr std::size_t port_guid_at = 24;
+  const std::uint64_t guid = gid_at(record, port_gid_bit).guid().value;
+  for (const Bytes node : style.nodes->bytes) {
+    if (word(node, port_guid_at, 8) == guid) return node_name(node, style.names);
+  }
+  return "<unknown>";
+}
+
+std::string member_gid_and_name(Bytes record, const RecordStyle& style) {
+  return fmt::format("{} ({})", to_text(gid_at(record, port_gid_bit)), member_name(record, style));
+}
+
 std::string port_info_lines(Bytes record, const RecordStyle& style) {
-  const std::string listing = port_info_text(part(record, 4, 64), style.keys);
+  const std::string listing = libibmad_listing(part(record, 4, 64), smp::PortInfo::info(), style.keys);
   // Two tabs before each field; the names of single bits stand on lines of their own, which have tabs already.
   std::string text;
   for (std::size_t at = 0; at < listing.size();) {
@@ -282,7 +296,9 @@ constexpr RecordLine mc_member_lines[]{
     {"PortGid", gid(16)},
     {"ScopeState", bytes(48, 1), "0x{:X}"},
     {"ProxyJoin", bits(49 * 8 + 7, 1), "0x{:X}"},
+    {"NodeDescription", made(member_name)},
 };
+constexpr RecordLine mc_gid_lines[]{{"PortGid", made(member_gid_and_name)}};
 constexpr RecordLine lft_record_lines[]{
     {"LID", bytes(0, 2)}, {"Block", bytes(2, 2)}, {"\t\tLFT:"}, {"\t\tLID\tPort Number"}, {"", made(lft_lines)}};
 constexpr RecordLine mft_record_lines[]{{"LID", bytes(0, 2)}, {"Position", bits(16, 4)}, {"Block", mft_block},
@@ -330,38 +346,56 @@ constexpr RecordLine sm_info_record_lines[]{
 std::string value_text(const RecordLine& line, Bytes record, const RecordStyle& style) {
   const auto& [bit, width, make] = line.value;
   if (make != nullptr) return make(record, style);
-  if (width == gid_width) {
-    Gid gid;
-    for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = static_cast<std::uint8_t>(wire::get_bits(record, bit + 8 * i, 8));
-    return to_text(gid);
-  }
+  if (width == gid_width) return to_text(gid_at(record, bit));
   return fmt::vformat(line.format, fmt::make_format_args(wire::get_bits(record, bit, width)));
 }
 
+constexpr RecordForm forms[]{
+    {"ClassPortInfo", "CPI", mad::ClassPortInfo::info, "", "SA ClassPortInfo:", 25, class_port_info_lines},
+    {"NodeRecord", "NR", sa::NodeRecord::info, "lid", "NodeRecord dump:", usual, node_record_lines},
+    {"PortInfoRecord", "PIR", sa::PortInfoRecord::info, "endport_lid/port_num/options", "PortInfoRecord dump:", usual,
+     port_info_record_lines},
+    {"SL2VLTableRecord", "SL2VL", sa::SLToVLMappingTableRecord::info, "lid/input_port_num/output_port_num", "SL2VLTableRecord dump:", wide,
+     sl2vl_record_lines},
+    {"PKeyTableRecord", "PKTR", sa::PKeyTableRecord::info, "lid/port_num/block_num", "PKeyTableRecord dump:", wide,
+     pkey_table_record_lines},
+    {"VLArbitrationTableRecord", "VLAR", sa::VLArbitrationTableRecord::info, "lid/output_port_num/block_num",
+     "VLArbTableRecord dump:", wide, vl_arbitration_record_lines},
+    {"InformInfoRecord", "IIR", sa::InformInfoRecord::info, "subscriber_gid", "InformInfoRecord dump:", usual, inform_info_record_lines},
+    {"LinkRecord", "LR", sa::LinkRecord::info, "from_lid/from_port to_lid/to_port", "LinkRecord dump:", wide, link_record_lines},
+    {"ServiceRecord", "SR", sa::ServiceRecord::info, "", "ServiceRecord dump:", usual, service_record_lines},
+    {"PathRecord", "PR", sa::PathRecord::info, "", "PathRecord dump:", usual, path_record_lines},
+    {"MCMemberRecord", "MCMR", sa::MCMemberRecord::info, "", "MCMember Record dump:", usual, mc_member_record_lines},
+    {"LFTRecord", "LFTR", sa::LinearForwardingTableRecord::info, "lid/block_num", "LFT Record dump:", wide, lft_record_lines},
+    {"MFTRecord", "MFTR", sa::MulticastForwardingTableRecord::info, "lid/position/block_num", "MFT Record dump:", wide, mft_record_lines},
+    {"GUIDInfoRecord", "GIR", sa::GuidInfoRecord::info, "lid/block_num", "GUIDInfo Record dump:", wide, guid_info_record_lines},
+    {"SwitchInfoRecord", "SWIR", sa::SwitchInfoRecord::info, "lid", "SwitchInfoRecord dump:", switch_info_column, switch_info_record_lines},
+    {"SMInfoRecord", "SMIR", sa::SMInfoRecord::info, "lid", "SMInfoRecord dump:", 22, sm_info_record_lines},
+};
+
 }  // namespace
 
-const RecordForm class_port_info_form{"SA ClassPortInfo:", 25, class_port_info_lines};
-const RecordForm node_record_form{"NodeRecord dump:", usual, node_record_lines};
-const RecordForm port_info_record_form{"PortInfoRecord dump:", usual, port_info_record_lines};
-const RecordForm port_summary_form{"PortInfoRecord dump:", usual, port_summary_lines};
-const RecordForm sl2vl_record_form{"SL2VLTableRecord dump:", wide, sl2vl_record_lines};
-const RecordForm pkey_table_record_form{"PKeyTableRecord dump:", wide, pkey_table_record_lines};
-const RecordForm vl_arbitration_record_form{"VLArbTableRecord dump:", wide, vl_arbitration_record_lines};
-const RecordForm inform_info_record_form{"InformInfoRecord dump:", usual, inform_info_record_lines};
-const RecordForm link_record_form{"LinkRecord dump:", wide, link_record_lines};
-const RecordForm service_record_form{"ServiceRecord dump:", usual, service_record_lines};
-const RecordForm path_record_form{"PathRecord dump:", usual, path_record_lines};
-const RecordForm mc_member_record_form{"MCMember Record dump:", usual, mc_member_record_lines};
-const RecordForm mc_group_form{"MCMemberRecord group dump:", usual, mc_group_lines};
-const RecordForm mc_member_form{"MCMemberRecord member dump:", usual, mc_member_lines};
-const RecordForm lft_record_form{"LFT Record dump:", wide, lft_record_lines};
-const RecordForm mft_record_form{"MFT Record dump:", wide, mft_record_lines};
-const RecordForm guid_info_record_form{"GUIDInfo Record dump:", wide, guid_info_record_lines};
-const RecordForm switch_info_record_form{"SwitchInfoRecord dump:", switch_info_column, switch_info_record_lines};
-const RecordForm sm_info_record_form{"SMInfoRecord dump:", 22, sm_info_record_lines};
+const RecordForm port_summary_form{"", "", sa::PortInfoRecord::info, "", "PortInfoRecord dump:", usual, port_summary_lines};
+const RecordForm mc_group_form{"", "", sa::MCMemberRecord::info, "", "MCMemberRecord group dump:", usual, mc_group_lines};
+const RecordForm mc_member_form{"", "", sa::MCMemberRecord::info, "", "MCMemberRecord member dump:", usual, mc_member_lines};
+const RecordForm mc_gid_form{"", "", sa::MCMemberRecord::info, "", "", usual, mc_gid_lines};
+
+std::span<const RecordForm> record_forms() { return forms; }
+
+const RecordForm* find_form(std::string_view word) {
+  const std::string given(word);
+  const auto found = std::ranges::find_if(forms, [&](const RecordForm& form) {
+    return strcasecmp(given.c_str(), form.name.data()) == 0 || strcasecmp(given.c_str(), form.alias.data()) == 0;
+  });
+  return found != std::end(forms) ? &*found : nullptr;
+}
+
+const RecordForm& form_of(const StructInfo& info) {
+  return *std::ranges::find_if(forms, [&](const RecordForm& form) { return &form.info() == &info; });
+}
 
 std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
-  std::string text = fmt::format("{}\n", form.title);
+  std::string text = form.title.empty() ? "" : fmt::format("{}\n", form.title);
   for (const RecordLine& line : form.lines) {
     if (line.label.empty())
       text += value_text(line, record, style);
@@ -379,4 +413,4 @@ std::string node_name(Bytes node_record, const subnet::NodeNameMap& names) {
   return mapped ? printable_words(*mapped) : printable(fixed_text(part(node_record, description_at, description_size)));
 }
 
-}  // namespace ib::diags
+}  // namespace ib::tools::saquery
