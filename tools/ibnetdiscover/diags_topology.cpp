@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The order of statements is the order of the recorded text; where the tabs and blanks stand is part of it.
-#include "tools/diags/topology.hpp"
+#include "tools/ibnetdiscover/diags_topology.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,9 @@
 #include "base/escape.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
+#include "tools/shared/fabric.hpp"
 
-namespace ib::diags {
+namespace ib::tools {
 namespace {
 
 using subnet::Node;
@@ -86,26 +87,20 @@ Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
 
 }  // namespace
 
-std::string route_text(std::span<const std::uint8_t> ports) {
-  std::string text = "DR path slid 0; dlid 0; 0";
-  for (const unsigned port : ports) text += ',' + std::to_string(port);
-  return text;
-}
+std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
 
-std::string Topology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
-
-std::string Topology::name(NodeIndex at) const {
+std::string DiagsTopology::name(NodeIndex at) const {
   const auto mapped = names_.find(subnet_.node(at).guid());
   return mapped ? printable_words(*mapped) : clean(at);
 }
 
-bool Topology::exists(PortIndex at) const {
+bool DiagsTopology::exists(PortIndex at) const {
   return subnet_.port(at).has_info || subnet_.port(at).guid.value != 0 || subnet_.port(at).peer != none;
 }
 
 /// Width and speed. Extended speeds count where the end port says that it has them; those of a switch whose port 0 is
 /// not known do not.
-std::string Topology::rate(PortIndex at, std::string_view between) const {
+std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
   const Port& port = subnet_.port(at);
   const Port& end = subnet_.port(subnet_.end_port_of(at));
   const smp::PortInfo info = port.info();
@@ -128,12 +123,12 @@ std::string Topology::rate(PortIndex at, std::string_view between) const {
   return fmt::format("{}{}{}", width(info.link_width_active), between, speed);
 }
 
-std::string Topology::external(PortIndex at) const {
+std::string DiagsTopology::external(PortIndex at) const {
   const unsigned number = grouping != nullptr ? grouping->external_port[at] : 0;
   return number == 0 ? std::string() : fmt::format("[ext {}]", number);
 }
 
-void Topology::header(std::string& out, std::time_t now) const {
+void DiagsTopology::header(std::string& out, std::time_t now) const {
   std::array<char, 32> date{};
   print(out, "#\n# Topology file: generated on {}#\n", ctime_r(&now, date.data()));
   if (sweep != nullptr) print(out, "# Reported max hops discovered: {}\n# Total MADs used: {}\n", sweep->hops, sweep->mads);
@@ -142,7 +137,7 @@ void Topology::header(std::string& out, std::time_t now) const {
   print(out, "# Initiated from node {:016x} port {:016x}\n", node.guid().value, node.info.port_guid.value);
 }
 
-void Topology::ids(std::string& out, NodeIndex at, std::string_view host) const {
+void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host) const {
   const Node& node = subnet_.node(at);
   const std::uint64_t image = node.info.system_image_guid.value;
   print(out, "\nvendid=0x{:x}\ndevid=0x{:x}\n", node.info.vendor_id, node.info.device_id);
@@ -159,7 +154,7 @@ void Topology::ids(std::string& out, NodeIndex at, std::string_view host) const 
   if (image != 0 || grouped) out += '\n';
 }
 
-void Topology::block(std::string& out, NodeIndex at, std::string_view host) const {
+void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host) const {
   const Node& node = subnet_.node(at);
   ids(out, at, host);
   if (node.kind() == NodeKind::sw) {
@@ -191,7 +186,7 @@ void Topology::block(std::string& out, NodeIndex at, std::string_view host) cons
   }
 }
 
-void Topology::switch_port(std::string& out, PortIndex at) const {
+void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
   const Port& port = subnet_.port(at);
   const Port& peer = subnet_.port(port.peer);
   const Node& remote = subnet_.node(peer.node);
@@ -211,7 +206,7 @@ void Topology::switch_port(std::string& out, PortIndex at) const {
   out += '\n';
 }
 
-void Topology::end_port(std::string& out, PortIndex at) const {
+void DiagsTopology::end_port(std::string& out, PortIndex at) const {
   const Port& port = subnet_.port(at);
   const Port& peer = subnet_.port(port.peer);
   const Node& remote = subnet_.node(peer.node);
@@ -226,7 +221,7 @@ void Topology::end_port(std::string& out, PortIndex at) const {
   out += '\n';
 }
 
-void Topology::chassis(std::string& out, const subnet::Chassis& box) const {
+void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const {
   print(out, "\nChassis {}", box.number);
   if (box.guid.value != 0) print(out, " (guid 0x{:x})", box.guid.value);
   out += '\n';
@@ -254,7 +249,7 @@ void Topology::chassis(std::string& out, const subnet::Chassis& box) const {
   }
 }
 
-void Topology::listed(std::string& out, NodeIndex at) const {
+void DiagsTopology::listed(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const std::string_view type = node.kind() == NodeKind::sw       ? "Switch"
                                 : node.kind() == NodeKind::ca     ? "Ca"
@@ -264,7 +259,7 @@ void Topology::listed(std::string& out, NodeIndex at) const {
         node.info.device_id, node.info.vendor_id, name(at));
 }
 
-void Topology::ports(std::string& out, NodeIndex at) const {
+void DiagsTopology::ports(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   for (unsigned number = node.info.num_ports; number > 0; --number) {
     const PortIndex index = node.first_port + number;
@@ -282,15 +277,15 @@ void Topology::ports(std::string& out, NodeIndex at) const {
   }
 }
 
-void Topology::step(std::string& out, const subnet::LegacyStep& step) const {
+void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const {
   const Port& port = subnet_.port(step.port);
   const Node& node = subnet_.node(port.node);
   const unsigned lid = step.port_read ? subnet_.lid(step.port).value : 0U;
   const unsigned last = lid + (step.port_read ? (1U << subnet_.lmc(step.port)) - 1 : 0U);
   const std::string_view type = to_text(node.info.node_type);
-  print(out, "{} -> {} {} {{{:016x}}} portnum {} lid {}-{} \"{}\"\n", route_text(step.route), step.is_new ? "new" : "known",
+  print(out, "{} -> {} {} {{{:016x}}} portnum {} lid {}-{} \"{}\"\n", libibnetdisc_route(step.route), step.is_new ? "new" : "known",
         type.empty() ? "?" : type, node.guid().value, node.kind() == NodeKind::sw ? 0U : port.number, lid, last,
         step.described ? clean(port.node) : "");
 }
 
-}  // namespace ib::diags
+}  // namespace ib::tools

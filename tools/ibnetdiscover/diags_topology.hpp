@@ -10,13 +10,13 @@
 #include "subnet/node_name_map.hpp"
 #include "subnet/order.hpp"
 
-namespace ib::diags {
+namespace ib::tools {
 
-/// The text of an ibnetdiscover. The functions append to a buffer of the caller.
-class Topology {
+/// The text of infiniband-diags' ibnetdiscover. The functions append to a buffer of the caller.
+class DiagsTopology {
  public:
   /// Both must outlive the object.
-  Topology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names) : subnet_(subnet), names_(names) {}
+  DiagsTopology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names) : subnet_(subnet), names_(names) {}
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
@@ -46,7 +46,4 @@ class Topology {
   const subnet::NodeNameMap& names_;
 };
 
-/// "DR path slid 0; dlid 0; 0,1,3"
-std::string route_text(std::span<const std::uint8_t> ports);
-
-}  // namespace ib::diags
+}  // namespace ib::tools
