@@ -75,6 +75,12 @@ struct Target {
   bool given() const { return !text.empty(); }
 };
 
+/// TARGET@PORT.
+struct TargetPort {
+  Target target;
+  std::optional<std::uint8_t> port;
+};
+
 /// Reads the text of a target. Throws UsageError with the reason.
 using TargetReader = std::function<path::Path(std::string_view)>;
 
@@ -127,6 +133,8 @@ class OptionSet {
   void target(std::string_view name, Target& to);
   /// TARGET or TARGET@PORT.
   void target_port(std::string_view name, Target& to, std::optional<std::uint8_t>& port);
+  /// All words that are left, each as target_port() reads it.
+  void target_ports(std::string_view name, std::vector<TargetPort>& to);
   template <std::integral T>
   void integer(std::string_view name, T& to, Within<T> range = {});
   template <std::integral T>

@@ -11,7 +11,7 @@
 
 namespace ib::tools {
 
-struct RecordsReport final : Report {
+struct RecordsReport : Report {
   sa::Pattern pattern;  ///< what was asked for
   sa::Records records;
   bool single = false;  ///< asked for by SubnAdmGet

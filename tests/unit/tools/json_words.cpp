@@ -36,8 +36,7 @@ struct NotYet {
 };
 /// What does not conform yet. A row that is no longer needed fails the test.
 constexpr NotYet not_yet[] = {
-    {"ibportstate", Rule::words}, {"saquery", Rule::words}, {"set_port_state", Rule::words},
-    {"sminfo", Rule::words},      {"smpdump", Rule::words}, {"smpquery", Rule::words},
+    {"set_port_state", Rule::words}, {"smpdump", Rule::words},
 };
 
 /// Commands without a case below: help prints text, and a bandwidth test needs a device (tests/kernel/test_rdma_bw.py).
