@@ -29,7 +29,7 @@ namespace ib::tools {
 namespace perfquery {
 namespace {
 
-constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true};
+constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 constexpr std::size_t ports_at_once = 64;
 
 /// Whether a field says what was asked for, not what was counted.
