@@ -100,7 +100,7 @@ class Case:
         return self.fabric, self.rmpp, self.cmd, self.stdin, self.lmc, tuple(self.prep), self.loss
 
     def own_fabric(self):
-        """Whether the command or what comes before it changes the fabric, or may do so. Counters that ibsim does not know silence opensm."""
+        """Whether the command or what comes before it changes the fabric, or may do so. What ibsim's PMA does not know silences opensm."""
         changes = r"(ibtool )?(ibportstate|init_all_ports|set_guid|set_port_state) |ibtool perfquery (-X|-S|--vl-congestion)\b"
         return bool(self.prep or self.lmc or re.match(changes, self.cmd))
 

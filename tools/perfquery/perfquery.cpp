@@ -170,7 +170,7 @@ class Perfquery final : public Command {
           "dump_perfcounters",
           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
-    if (!reset_only_) {
+    if (!reset_only_ || chosen_->is_sampling()) {
       co_await read(session, report, emit);
       if (sums_) sum(report);
       emit(report);
