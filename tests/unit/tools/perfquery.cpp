@@ -125,8 +125,8 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     CHECK(f.pma.times(static_cast<std::uint16_t>(info.attribute_id)) == 1);
     words.push_back("--json");
     const json document = json::parse(ibtool(f.fabric, words).out);
-    CHECK(document["ports"][0]["attribute"] == std::string(info.iba_name));
-    CHECK(document["ports"][0]["data"]["port_select"] == 2);
+    CHECK(document.at("ports")[0]["attribute"] == std::string(info.iba_name));
+    CHECK(document.at("ports")[0]["data"]["port_select"] == 2);
 
     std::vector<std::string> theirs_words{"perfquery"};
     if (!counters.diags_name.empty()) theirs_words.push_back("--" + std::string(counters.diags_name));
@@ -441,10 +441,10 @@ TEST_CASE("perfquery: JSON names each port") {
   Fabric f;
   f.pma.count(3, "port_rcv_data") = 40;
   const json document = json::parse(ibtool(f.fabric, {"perfquery", "-x", "-l", "--json", "1"}).out);
-  CHECK(document["command"] == "perfquery");
-  CHECK(document["ports"].size() == 4);
-  CHECK(document["ports"][2]["port_num"] == 3);
-  CHECK(document["ports"][2]["data"]["port_rcv_data"] == 40);
+  CHECK(document.at("command") == "perfquery");
+  CHECK(document.at("ports").size() == 4);
+  CHECK(document.at("ports")[2]["port_num"] == 3);
+  CHECK(document.at("ports")[2]["data"]["port_rcv_data"] == 40);
   const json reset = json::parse(ibtool(f.fabric, {"perfquery", "-R", "--json", "1", "1"}).out);
   CHECK(reset["ports"].empty());
   CHECK(reset["status"] == 0);
