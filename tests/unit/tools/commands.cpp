@@ -176,7 +176,7 @@ TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one"
   };
   CHECK(complaint({"smpqery"}) == "E: Bad command smpqery: did you mean smpquery?\n");
   CHECK(complaint({"perfectly"}) == "E: Bad command perfectly (see ibtool help)\n");
-  CHECK(complaint({"help", "ibnetdiscovr"}) == "E: Bad command ibnetdiscovr: did you mean ibnetdiscover?\n");
+  CHECK_THAT(complaint({"help", "ibnetdiscovr"}), contains("Bad command ibnetdiscovr: did you mean ibnetdiscover?"));
   CHECK_THAT(complaint({"smpquery", "NodeInof", "3"}), contains("Unknown operation 'nodeinof': did you mean NodeInfo?"));
   CHECK_THAT(complaint({"smpquery", "NI", "3", "--timout", "5"}), contains("unrecognized option '--timout': did you mean --timeout?"));
   CHECK_THAT(complaint({"saquery", "NodeRecrod"}), contains("Unknown operation 'noderecrod': did you mean NodeRecord?"));
