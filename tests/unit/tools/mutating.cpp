@@ -176,7 +176,7 @@ class Liar {
     if (attribute == smp::NodeInfo::attribute_id) {
       smp::NodeInfo info;
       info.base_version = info.class_version = 1;
-      info.node_type = below(5) == 0 ? smp::NodeType::ca : smp::NodeType::switch_;
+      info.node_type = below(5) == 0 ? smp::NodeType::channel_adapter : smp::NodeType::switch_;
       info.num_ports = static_cast<std::uint8_t>(1 + below(12));
       info.node_guid = info.port_guid = info.system_image_guid = Guid{0x10000U + ++invented_};
       info.local_port_num = static_cast<std::uint8_t>(1 + below(info.num_ports));
