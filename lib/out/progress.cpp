@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -12,31 +11,37 @@ namespace ib::out {
 namespace {
 
 constexpr std::chrono::milliseconds period{100};
+constexpr std::size_t columns = 79;
 
-bool is_terminal() {
+bool can_erase(std::FILE* file) {
   const char* term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
+  return ::isatty(::fileno(file)) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
 }
 
 }  // namespace
 
-Progress::Progress() : terminal_(is_terminal()) {}
+Progress::Progress(std::FILE* file) : file_(file), terminal_(can_erase(file)) {}
 
 bool Progress::due() const { return terminal_ && std::chrono::steady_clock::now() >= next_; }
 
 void Progress::update(std::string_view text) {
   if (!due()) return;
-  const std::string line = "\r" + std::string(text.substr(0, 79)) + "\x1b[K";  // EL: erase to the end of the line
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
-  shown_ = true;
+  show(text);
   next_ = std::chrono::steady_clock::now() + period;
+}
+
+void Progress::show(std::string_view text) {
+  if (!terminal_) return;
+  const std::string line = "\r" + std::string(text.substr(0, columns)) + "\x1b[K";  // EL: erase to the end of the line
+  std::fwrite(line.data(), 1, line.size(), file_);
+  std::fflush(file_);
+  shown_ = true;
 }
 
 void Progress::clear() {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  std::fputs("\r\x1b[K", file_);
+  std::fflush(file_);
   shown_ = false;
 }
 

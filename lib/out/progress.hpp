@@ -3,26 +3,32 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <string_view>
 
 namespace ib::out {
 
-/// Shows progress on stderr, and only if that is a terminal: logs and pipes see nothing of it.
+/// Shows progress on `file`, and only if that is a terminal that can erase a line: logs and pipes see nothing of it.
 class Progress {
  public:
-  Progress();
+  explicit Progress(std::FILE* file = stderr);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// Whether anything is ever shown.
+  bool is_terminal() const { return terminal_; }
   /// Whether update() would show anything now: it shows at most ten lines a second. Ask before formatting.
   bool due() const;
   /// Replaces the line by `text`, cut at 79 columns; it must be plain ASCII.
   void update(std::string_view text);
+  /// The same, as often as it is called.
+  void show(std::string_view text);
   /// Takes the line away, as one does before anything else is written to the terminal.
   void clear();
 
  private:
+  std::FILE* file_;
   bool terminal_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point next_{};

@@ -70,7 +70,7 @@ class Saquery(case.FabricCase):
 
     def test_the_managers(self):
         ports = self.json("saquery", "-s")
-        self.assertEqual([port["endport_lid"] for port in ports["is_sm"]["records"]], [HOST])
+        self.assertEqual([port["endport_lid"] for port in ports["is_sm"]], [HOST])
 
     def test_another_way_to_the_sa(self):
         plain = self.ibtool("saquery", "NR", str(HOST)).stdout

@@ -19,7 +19,8 @@ class Sminfo(case.FabricCase):
         theirs = re.search(r"sm lid (\d+) sm guid (0x[0-9a-f]+), activity count \d+ priority (\d+) state (\d+)",
                            self.debian("sminfo").stdout)
         self.assertTrue(theirs)
-        self.assertEqual((done["lid"], case.guid_of(done["guid"]), done["priority"], done["sm_state"]),
+        info = done["data"]
+        self.assertEqual((done["lid"], case.guid_of(info["guid"]), info["priority"], info["sm_state"]),
                          (int(theirs[1]), int(theirs[2], 16), int(theirs[3]), int(theirs[4])))
 
     def test_nobody_there(self):

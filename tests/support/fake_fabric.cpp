@@ -324,6 +324,14 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
   const std::uint32_t modifier = header.attribute_modifier();
   const bool get = header.method() == ib::mad::method::get;
   if (header.attribute_id() == smp::PortInfo::attribute_id) return fill_port_info(node, in_port, request, data);
+  if (!get && header.attribute_id() == smp::SMInfo::attribute_id && node.sm_info) {
+    sets.emplace_back(request.begin(), request.end());
+    const ib::Guid guid = node.sm_info->guid;
+    node.sm_info = smp::SMInfo::unpack(request.subspan(data_offset, 64));
+    node.sm_info->guid = guid;
+    node.sm_info->pack(data);
+    return 0;
+  }
   if (!get) return status::unsupported_method_attribute;
   std::ranges::fill(data, std::uint8_t{0});
   switch (header.attribute_id()) {

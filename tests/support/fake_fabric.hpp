@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet in memory: switches and channel adapters that answer SMPs (SubnGet of NodeInfo, NodeDescription, PortInfo,
-// SwitchInfo, LFT, MFT, SL to VL and P_Key tables, GUIDInfo; SubnSet of PortInfo) by directed route and by LID, with the faults that real
-// fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing. GMPs go to the services
-// that nodes run side by side (fake_pma.hpp is one), those that no node serves to Network::gmp.
+// SwitchInfo, LFT, MFT, SL to VL and P_Key tables, GUIDInfo; SubnSet of PortInfo and SMInfo) by directed route and by LID, with the faults
+// that real fabrics have. It answers through a FakeChannel on a fake clock, so that minutes of timeouts cost nothing. GMPs go to the
+// services that nodes run side by side (fake_pma.hpp is one), those that no node serves to Network::gmp.
 //
 //   FakeFabric fabric;
 //   const auto sw = fabric.add_switch(0x100, 8, "leaf"); const auto host = fabric.add_ca(0x200, 1, "host");

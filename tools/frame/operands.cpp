@@ -20,16 +20,20 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+TargetPort read_target_port(std::string_view word, const TargetReader& read) {
+  TargetPort got;
+  const std::size_t at = word.rfind('@');
+  if (at != std::string_view::npos) got.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
+  got.target.text = word.substr(0, at);
+  got.target.path = read(got.target.text);
+  return got;
+}
+
 [[noreturn]] void refuse_together(std::string_view one, std::string_view other) {
   throw UsageError(fmt::format("{} and {} contradict each other", one, other));
 }
 
 }  // namespace
-
-void OptionSet::usage(std::string_view operands, std::size_t /*least*/, std::size_t most) {
-  usage_ = operands.empty() ? " " : operands;
-  most_ = most;
-}
 
 Operand& OptionSet::add_operand(std::string_view name) {
   Operand& operand = operands_.emplace_back();
@@ -68,11 +72,16 @@ void OptionSet::target_port(std::string_view name, Target& to, std::optional<std
   Operand& operand = add_operand(name);
   operand.is_target = true;
   operand.set = [&to, &port](std::string_view word, const TargetReader& read) {
-    const std::size_t at = word.rfind('@');
-    if (at != std::string_view::npos) port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
-    to.text = word.substr(0, at);
-    to.path = read(to.text);
+    TargetPort got = read_target_port(word, read);
+    to = std::move(got.target);
+    if (got.port) port = got.port;
   };
+}
+
+void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to) {
+  Operand& operand = add_operand(name);
+  operand.is_target = operand.repeated = true;
+  operand.set = [&to](std::string_view word, const TargetReader& read) { to.push_back(read_target_port(word, read)); };
 }
 
 void OptionSet::check_combinations() const {
@@ -90,7 +99,7 @@ void OptionSet::check_combinations() const {
 }
 
 std::string OptionSet::operand_line() const {
-  std::string line = usage_;
+  std::string line;
   if (!instead_of_operands_.empty()) line = instead_of_operands_ + " |";
   for (const Operand& operand : operands_) {
     line += line.empty() ? "" : " ";

@@ -17,6 +17,10 @@ enum class GmpCarrier : int;
 
 namespace ib::tools {
 
+class FabricSource;
+class Session;
+struct DiscoveryOptions;
+
 /// What a run stands on. It outlives the run.
 struct World {
   std::FILE* in = stdin;    ///< what decode_mad reads, and answers to prompts
@@ -26,6 +30,8 @@ struct World {
   std::function<sys::DeviceList()> devices = sys::DeviceList::read;
   /// What sends and receives at an end port. Throws as mad::open_channel() does.
   std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&, mad::GmpCarrier)> open_channel;
+  /// Where the model of a fabric comes from (tools/shared/fabric_source.hpp). Null: from the fabric itself.
+  std::function<std::unique_ptr<FabricSource>(Session&, const DiscoveryOptions&)> fabric_source{};
   async::Clock* clock{};  ///< null: real time
 };
 

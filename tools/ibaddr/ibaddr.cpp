@@ -1,32 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibaddr: the GID and the LIDs of an end port.
+#include <arpa/inet.h>
+
+#include <array>
+
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "tools/diags/tools.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
 
-struct IbaddrReport final : Report {
-  bool show_gid{}, show_lid{};
-  Gid gid;
-  Guid port_guid;
-  unsigned lid{}, lmc{};
+/// What of an address is printed. Nothing means all.
+struct Shown {
+  bool gid{}, lid{};
+  bool decimal{};  ///< infiniband-diags: LIDs in decimal
+};
 
-  unsigned last_lid() const { return lid + (1U << lmc) - 1; }
+struct IbaddrReport final : Report {
+  Shown shown;
+  path::Path path = path::IbPath{};
+  Guid port_guid;
+  GidPrefix prefix;
+  Lid lid;
+  unsigned lmc{};
+
+  unsigned last_lid() const { return lid.value + (1U << lmc) - 1; }
+  Gid gid() const { return Gid::from(prefix == GidPrefix{} ? link_local_prefix : prefix, port_guid); }
+
   void visit(out::Sink& sink) const override {
-    sink.value("gid", gid);
+    path::visit(sink, "path", path);
+    sink.value("gid", gid());
     sink.value("port_guid", port_guid);
-    sink.value("lid", lid);
+    if (lid == Lid{}) {
+      sink.null("lid");
+    } else {
+      sink.value("lid", lid);
+    }
     sink.value("lmc", lmc);
-    sink.value("last_lid", last_lid());
+    if (lid == Lid{}) {
+      sink.null("last_lid");
+    } else {
+      sink.value("last_lid", last_lid());
+    }
   }
   void text(TextOut& out) const override {
-    if (show_gid) out.print("GID {}", to_text(gid));
-    if (show_lid) out.print("{}LID start {} end {}", show_gid ? " " : "", lid, last_lid());
+    if (shown.gid) out.print("GID {}", to_text(gid()));
+    if (shown.lid) out.print("{}LID start {} end {}", shown.gid ? " " : "", lid.value, last_lid());
+    out.write("\n");
+  }
+  void diags_text(TextOut& out) const override {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(AF_INET6, Gid::from(prefix, port_guid).bytes.data(), text.data(), text.size());
+    if (shown.gid) out.print("GID {} ", text.data());
+    if (shown.decimal) {
+      out.print("LID start {} end {}", lid.value, last_lid());
+    } else if (shown.lid) {
+      out.print("LID start 0x{:x} end 0x{:x}", lid.value, last_lid());
+    }
     out.write("\n");
   }
 };
@@ -34,34 +68,58 @@ struct IbaddrReport final : Report {
 class Ibaddr final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[-glL] [TARGET]", 0, any_number);
-    set.flag("-l --lid_show", lid_, "Show LID information");
-    set.flag("-L --Lid_show", lid_, "Show LID information");
-    set.flag("-g --gid_show", gid_, "Show GID information");
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.flag("-l --lid_show", shown_.lid, "Print the LIDs alone.");
+    set.flag("-L --Lid_show", shown_.lid, "Print the LIDs alone.");
+    set.flag("-g --gid_show", shown_.gid, "Print the GID alone.");
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.integer("PORT", port_);
+    set.flag("gid_show", 'g', shown_.gid, "Print the GID alone.");
+    set.flag("lid_show", 'l', shown_.lid, "Print the LIDs alone.");
+    set.flag("Lid_show", 'L', shown_.decimal, "Print the LIDs alone, in decimal.");
+    set.without("KL");
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target}, 0);
-    const path::Path path = co_await session.smp_path(session.target(0));
-    const auto node = co_await session.transactor().subn_get<smp::NodeInfo>(path);
-    const auto port = co_await session.transactor().subn_get<smp::PortInfo>(path);
+    constexpr const char* why = "can't resolve requested address";
+    const Destination at = co_await session.smp_node(target_);
+    const std::uint32_t port = port_.value_or(target_.given() ? 0 : session.end_port().number);
+    mad::Transactor& transactor = session.transactor();
+    mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(at.path);
+    const smp::NodeInfo node_info = session.take(std::move(node), {"main", why});
+    mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(at.path, port);
+    const smp::PortInfo info = session.take(std::move(tried), {"main", why});
     IbaddrReport report;
-    report.show_gid = gid_ || !lid_;
-    report.show_lid = lid_ || !gid_;
-    report.port_guid = node.port_guid;
-    report.gid = Gid::from(port.gid_prefix == GidPrefix{} ? link_local_prefix : port.gid_prefix, node.port_guid);
-    report.lid = port.lid.value;
-    report.lmc = port.lmc;
+    report.shown = shown_;
+    if (!shown_.gid && !shown_.lid && !shown_.decimal) report.shown.gid = report.shown.lid = true;
+    report.path = at.path;
+    report.port_guid = node_info.port_guid;
+    report.prefix = info.gid_prefix;
+    report.lid = info.lid;
+    report.lmc = info.lmc;
     emit(report);
   }
 
  private:
-  bool lid_{}, gid_{};
+  Target target_;
+  std::optional<std::uint32_t> port_;
+  Shown shown_;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibaddr{.name = "ibaddr", .group = HelpGroup::query, .summary = "Print the GID and the LIDs of a port.", .make = make_command<Ibaddr>, .diags = true, .legacy = diags::ibaddr};
+constinit const CommandInfo rooms::ibaddr{
+    .name = "ibaddr",
+    .group = HelpGroup::query,
+    .summary = "Print the GID and the LIDs of a port.",
+    .make = make_command<Ibaddr>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -115,27 +115,26 @@ struct LinkReport final : FabricReport {
 class Iblinkinfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[TARGET]", 0, any_number);
-    set.flag("-g --portguids", shown_.port_guids, "Display port GUIDs not node GUIDs.");
-    set.flag("-l --line", shown_.line, "Prefix each link with the switch GUID.");
-    set.flag("-p --additional", shown_.additional, "Also print VLStallCount and HOQLife.");
-    set.flag("--down", shown_.down, "Only print downed links");
-    set.flag("--up", shown_.up, "Only print links that are not POLLING");
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.flag("-g --portguids", shown_.port_guids, "Name switches by their port GUID instead of their node GUID.");
+    set.flag("-l --line", shown_.line, "Begin each line with the GUID and the name of the switch.");
+    set.flag("-p --additional", shown_.additional, "Print also VLStallCount and HOQLife.");
+    set.flag("--down", shown_.down, "Print the ports alone whose link is not up.");
+    set.flag("--up", shown_.up, "Leave out the ports that are polling.");
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target}, 0);
     Fabric fabric;
-    const path::Path* target = session.target(0);
-    if (target == nullptr) {
+    if (!target_.given()) {
       co_await discover(session, discovery_, fabric);
       std::vector<NodeIndex> switches = subnet::breadth_first(fabric.subnet);
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != subnet::NodeKind::sw; });
       emit(LinkReport(fabric, shown_, std::move(switches)));
     } else {
-      const NodeIndex at = co_await discover_around(session, discovery_, target, fabric);
+      const NodeIndex at = co_await discover_around(session, discovery_, target_, fabric);
       check_switch(fabric, at);
       emit(LinkReport(fabric, shown_, {at}));
     }
@@ -150,6 +149,7 @@ class Iblinkinfo final : public Command {
                             fabric.subnet.lid(fabric.subnet.start).value));
   }
 
+  Target target_;
   Shown shown_;
   DiscoveryOptions discovery_;
 };
@@ -157,6 +157,12 @@ class Iblinkinfo final : public Command {
 }  // namespace
 
 constexpr std::string_view iblinkinfo_aliases[]{"iblinkinfo.pl"};
-constinit const CommandInfo rooms::iblinkinfo{.name = "iblinkinfo", .group = HelpGroup::topology, .summary = "Print the links of every switch: state, width, speed, peer.", .make = make_command<Iblinkinfo>, .aliases = iblinkinfo_aliases};
+constinit const CommandInfo rooms::iblinkinfo{
+    .name = "iblinkinfo",
+    .group = HelpGroup::topology,
+    .summary = "Print the links of every switch: state, width, speed, peer.",
+    .make = make_command<Iblinkinfo>,
+    .aliases = iblinkinfo_aliases,
+};
 
 }  // namespace ib::tools

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibnetdiscover: the topology of the subnet, as a topology file, as a listing of nodes or as a report on ports.
+#include <algorithm>
+#include <cerrno>
 #include <ctime>
+#include <memory>
 
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/ibnetdiscover/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -24,10 +27,15 @@ struct Shown {
     if (cas) return NodeKind::ca;
     return std::nullopt;
   }
+
+  // Of infiniband-diags alone.
+  bool steps{};                      ///< print the sweep, answer by answer
+  std::vector<NodeKind> diags_list;  ///< the last option that asks for a listing decides
 };
 
 struct TopologyReport final : FabricReport {
-  TopologyReport(const Fabric& of, const Shown& what) : FabricReport(of), shown(what), order(subnet::breadth_first(of.subnet)) {
+  TopologyReport(const Fabric& of, const Shown& what, bool fdr10)
+      : FabricReport(of), shown(what), order(subnet::breadth_first(of.subnet)), asks_fdr10(fdr10) {
     if (!shown.any_list() || !shown.kind()) return;
     std::erase_if(order, [&](NodeIndex at) { return of.subnet.node(at).kind() != *shown.kind(); });
   }
@@ -57,10 +65,65 @@ struct TopologyReport final : FabricReport {
     }
   }
 
+  void diags_text(TextOut& out) const override {
+    const subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
+    DiagsTopology topology(fabric.subnet, fabric.names);
+    topology.full = shown.full;
+    if (shown.max_hops) topology.sweep = &sweep;
+    for (const subnet::LegacyStep& step : sweep.steps) topology.step(out.buffer(), step), out.write({});
+    if (steps_only) return;
+    TextOut& listing = file != nullptr ? *file : out;
+    const std::vector<NodeIndex> nodes = diags_order(sweep);
+    const auto each = [&](NodeKind kind, auto use) {
+      for (const NodeIndex at : nodes) {
+        if (fabric.subnet.node(at).kind() == kind) use(at);
+        listing.write({});
+      }
+    };
+    if (shown.ports) {  // the report on ports always goes to stdout
+      for (const NodeIndex at : nodes) topology.ports(out.buffer(), at), out.write({});
+    } else if (!shown.diags_list.empty()) {
+      for (const NodeKind kind : shown.diags_list) each(kind, [&](NodeIndex at) { topology.listed(listing.buffer(), at); });
+    } else {
+      diags_topology(listing, topology, nodes, each);
+    }
+  }
+
   const Shown& shown;
   std::vector<NodeIndex> order;
+  bool asks_fdr10;  ///< infiniband-diags would have asked for MlnxExtPortInfo
+  TextOut* file{};  ///< of infiniband-diags: where the topology goes instead of stdout
+  bool steps_only = false;
 
  private:
+  /// Backwards, as infiniband-diags keeps its lists; what it would not have found stands at the end.
+  std::vector<NodeIndex> diags_order(const subnet::LegacySweep& sweep) const {
+    std::vector<bool> listed(fabric.subnet.nodes().size());
+    std::vector<NodeIndex> nodes(sweep.found.rbegin(), sweep.found.rend());
+    for (const NodeIndex at : nodes) listed[at] = true;
+    std::ranges::copy_if(order, std::back_inserter(nodes), [&](NodeIndex at) { return !listed[at]; });
+    return nodes;
+  }
+
+  template <class Each>
+  void diags_topology(TextOut& out, DiagsTopology& topology, const std::vector<NodeIndex>& nodes, Each each) const {
+    topology.header(out.buffer(), std::time(nullptr));
+    subnet::Grouping grouping;
+    if (shown.grouping) {
+      grouping = subnet::group(fabric.subnet, nodes);
+      topology.grouping = &grouping;
+      for (const subnet::Chassis& box : grouping.chassis) {
+        if (box.number != 0) topology.chassis(out.buffer(), box);
+      }
+      out.write("\nNon-Chassis Nodes\n");
+    }
+    for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
+      each(kind, [&](NodeIndex at) {
+        if (!shown.grouping || !grouping.grouped(at)) topology.block(out.buffer(), at);
+      });
+    }
+  }
+
   unsigned max_hops() const {
     unsigned hops = 0;
     for (const subnet::Node& node : fabric.subnet.nodes()) hops = std::max<unsigned>(hops, node.hops);
@@ -109,34 +172,90 @@ struct TopologyReport final : FabricReport {
 class Ibnetdiscover final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("", 0, 0);
-    set.flag("-l --list", shown_.list, "Show a summary listing of all nodes");
-    set.flag("-H --Hca_list", shown_.cas, "Show a summary listing of all CA nodes");
-    set.flag("-S --Switch_list", shown_.switches, "Show a summary listing of all switch nodes");
-    set.flag("-R --Router_list", shown_.routers, "Show a summary listing of all router nodes");
-    set.flag("-p --ports", shown_.ports, "Show a report of all connected ports, one a line");
-    set.flag("-f --full", shown_.full, "Show also the speed, width and VLCap codes of the links");
-    set.flag("-g --grouping", shown_.grouping, "Group the nodes of a chassis and name their slots");
-    set.flag("-m --max_hops", shown_.max_hops, "Show also the greatest number of hops to a node");
+    set.flag("-l --list", shown_.list, "List the nodes, one a line.");
+    set.flag("-H --Hca_list", shown_.cas, "List the channel adapters alone.");
+    set.flag("-S --Switch_list", shown_.switches, "List the switches alone.");
+    set.flag("-R --Router_list", shown_.routers, "List the routers alone.");
+    set.flag("-p --ports", shown_.ports, "List the ports that are linked, one a line.");
+    set.flag("-f --full", shown_.full, "Print also the codes of speed, width and VLCap.");
+    set.flag("-g --grouping", shown_.grouping, "Group the nodes of a chassis and name their slots.");
+    set.flag("-m --max_hops", shown_.max_hops, "Print also the greatest number of hops to a node.");
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    const auto list = [this, &set](std::string_view name, char letter, std::vector<NodeKind> kinds, std::string_view help) {
+      set.action(name, letter, help, [this, kinds] { shown_.diags_list = kinds; });
+    };
+    const auto no_cache = [&set](std::string_view name) {
+      set.value(name, 0, "FILE", "Not supported.", [](const std::string&) {
+        throw DiagsFailure({"process_opt", "caches of ibnetdiscover are not supported in this version"});
+      });
+    };
+    set.optional_operands();
+    set.word("FILE", file_);
+    set.flag("full", 'f', shown_.full, "Print also the codes of speed, width and VLCap.");
+    set.flag("show", 's', shown_.steps, "Print the sweep, answer by answer.");
+    list("list", 'l', {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
+    set.flag("grouping", 'g', shown_.grouping, "Group the nodes of a chassis and name their slots.");
+    list("Hca_list", 'H', {NodeKind::ca}, "List the channel adapters alone.");
+    list("Switch_list", 'S', {NodeKind::sw}, "List the switches alone.");
+    list("Router_list", 'R', {NodeKind::router}, "List the routers alone.");
+    set.node_name_map();
+    for (const std::string_view name : {"cache", "load-cache", "diff", "diffcheck"}) no_cache(name);
+    set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
+    set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
+    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
+      if (const std::uint64_t smps = c_number(text); smps != 0)
+        set.common().outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding));
+    });
+    set.without("DGKLs");
+    discover_as_diags(discovery_);
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({}, 0);
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    emit(TopologyReport(fabric, shown_));
+    TopologyReport report(fabric, shown_, session.options().mlnx_extended_port_info);
+    if (file_) {
+      write_file(session, emit, report);
+    } else {
+      emit(report);
+    }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
+  static constexpr std::uint64_t most_outstanding = 4096;
+
+  void write_file(Session& session, Emit& emit, TopologyReport& report) const {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file_->c_str(), "w"), std::fclose);
+    const int code = errno;
+    if (!opened) {
+      report.steps_only = true;
+      emit.so_far(report);
+      session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
+    }
+    TextOut out(opened.get());
+    report.file = &out;
+    emit(report);
+    out.finish(*file_);
+  }
+
   Shown shown_;
   DiscoveryOptions discovery_;
+  std::optional<std::string> file_;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibnetdiscover{.name = "ibnetdiscover", .group = HelpGroup::topology, .summary = "Print the topology: every node with its ports and what is at their other ends.", .make = make_command<Ibnetdiscover>, .diags = true, .legacy = diags::ibnetdiscover};
+constinit const CommandInfo rooms::ibnetdiscover{
+    .name = "ibnetdiscover",
+    .group = HelpGroup::topology,
+    .summary = "Print the topology: every node with its ports and what is at their other ends.",
+    .make = make_command<Ibnetdiscover>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

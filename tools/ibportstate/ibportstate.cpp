@@ -140,6 +140,7 @@ class Ibportstate final : public Command {
         if (!side.is_switch() || side.port != 0) report.peer = co_await find_peer(session, transactor, side);
       } catch (const Error& error) {
         report.lacks_peer = true;
+        report.why_no_peer = error.what();
         session.report(error);
       }
     }

@@ -6,6 +6,7 @@
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
+#include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::ibportstate {
@@ -28,12 +29,6 @@ constexpr std::string_view xdr_fields[]{"link_speed_ext_active2", "link_speed_ex
 constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_protect_bits"};
 
 AttributeText shown(const CommonOptions& options, const Side& side) { return {options, smp::PortInfo::info(), side.bytes}; }
-
-void visit_port_info(out::Sink& sink, const CommonOptions& options, const Side& side) {
-  sink.begin_object("data");
-  shown(options, side).visit(sink);
-  sink.end_object();
-}
 
 bool hides(const Change& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
 
@@ -79,18 +74,35 @@ void PortReport::show_mlnx(TextOut& out, const Side& side) {
 
 void QueryReport::visit(out::Sink& sink) const {
   sink.value("operation", "query");
-  sink.value("path", to_text(port.node.path));
-  sink.value("port", port.port);
+  path::visit(sink, "path", port.node.path);
+  sink.value("port_num", port.port);
+  shown(options, port).visit_attribute(sink);
   if (peer) {
     sink.begin_object("peer");
-    sink.value("path", to_text(peer->node.path));
-    sink.value("port", peer->port);
-    visit_port_info(sink, options, *peer);
+    // What it is was not asked for.
+    for (const char* unknown : {"node_guid", "node_type", "node_type_text", "node_description", "node_name"}) sink.null(unknown);
+    sink.value("port_num", peer->port);
+    const Lid lid = peer->info().lid;
+    lid == Lid{} ? sink.null("lid") : sink.value("lid", lid);
+    path::visit(sink, "path", peer->node.path);
+    shown(options, *peer).visit_attribute(sink);
     sink.end_object();
   } else {
     sink.null("peer");
   }
-  visit_port_info(sink, options, port);
+  sink.begin_array("unreachable");
+  if (lacks_peer) {
+    sink.begin_object();
+    sink.value("reason", "no_answer");
+    for (const char* unknown : {"node_guid", "node_description", "node_name"}) sink.null(unknown);
+    sink.value("port_num", port.port);
+    sink.value("beyond", true);
+    sink.value("attribute", smp::PortInfo::info().iba_name);
+    sink.value("modifier", 0U);
+    sink.value("error", why_no_peer);
+    sink.end_object();
+  }
+  sink.end_array();
 }
 
 void QueryReport::text(TextOut& out) const {
@@ -116,8 +128,8 @@ void QueryReport::diags_text(TextOut& out) const {
 
 void SetReport::visit(out::Sink& sink) const {
   sink.value("operation", "set");
-  sink.value("path", to_text(port.node.path));
-  sink.value("port", port.port);
+  path::visit(sink, "path", port.node.path);
+  sink.value("port_num", port.port);
   sink.value("dry_run", dry_run);
   sink.begin_array("changes");
   for (const Change& change : changes) {
@@ -126,16 +138,20 @@ void SetReport::visit(out::Sink& sink) const {
     sink.value("field", change.field->name);
     for (const auto& [key, value] : {std::pair{"from", change.from}, {"to", change.to}}) {
       if (hides(change, options.keys)) {
-        sink.null(key);
-        continue;
+        sink.no_symbol(key);
+      } else {
+        sink.symbol(key, value, change.field->enumeration != nullptr ? symbol(*change.field->enumeration, value) : "");
       }
-      sink.value(key, value);
-      if (change.field->enumeration != nullptr) sink.text(std::string(key) + "_text", symbol(*change.field->enumeration, value));
     }
     sink.end_object();
   }
   sink.end_array();
-  if (after) visit_port_info(sink, options, *after);
+  if (after) {
+    shown(options, *after).visit_attribute(sink);
+  } else {
+    sink.value("attribute", smp::PortInfo::info().iba_name);
+    sink.null("data");
+  }
 }
 
 void SetReport::text(TextOut& out) const {

@@ -46,7 +46,8 @@ struct PortReport : Report {
 struct QueryReport final : PortReport {
   using PortReport::PortReport;
   std::optional<Side> peer;
-  bool lacks_peer{};  ///< there is one, but it did not answer
+  bool lacks_peer{};        ///< there is one, but it did not answer
+  std::string why_no_peer;  ///< the error
 
   void visit(out::Sink& sink) const override;
   void text(TextOut& out) const override;

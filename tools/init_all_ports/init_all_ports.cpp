@@ -2,63 +2,93 @@
 // init_all_ports: sets every link that is in use down, from where it comes back in the state Initialize, which carries
 // management alone. Far ports come first, since a link is gone for a while once it was set down.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "subnet/discovery.hpp"
 #include "subnet/port_setting.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/progress.hpp"
 
 namespace ib::tools {
 namespace {
 
 constexpr unsigned patient_retries = 10;  // the way may be retraining
 
+bool carries_data(smp::PortState state) { return state != smp::PortState::down && state != smp::PortState::init; }
+
+/// One port to set, and the way to its node.
+struct Step {
+  subnet::PortIndex port = subnet::none;
+  path::Path path = path::IbPath{};
+};
+
 struct InitReport final : FabricReport {
   using FabricReport::FabricReport;
+  bool dry_run{};
+  std::vector<Step> steps;
   std::size_t ports_set{}, ports_failed{};
 
-  Exit status() const override { return ports_failed != 0 ? Exit::incomplete : FabricReport::status(); }
   void visit(out::Sink& sink) const override {
+    sink.value("dry_run", dry_run);
     sink.value("ports_set", ports_set);
     sink.value("ports_failed", ports_failed);
     visit_failures(sink);
   }
-  void text(TextOut& /*out*/) const override {}
+  void text(TextOut& out) const override {
+    if (!dry_run) return;
+    for (const Step& step : steps)
+      out.print("Would have set port {} down on {}\n", fabric.subnet.port(step.port).number, to_text(step.path));
+  }
 };
 
 class InitAllPorts final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("", 0, 0);
     set.notes(
-        "This can be used to try and recover a subnet that has deadlock or other\n"
-        "fabric issues by dropping all the links back to INIT and thus blocking\n"
-        "non-management traffic. It may need to be run multiple times before\n"
-        "it completes.");
-    add_common(set, common, group_fabric & ~group_sa);
+        "Every link that carries data is taken down and comes back in the state\n"
+        "Initialize, where only management packets pass, until a subnet manager brings\n"
+        "it up. ALL TRAFFIC STOPS. Where some ports do not answer, run it again.");
+    set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
+    set.flag("--yes", yes_, "Do not ask.");
+    set.one_of({"--dry-run", "--yes"});
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
-    if (!session.options().retries) start.ib().retries = patient_retries;
-    mad::Transactor& transactor = session.transactor();
+    if (!dry_run_ && !yes_ && !can_ask(session.world()))
+      throw UsageError("All traffic of the subnet would stop: say --yes to do it, or --dry-run to see what would be set");
+    // Links that train do not answer at a LID.
+    if (!discovery_.mode && !session.options().use_sa) discovery_.mode = "DR";
+    discovery_.retries = session.options().retries.value_or(patient_retries);
     Fabric fabric;
-    subnet::DiscoverOptions how;
-    fabric.stats = co_await subnet::discover(transactor, fabric.subnet, start, how);
-    print_failures(fabric.subnet, session.options().error_level());
+    co_await discover(session, discovery_, fabric);
     InitReport report(fabric);
-    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) co_await init_node(session, fabric.subnet, node, start, report);
+    report.dry_run = dry_run_;
+    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session, fabric.subnet, node, report.steps);
+    if (!dry_run_) {
+      if (!yes_ && !is_agreed(session.world(), report.steps.size())) throw UsageError("Nothing was set");
+      co_await set_all(session, fabric, report);
+    }
     emit(report);
   }
 
  private:
+  static bool can_ask(const World& world) { return ::isatty(::fileno(world.in)) == 1 && ::isatty(::fileno(world.err)) == 1; }
+
+  static bool is_agreed(const World& world, std::size_t ports) {
+    tell(world.err, fmt::format("Take {} ports down and stop all traffic of the subnet? [y/N] ", ports));
+    std::fflush(world.err);
+    const int answer = std::fgetc(world.in);
+    return answer == 'y' || answer == 'Y';
+  }
+
   static std::vector<subnet::NodeIndex> farthest_first(const subnet::Subnet& subnet) {
     std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
     std::iota(nodes.begin(), nodes.end(), 0U);
@@ -68,42 +98,60 @@ class InitAllPorts final : public Command {
 
   /// The ports of a node, that by which it is reached last. Of an adapter only that one: it need not let its other ports be set
   /// by this way, and their links are set down from the other end.
-  static async::Task<> init_node(Session& session, const subnet::Subnet& subnet, subnet::NodeIndex at, const path::Path& start,
-                                 InitReport& report) {
+  void add_node(Session& session, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<Step>& steps) const {
     const subnet::Node& node = subnet.node(at);
-    path::IbDrPath route = *start.directed();
+    path::IbDrPath route(&session.end_port());
+    if (discovery_.retries) route.retries = *discovery_.retries;
     route.hops = static_cast<std::uint8_t>(subnet::route_to(subnet, at, route.route));
-    const path::Path path = route;
+    path::Path path = route;
+    session.apply_options(path);
+    const auto add = [&](unsigned number) {
+      const subnet::Port& port = subnet.port(node.first_port + number);
+      if (port.has_info && carries_data(port.info().port_state)) steps.push_back({node.first_port + number, path});
+    };
     const bool sets_others = node.kind() == subnet::NodeKind::sw;
     for (unsigned number = 1; sets_others && number < node.slots; ++number) {
-      if (number != node.entry_port) co_await init_port(session, subnet, node.first_port + number, path, report);
+      if (number != node.entry_port) add(number);
     }
-    if (node.entry_port != 0) co_await init_port(session, subnet, node.first_port + node.entry_port, path, report);
+    if (node.entry_port != 0) add(node.entry_port);
   }
 
-  static bool carries_data(smp::PortState state) { return state != smp::PortState::down && state != smp::PortState::init; }
-
-  static async::Task<> init_port(Session& session, const subnet::Subnet& subnet, subnet::PortIndex at, const path::Path& path,
-                                 InitReport& report) {
-    const subnet::Port& port = subnet.port(at);
-    if (!port.has_info || !carries_data(port.info().port_state)) co_return;
-    // Asked again: the other end of the link may have been set down since.
-    auto info = co_await session.transactor().try_subn_get<smp::PortInfo>(path, port.number);
-    if (info && !carries_data(info->port_state)) co_return;
-    if (info) {
-      smp::PortInfo wanted = subnet::no_change(*info);
-      wanted.port_state = smp::PortState::down;
-      info = co_await session.transactor().try_subn_set(path, port.number, wanted);
+  static async::Task<> set_all(Session& session, Fabric& fabric, InitReport& report) {
+    ProgressLine progress(session.loop(), session.world().err, session.smp_transactor().stats(), "ports");
+    std::size_t done = 0;
+    for (const Step& step : report.steps) {
+      progress.count(done++, report.steps.size());
+      mad::Result<bool> was_set = co_await set_down(session.smp_transactor(), step.path, fabric.subnet.port(step.port).number);
+      if (was_set) {
+        if (*was_set) ++report.ports_set;
+        continue;
+      }
+      ++report.ports_failed;
+      progress.clear();
+      const subnet::Port& port = fabric.subnet.port(step.port);
+      log::error(fmt::format("Failed to set port state of port {} of {} via {}", port.number, to_text(fabric.subnet.node(port.node).guid()),
+                             to_text(step.path)));
+      print_error(was_set.error(), session.options().error_level(), session.options().keys, false);
+      fabric.subnet.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
     }
-    if (info) {
-      ++report.ports_set;
-      co_return;
-    }
-    ++report.ports_failed;
-    log::error(fmt::format("Failed to set port state of port {} of {} via {}", port.number, to_text(subnet.node(port.node).guid()),
-                           to_text(path)));
-    print_error(info.error(), session.options().error_level(), session.options().keys, false);
+    progress.clear();
+    session.note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
   }
+
+  /// False where there was nothing to set: the other end of the link has been set down since.
+  static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number) {
+    const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, number);
+    if (!info) co_return info.shared_error();
+    if (!carries_data(info->port_state)) co_return false;
+    smp::PortInfo wanted = subnet::no_change(*info);
+    wanted.port_state = smp::PortState::down;
+    const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(path, number, wanted);
+    if (!answer) co_return answer.shared_error();
+    co_return true;
+  }
+
+  bool dry_run_{}, yes_{};
+  DiscoveryOptions discovery_;
 };
 
 }  // namespace
@@ -113,6 +161,7 @@ constinit const CommandInfo rooms::init_all_ports{
     .group = HelpGroup::config,
     .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.",
     .make = make_command<InitAllPorts>,
-    .changes = true};
+    .changes = true,
+};
 
 }  // namespace ib::tools

@@ -61,12 +61,10 @@ class ListNodes final : public Command {
   explicit ListNodes(std::optional<NodeKind> kind) : kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("", 0, 0);
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({}, 0);
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
@@ -83,36 +81,27 @@ class PrintNode final : public Command {
   explicit PrintNode(NodeKind kind) : kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[-l] [NODE_GUID]", 0, any_number);
-    set.flag("-l --list", list_, "List all nodes of the kind instead");
+    set.operand("NODE_GUID", [this](std::string_view word) {
+      guid_ = parse_guid(word);
+      if (!guid_) throw UsageError(fmt::format("{} is not a valid GUID", quoted(word)));
+    });
+    set.flag("-l --list", list_, "List all nodes of the kind instead.");
+    set.instead_of_operands("-l");
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::word}, list_ ? 0 : 1);
-    const Guid guid = wanted(session);
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     if (list_) {
       emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
     } else {
-      show(fabric, guid, emit);
+      show(fabric, *guid_, emit);
     }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
-  static Guid wanted(const Session& session) {
-    if (session.operands().empty()) return {};
-    const std::string& text = session.operands()[0];
-    const std::optional<Guid> guid = parse_guid(text);
-    if (!guid) {
-      const std::string shown = quoted(text);
-      throw UsageError(fmt::format("Invalid command line argument #1 {} - {} is not a valid GUID", shown, shown));
-    }
-    return *guid;
-  }
-
   void show(const Fabric& fabric, Guid guid, Emit& emit) const {
     const NodeIndex at = fabric.subnet.find_node(guid);
     if (at == subnet::none) throw Error(fmt::format("Could not find node {}", to_text(guid)));
@@ -126,20 +115,59 @@ class PrintNode final : public Command {
 
   NodeKind kind_;
   bool list_{};
+  std::optional<Guid> guid_;
   DiscoveryOptions discovery_;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::ibhosts{.name = "ibhosts", .group = HelpGroup::topology, .summary = "List the channel adapters: node GUID, ports, description.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::ca); }};
-constinit const CommandInfo rooms::ibswitches{.name = "ibswitches", .group = HelpGroup::topology, .summary = "List the switches: node GUID, ports, description.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::sw); }};
-constinit const CommandInfo rooms::ibrouters{.name = "ibrouters", .group = HelpGroup::topology, .summary = "List the routers: node GUID, ports, description.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::router); }};
-constinit const CommandInfo rooms::ibnodes{.name = "ibnodes", .group = HelpGroup::topology, .summary = "List the channel adapters and the switches.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(std::nullopt); }};
+constinit const CommandInfo rooms::ibhosts{
+    .name = "ibhosts",
+    .group = HelpGroup::topology,
+    .summary = "List the channel adapters: node GUID, ports, description.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::ca); },
+};
+constinit const CommandInfo rooms::ibswitches{
+    .name = "ibswitches",
+    .group = HelpGroup::topology,
+    .summary = "List the switches: node GUID, ports, description.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::sw); },
+};
+constinit const CommandInfo rooms::ibrouters{
+    .name = "ibrouters",
+    .group = HelpGroup::topology,
+    .summary = "List the routers: node GUID, ports, description.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::router); },
+};
+constinit const CommandInfo rooms::ibnodes{
+    .name = "ibnodes",
+    .group = HelpGroup::topology,
+    .summary = "List the channel adapters and the switches.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(std::nullopt); },
+};
 constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
-constinit const CommandInfo rooms::ibprintca{.name = "ibprintca", .group = HelpGroup::topology, .summary = "Print a channel adapter with its ports and links, or list all.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::ca); }, .aliases = ibprintca_aliases};
+constinit const CommandInfo rooms::ibprintca{
+    .name = "ibprintca",
+    .group = HelpGroup::topology,
+    .summary = "Print a channel adapter with its ports and links, or list all.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::ca); },
+    .aliases = ibprintca_aliases,
+};
 constexpr std::string_view ibprintswitch_aliases[]{"ibprintswitch.pl"};
-constinit const CommandInfo rooms::ibprintswitch{.name = "ibprintswitch", .group = HelpGroup::topology, .summary = "Print a switch with its ports and links, or list all.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::sw); }, .aliases = ibprintswitch_aliases};
+constinit const CommandInfo rooms::ibprintswitch{
+    .name = "ibprintswitch",
+    .group = HelpGroup::topology,
+    .summary = "Print a switch with its ports and links, or list all.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::sw); },
+    .aliases = ibprintswitch_aliases,
+};
 constexpr std::string_view ibprintrt_aliases[]{"ibprintrt.pl"};
-constinit const CommandInfo rooms::ibprintrt{.name = "ibprintrt", .group = HelpGroup::topology, .summary = "Print a router with its ports and links, or list all.", .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::router); }, .aliases = ibprintrt_aliases};
+constinit const CommandInfo rooms::ibprintrt{
+    .name = "ibprintrt",
+    .group = HelpGroup::topology,
+    .summary = "Print a router with its ports and links, or list all.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::router); },
+    .aliases = ibprintrt_aliases,
+};
 
 }  // namespace ib::tools

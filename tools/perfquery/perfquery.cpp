@@ -17,6 +17,7 @@
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
+#include "sa/transactor.hpp"
 #include "subnet/counter_clears.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -28,12 +29,12 @@ namespace ib::tools {
 namespace perfquery {
 namespace {
 
-constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true};
+constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 constexpr std::size_t ports_at_once = 64;
 
 /// Whether a field says what was asked for, not what was counted.
 bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "port_select" || field.name.starts_with("counter_select");
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
 }
 
 /// The counters of one port, or of several together (port 255).
@@ -47,6 +48,7 @@ struct CountersReport final : Report {
   const StructInfo& info;
   const CommonOptions& options;
   Destination node;
+  std::optional<Gid> gid;
   subnet::PmaSupport support;
   std::vector<PortCounts> ports;
 
@@ -66,10 +68,9 @@ struct CountersReport final : Report {
   }
 
   void text(TextOut& out) const override {
-    const path::IbPath& path = node.path.ib();
-    const std::string gid = path.dgid ? fmt::format(" ({})", to_text(*path.dgid)) : "";
+    const std::string gid_text = gid ? fmt::format(" ({})", to_text(*gid)) : "";
     for (const PortCounts& at : ports) {
-      out.print("# Port counters: Lid {}{} port {}\n", path.dlid.value, gid, at.port);
+      out.print("# Port counters: Lid {}{} port {}\n", node.path.ib().dlid.value, gid_text, at.port);
       AttributeText(options, info, at.bytes).text(out, perfquery_listing);
     }
   }
@@ -151,17 +152,25 @@ class Perfquery final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (reset_ && reset_only_ && !as_diags_) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
+    if (!as_diags_) check_options();
     const Destination node = co_await session.gmp_node(target_);
-    mad::Transactor& transactor = session.transactor();
-    mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(transactor, node.path);
-    const subnet::PmaSupport support = session.take(std::move(known), {"main", "classportinfo query"});
+    const subnet::PmaSupport support = co_await read_support(session, node);
+    if (as_diags_) {
+      co_await choose_diags_ports(session, node, support);
+    } else {
+      co_await choose_ports(session, node, support);
+    }
     const StructInfo* layout = co_await layout_of(session, node, support);
     const StructInfo& info = *layout;
-    co_await choose_ports(session, node, support);
     CountersReport report(*chosen_, info, session.options(), node);
     report.support = support;
-    if (!reset_only_) {
+    report.gid = target_.given() ? node.path.ib().dgid : session.end_port().default_gid();
+    if (chosen_->is_extended() && !support.extended()) {
+      session.diags_warning(
+          "dump_perfcounters",
+          fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
+    }
+    if (!reset_only_ || chosen_->is_sampling()) {
       co_await read(session, report, emit);
       if (sums_) sum(report);
       emit(report);
@@ -192,21 +201,38 @@ class Perfquery final : public Command {
     return rank(a) > rank(b);
   }
 
+  void check_options() const {
+    if (reset_ && reset_only_) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
+    if (mask_ && !reset_ && !reset_only_) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
+    if (chosen_->is_sampling() && (all_ || reset_ || reset_only_))
+      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*chosen_)));
+  }
+
+  bool names_all_ports() const { return ports_ == Ports{subnet::all_ports}; }
+
+  /// What the PMA can do. infiniband-diags always asks; ibtool where something depends on it, as the question counts at the port.
+  async::Task<subnet::PmaSupport> read_support(Session& session, const Destination& node) const {
+    const bool depends = all_ || names_all_ports() || chosen_->info == pm::PortExtendedSpeedsCounters::info;
+    if (!as_diags_ && !depends) co_return subnet::PmaSupport{};
+    mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(session.transactor(), node.path);
+    co_return session.take(std::move(known), {"main", "classportinfo query"});
+  }
+
   /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use.
   async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, subnet::PmaSupport support) const {
     const StructInfo& info = chosen_->info();
     if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return &info;
     if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
-    const unsigned port = ports_ && !ports_->empty() ? ports_->front() : 0U;
     const mad::Result<smp::PortInfoExtended> extended =
-        co_await session.transactor().try_subn_get<smp::PortInfoExtended>(smp_path(node), port);
+        co_await session.transactor().try_subn_get<smp::PortInfoExtended>(smp_path(node), asked_.front());
     if (!extended) {
       session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
       co_return &info;
     }
     const bool tells = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
     const bool rs = extended->fec_mode_active == smp::FecMode::rs_fec || extended->fec_mode_active == smp::FecMode::rs_fec2;
-    co_return tells&& rs ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
+    const bool active = tells && rs;
+    co_return active ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
   }
 
   /// SMPs to the node go by LID.
@@ -218,51 +244,63 @@ class Perfquery final : public Command {
     return path;
   }
 
-  async::Task<smp::NodeInfo> node_info(Session& session, const Destination& node) const {
-    mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(smp_path(node));
-    co_return session.take(std::move(info), {"main", "smp query nodeinfo failed"});
+  /// An attribute of the node. ibtool has it from the SA: an SMP would count at the port whose counters are wanted.
+  template <class T>
+  async::Task<T> read_smp(Session& session, const Destination& node) const {
+    sa::SaTransactor records(session.transactor());
+    mad::Transactor& from = as_diags_ ? session.transactor() : records;
+    mad::Result<T> value = co_await from.try_subn_get<T>(smp_path(node));
+    co_return session.take(std::move(value), {"main", "smp query nodeinfo failed"});
   }
 
-  /// Which ports are asked, and whether what they say is summed.
+  /// Which ports are asked, and whether what they say is summed: PORT, or all of them.
   async::Task<> choose_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
     const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
-    Ports given = ports_.value_or(Ports{});
-    const bool loops_here = chosen_->is_basic() || !as_diags_;
-    if (given.size() > 1 && loops_here) {
-      asked_ = given;
-      sums_ = all_ && !loop_;
-      co_return;
-    }
-    const bool all = all_ || (!given.empty() && given[0] == subnet::all_ports);
-    if (as_diags_ && all && !all_ && !has_all) throw DiagsFailure({"main", "AllPortSelect not supported"});
-    const bool one_by_one = (all && (loop_ || !has_all)) || (loop_ && !as_diags_);
-    if (one_by_one && loops_here) {
-      asked_ = co_await every_port(session, node, all && !has_all && !loop_);
+    if (ports_ && !names_all_ports()) {
+      asked_ = *ports_;
+      sums_ = all_ && !loop_ && asked_.size() > 1;
+    } else if (loop_ || ((all_ || ports_) && !has_all)) {
+      asked_ = co_await every_port(session, node);
       sums_ = !loop_;
-    } else if (all) {
+    } else if (all_ || ports_) {
       asked_ = {subnet::all_ports};
-    } else if (!given.empty()) {
-      asked_ = {given[0]};
     } else if (!target_.given()) {
       asked_ = {static_cast<std::uint8_t>(session.end_port().number)};
-    } else if (as_diags_) {
-      asked_ = {0};
     } else {
-      const smp::NodeInfo info = co_await node_info(session, node);
+      const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, node);
       const std::uint8_t local = info.local_port_num;
       asked_ = {info.node_type == smp::NodeType::switch_ && local == 0 ? std::uint8_t{1} : local};
     }
   }
 
-  async::Task<Ports> every_port(Session& session, const Destination& node, bool emulates) const {
-    const smp::NodeInfo info = co_await node_info(session, node);
-    if (emulates) session.diags_warning("main", "Emulating AllPortSelect by iterating through all ports");
+  /// The same as infiniband-diags does it. Only the basic attributes are read of more than one port.
+  async::Task<> choose_diags_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
+    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    std::uint8_t port = all_ ? subnet::all_ports : 0;
+    if (ports_) port = ports_->empty() ? 0 : ports_->front();
+    if (!target_.given()) port = static_cast<std::uint8_t>(session.end_port().number);
+    const bool emulates = port == subnet::all_ports && !has_all;
+    if (emulates && !all_) throw DiagsFailure({"main", "AllPortSelect not supported"});
+    if (chosen_->is_basic() && (emulates || (loop_ && (all_ || port == subnet::all_ports)))) {
+      asked_ = co_await every_port(session, node);
+      sums_ = !loop_;
+      if (sums_) session.diags_warning("main", "Emulating AllPortSelect by iterating through all ports");
+    } else if (chosen_->is_basic() && ports_ && ports_->size() > 1) {
+      asked_ = *ports_;
+      sums_ = all_ && !loop_;
+    } else {
+      asked_ = {port};
+    }
+  }
+
+  async::Task<Ports> every_port(Session& session, const Destination& node) const {
+    const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, node);
     if (info.num_ports == 0)
       session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), {"main", "smp query nodeinfo: num ports invalid"});
     unsigned first = 1;
     if (info.node_type == smp::NodeType::switch_) {
-      mad::Result<smp::SwitchInfo> read_info = co_await session.transactor().try_subn_get<smp::SwitchInfo>(smp_path(node));
-      if (session.take(std::move(read_info), {"main", "smp query nodeinfo failed"}).enhanced_port0 != 0) first = 0;
+      const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, node);
+      if (switch_info.enhanced_port0 != 0) first = 0;
     }
     Ports ports;
     for (unsigned port = first; port <= std::min<unsigned>(info.num_ports, 254); ++port) ports.push_back(static_cast<std::uint8_t>(port));
@@ -282,8 +320,17 @@ class Perfquery final : public Command {
       }
       std::vector<std::uint8_t> bytes = std::move(**replies[at]);
       bytes.resize(report.info.bytes);
+      if (as_diags_) clear_uncounted(report, bytes);
       report.ports.push_back({asked_[at], std::move(bytes)});
     }
+  }
+
+  /// infiniband-diags shows 0 for PortXmitWait where the PMA does not count it.
+  static void clear_uncounted(const CountersReport& report, MutableBytes bytes) {
+    const bool counts_wait = (report.support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0;
+    if (&report.info != &pm::PortCounters::info() || counts_wait) return;
+    const FieldInfo* wait = find_field(report.info, "port_xmit_wait");
+    wire::set_bits(bytes, wait->bit_offset, wait->bits, 0);
   }
 
   [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, unsigned port) const {
@@ -322,11 +369,11 @@ class Perfquery final : public Command {
 
   /// What to reset where nobody says: all, as far as each dialect knows it.
   std::uint64_t reset_mask(subnet::PmaSupport support) const {
-    constexpr std::uint64_t all = 0xffffff, diags_all = 0xffff, extended_select2 = 0xfff0000;
-    if (!as_diags_) return mask_.value_or(all);
-    if (chosen_->info == pm::PortExtendedSpeedsCounters::info) return mask_.value_or(~std::uint64_t{0});
-    std::uint64_t mask = mask_.value_or(diags_all);
-    if (!chosen_->is_basic()) return mask == 0 ? ~std::uint64_t{0} : mask;
+    constexpr std::uint64_t all = ~std::uint64_t{0}, diags_all = 0xffff, extended_select2 = 0xfff0000;
+    const bool is_wide = chosen_->info == pm::PortExtendedSpeedsCounters::info;
+    std::uint64_t mask = mask_.value_or(as_diags_ && !is_wide ? diags_all : all);
+    if (!as_diags_) return mask;
+    if (!chosen_->is_basic()) return mask == 0 ? all : mask;
     const bool extended = chosen_->is_extended();
     if (extended) mask |= extended_select2;
     if (extended || !mask_) {
@@ -334,7 +381,7 @@ class Perfquery final : public Command {
       if ((support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0) mask |= std::uint64_t{1} << wait_bit;
       if ((support.capability_mask & pm::capability_mask::is_qp1_drop_supported) != 0) mask |= std::uint64_t{1} << qp1_bit;
     }
-    return mask == 0 ? ~std::uint64_t{0} : mask;
+    return mask == 0 ? all : mask;
   }
 
   async::Task<> reset(Session& session, const Destination& node, const StructInfo& info, subnet::PmaSupport support) const {

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Who has a name, a LID, a GUID: saquery's look-ups among the node records.
+// Who has a name, a LID, a GUID: saquery's look-ups among the node records, and the ports of subnet managers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include "base/escape.hpp"
-#include "tools/saquery/saquery.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/nodes.hpp"
-#include "tools/shared/records_report.hpp"
+#include "tools/saquery/saquery.hpp"
 
 namespace ib::tools::saquery {
 namespace {
 
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
-/// A node's name as the site has it, else its description.
-std::string name_of(Session& session, const sa::NodeRecord& node) {
-  const auto mapped = session.node_name_map().find(node.node_info.node_guid);
-  return mapped ? std::string(*mapped) : description_of(node);
-}
-
 struct NodesReport final : Report {
   struct Node {
     sa::NodeRecord record;
-    std::string name;
+    std::optional<std::string> mapped;  ///< the name in the site's map
+
+    std::string name() const { return mapped ? *mapped : description_of(record); }
+    std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
   };
-  Lookup what = Lookup::adapters;
+  List what = List::adapters;
   std::vector<Node> nodes;
   bool cut = false;
 
@@ -40,38 +39,50 @@ struct NodesReport final : Report {
     for (const Node& node : nodes) {
       const smp::NodeInfo& info = node.record.node_info;
       sink.begin_object();
-      sink.value("lid", node.record.lid);
       sink.value("node_guid", info.node_guid);
+      sink.symbol("node_type", info.node_type, smp::to_text(info.node_type));
+      sink.value("node_description", description_of(node.record));
+      sink.text_or_null("node_name", node.mapped.value_or(""));
       sink.value("port_guid", info.port_guid);
       sink.value("port_num", info.local_port_num);
-      sink.value("node_type", static_cast<unsigned>(info.node_type));
-      sink.value("node_description", description_of(node.record));
-      sink.value("name", node.name);
+      sink.value("lid", node.record.lid);
       sink.end_object();
     }
     sink.end_array();
   }
-
   void text(TextOut& out) const override {
-    if (what == Lookup::adapters) out.write("   LID \"name\"\n================\n");
+    print(
+        out, [](const Node& node) { return quoted(node.name()); }, [](const Node& node) { return escaped(node.name()); },
+        [](Guid guid) { return to_text(guid); });
+  }
+  void diags_text(TextOut& out) const override {
+    print(
+        out, [](const Node& node) { return fmt::format("\"{}\"", node.diags_name()); }, [](const Node& node) { return node.diags_name(); },
+        [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
+  }
+  Exit status() const override { return cut ? Exit::incomplete : Exit::ok; }
+
+ private:
+  template <class Quoted, class Name, class GuidText>
+  void print(TextOut& out, Quoted in_quotes, Name name, GuidText guid_text) const {
+    if (what == List::adapters) out.write("   LID \"name\"\n================\n");
     for (const Node& node : nodes) {
       switch (what) {
-        case Lookup::adapters:
-          out.print("{:6}  {}\n", node.record.lid.value, quoted(node.name));
+        case List::adapters:
+          out.print("{:6}  {}\n", node.record.lid.value, in_quotes(node));
           break;
-        case Lookup::guids:
-          out.print("{}\n", to_text(node.record.node_info.port_guid));
+        case List::guids:
+          out.print("{}\n", guid_text(node.record.node_info.port_guid));
           break;
-        case Lookup::name_of_lid:
-        case Lookup::name_of_guid:
-          out.print("{}\n", escaped(node.name));
+        case List::name_of_lid:
+        case List::name_of_guid:
+          out.print("{}\n", name(node));
           break;
         default:
           out.print("{}\n", node.record.lid.value);
       }
     }
   }
-  Exit status() const override { return cut ? Exit::incomplete : Exit::ok; }
 };
 
 /// The nodes that the site or they themselves call `name`.
@@ -80,7 +91,7 @@ async::Task<sa::Nodes> named(Session& session, std::string_view name) {
   if (session.node_name_map().empty()) co_return co_await sa::find_nodes_by_name(transactor, name);
   const sa::Pattern all(sa::NodeRecord::info());
   sa::Nodes nodes = co_await sa::find_nodes(transactor, all);
-  std::erase_if(nodes.records, [&](const sa::NodeRecord& node) { return name_of(session, node) != name && description_of(node) != name; });
+  std::erase_if(nodes.records, [&](const sa::NodeRecord& node) { return !is_called(session, node, name); });
   co_return nodes;
 }
 
@@ -91,28 +102,47 @@ async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::
   co_return nodes;
 }
 
-async::Task<sa::Nodes> find(Session& session, Lookup what, std::string_view word) {
-  if (what == Lookup::adapters) co_return co_await matching(session, "nodeInfo.nodeType", "1");
-  if (what == Lookup::name_of_lid) co_return co_await matching(session, "LID", word);
-  if (what == Lookup::name_of_guid) {
-    sa::Nodes nodes = co_await matching(session, "nodeInfo.portGUID", word);
-    if (!nodes.records.empty()) co_return nodes;
-    co_return co_await matching(session, "nodeInfo.nodeGUID", word);
+/// infiniband-diags reads all nodes and takes those that have the very number: for the SA a node has 2^LMC LIDs.
+async::Task<sa::Nodes> find_as_diags(const Ask& ask, List list, std::string word) {
+  FormedReport all = ask.report(sa::Pattern(sa::NodeRecord::info()));
+  co_await ask.fetch(all);
+  const std::uint64_t number = c_number(word);
+  sa::Nodes nodes;
+  for (const Bytes bytes : all.records.bytes) {
+    const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
+    const bool wanted = list == List::adapters       ? node.node_info.node_type == smp::NodeType::channel_adapter
+                        : list == List::name_of_lid  ? node.lid.value == static_cast<std::uint16_t>(number)
+                        : list == List::name_of_guid ? node.node_info.port_guid.value == number
+                                                     : is_called(ask.session, node, word);
+    if (wanted) nodes.records.push_back(node);
   }
-  co_return co_await named(session, word);
+  co_return nodes;
+}
+
+async::Task<sa::Nodes> find(const Ask& ask, List list, std::string_view word) {
+  if (list == List::adapters) co_return co_await matching(ask.session, "nodeInfo.nodeType", "1");
+  if (list == List::name_of_lid) co_return co_await matching(ask.session, "LID", word);
+  if (list == List::name_of_guid) {
+    sa::Nodes nodes = co_await matching(ask.session, "nodeInfo.portGUID", word);
+    if (!nodes.records.empty()) co_return nodes;
+    co_return co_await matching(ask.session, "nodeInfo.nodeGUID", word);
+  }
+  co_return co_await named(ask.session, word);
 }
 
 /// The ports whose capability mask has a bit of the subnet manager's.
 struct ManagersReport final : Report {
-  RecordsReport active, disabled;
-  explicit ManagersReport(const sa::Pattern& pattern) : active(pattern), disabled(pattern) {}
+  FormedReport active, disabled;
+  bool all = false;  ///< also the disabled ones are known
 
+  explicit ManagersReport(const Ask& ask) : active(ask.report(with("IsSM"))), disabled(ask.report(with("IsSMdisabled"))) {
+    active.form = disabled.form = &port_summary_form;
+  }
   void visit(out::Sink& sink) const override {
-    for (const auto& [key, report] : {std::pair{"is_sm", &active}, {"is_sm_disabled", &disabled}}) {
-      sink.begin_object(key);
-      report->visit(sink);
-      sink.end_object();
-    }
+    sink.value("attribute", active.records.type->iba_name);
+    sink.value("complete", !active.records.cut && !disabled.records.cut);
+    active.visit_records(sink, "is_sm");
+    disabled.visit_records(sink, "is_sm_disabled");
   }
   void text(TextOut& out) const override {
     out.write("IsSM ports\n");
@@ -120,59 +150,101 @@ struct ManagersReport final : Report {
     out.write("\nIsSMdisabled ports\n");
     disabled.text(out);
   }
+  void diags_text(TextOut& out) const override {
+    out.write("IsSM ports\n");
+    active.diags_text(out);
+    if (!all) return;
+    out.write("\nIsSMdisabled ports\n");
+    disabled.diags_text(out);
+  }
   Exit status() const override { return active.records.cut || disabled.records.cut ? Exit::incomplete : Exit::ok; }
+
+ private:
+  static sa::Pattern with(std::string_view capability) {
+    sa::Pattern pattern(sa::PortInfoRecord::info());
+    pattern.match("portInfo.capabilityMask", capability);
+    return pattern;
+  }
 };
 
-async::Task<RecordsReport> ports_with(Session& session, std::string_view capability) {
-  constexpr std::uint32_t any_bit = 1U << 31;  // the mask need not be equal: what has the bit matches (IBA 15.2.5.3)
-  sa::Pattern pattern(sa::PortInfoRecord::info());
-  pattern.match("portInfo.capabilityMask", capability);
-  mad::Transactor& transactor = session.transactor();
-  RecordsReport report(pattern);
-  mad::Result<sa::Records> records =
-      co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, mad::method::get_table, any_bit);
-  if (!records && !sa::is_no_records(records.error())) records.error().raise();
-  report.records.type = &pattern.record();
-  if (records) report.records = std::move(*records);
-  tell_if_cut(session, report.records);
-  report.keys = session.options().keys;
-  report.names = session.options().int_names ? RecordNames::internal : RecordNames::saquery;
-  co_return report;
-}
-
-async::Task<> list_managers(Session& session, Emit& emit) {
-  ManagersReport report{sa::Pattern(sa::PortInfoRecord::info())};
-  report.active = co_await ports_with(session, "IsSM");
-  report.disabled = co_await ports_with(session, "IsSMdisabled");
-  emit(report);
+/// The LID that infiniband-diags takes `word` for. Throws DiagsExit for a word that stands for none.
+async::Task<Lid> lid_as_diags(const Ask& ask, std::string word) {
+  if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) {
+    FormedReport nodes = ask.report(sa::Pattern(sa::NodeRecord::info()));
+    co_await ask.fetch(nodes);
+    for (const Bytes bytes : nodes.records.bytes) {
+      const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
+      if (description_of(node) == word) co_return node.lid;
+    }
+    throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(word), std::strerror(ENONET)));
+  }
+  errno = 0;
+  const long value = std::strtol(word.c_str(), nullptr, 0);
+  if (errno != 0 || value <= 0 || value > UINT16_MAX)
+    throw DiagsExit(EINVAL, fmt::format("Invalid lid specified: \"{}\"\n", printable(word)));
+  co_return Lid{static_cast<std::uint16_t>(value)};
 }
 
 }  // namespace
 
-async::Task<> look_up(Session& session, Emit& emit, Lookup what, std::string word) {
-  if (what == Lookup::managers) {
-    co_await list_managers(session, emit);
-    co_return;
-  }
-  if (word.empty() && what != Lookup::adapters) {
-    const bool by_name = what != Lookup::name_of_lid && what != Lookup::name_of_guid;
-    throw UsageError(by_name ? "No node name is given" : what == Lookup::name_of_lid ? "No LID is given" : "No GUID is given");
-  }
-  sa::Nodes nodes = co_await find(session, what, word);
-  if (nodes.records.empty() && what != Lookup::adapters) throw Error(fmt::format("The SA knows no node {}", quoted(word)));
-  if (what == Lookup::one_lid) nodes.records.resize(1);
-  NodesReport report;
-  report.what = what;
-  report.cut = nodes.cut;
-  for (const sa::NodeRecord& node : nodes.records) report.nodes.push_back({node, name_of(session, node)});
-  if (nodes.cut) warn_cut(nodes.records.size());
-  emit(report);
+bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name) {
+  const auto mapped = session.node_name_map().find(node.node_info.node_guid);
+  const std::string description = description_of(node);
+  return (mapped && *mapped == name) || description == name || printable(description) == name;
 }
 
-async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
+void check_word(List list, const std::string& word, bool as_diags) {
+  const bool by_name = list == List::lids || list == List::one_lid || list == List::guids;
+  const bool by_lid = list == List::name_of_lid;
+  if (!by_name && !by_lid && list != List::name_of_guid) return;
+  const std::string_view missing = by_name ? "name" : by_lid ? "lid" : "guid";
+  if (!as_diags) {
+    if (word.empty()) throw UsageError(by_name ? "No node name is given" : by_lid ? "No LID is given" : "No GUID is given");
+  } else if (word.empty()) {
+    throw DiagsUsage(fmt::format("ERROR: {} not specified\n", missing));
+  } else if (by_lid && static_cast<std::uint16_t>(c_number(word)) == 0) {
+    throw DiagsUsage("ERROR: lid invalid\n");
+  }
+}
+
+async::Task<> look_up(const Ask& ask, List list, std::string word) {
+  async::Task<sa::Nodes> search = ask.as_diags ? find_as_diags(ask, list, word) : find(ask, list, word);
+  sa::Nodes nodes = co_await std::move(search);
+  if (nodes.records.empty() && list != List::adapters && !ask.as_diags) throw Error(fmt::format("The SA knows no node {}", quoted(word)));
+  if (list == List::one_lid && !nodes.records.empty()) nodes.records.resize(1);
+  NodesReport report;
+  report.what = list;
+  report.cut = nodes.cut;
+  for (const sa::NodeRecord& node : nodes.records) {
+    const auto mapped = ask.session.node_name_map().find(node.node_info.node_guid);
+    report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
+  }
+  if (nodes.cut) warn_cut(nodes.records.size());
+  ask.emit(report);
+}
+
+async::Task<> list_managers(const Ask& ask) {
+  constexpr std::uint32_t any_bit = 1U << 31;  // the mask need not be equal: what has the bit matches (IBA 15.2.5.3)
+  ManagersReport report(ask);
+  co_await ask.fetch(report.active, mad::method::get_table, any_bit);
+  try {
+    co_await ask.fetch(report.disabled, mad::method::get_table, any_bit);
+  } catch (const Error&) {
+    ask.emit.so_far(report);
+    throw;
+  }
+  report.all = true;
+  ask.emit(report);
+}
+
+async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text) {
+  if (ask.as_diags) {
+    const Lid lid = co_await lid_as_diags(ask, text);
+    co_return lid;
+  }
   if (const auto lid = parse_lid(text)) co_return *lid;
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) co_return std::nullopt;
-  const sa::Nodes nodes = co_await named(session, text);
+  const sa::Nodes nodes = co_await named(ask.session, text);
   if (nodes.records.empty()) co_return std::nullopt;
   co_return nodes.records.front().lid;
 }

@@ -4,62 +4,30 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/dump.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "mad/describe.hpp"
+#include "mad/rpc.hpp"
 #include "sa/record_types.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/records_report.hpp"
+#include "tools/saquery/option_tables.hpp"
+#include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::saquery {
 namespace {
 
-struct KindOption {
-  std::string_view letter;
-  std::string_view type;
-};
-constexpr KindOption kind_options[] = {
-    {"-p", "PathRecord"}, {"-N", "NodeRecord"},    {"-g", "MCMemberRecord"}, {"-m", "MCMemberRecord"},
-    {"-x", "LinkRecord"}, {"-c", "ClassPortInfo"}, {"-S", "ServiceRecord"},  {"-I", "InformInfoRecord"},
-};
-
-struct MemberOption {
-  std::string_view names, member;
-};
-constexpr MemberOption member_options[] = {
-    {"--dlid", "DLID"},
-    {"--slid", "SLID"},
-    {"--mlid", "MLID"},
-    {"--sgid", "SGID"},
-    {"--dgid", "DGID"},
-    {"--gid", "portGID"},
-    {"--mgid", "MGID"},
-    {"-r --reversible", "reversible"},
-    {"-n --numb_path --numb-path", "numbPath"},
-    {"--pkey", "PKey"},
-    {"-Q --qos_class --qos-class", "QOSClass"},
-    {"--sl", "SL"},
-    {"-M --mtu", "MTU"},
-    {"-R --rate", "rate"},
-    {"--pkt_lifetime --pkt-lifetime", "packetLifeTime"},
-    {"-q --qkey", "QKey"},
-    {"-T --tclass", "TClass"},
-    {"-f --flow_label --flow-label", "flowLabel"},
-    {"-F", "flowLabel"},
-    {"-H --hop_limit --hop-limit", "hopLimit"},
-    {"--scope", "scope"},
-    {"-J --join_state --join-state", "joinState"},
-    {"-X --proxy_join --proxy-join", "proxyJoin"},
-    {"--service_id --service-id", "serviceID"},
-};
-
-/// `Use with: PathRecord, MCMemberRecord`.
+/// `MTU of PathRecord, MCMemberRecord`.
 std::string member_help(std::string_view member) {
   std::string records;
   for (const sa::RecordType& type : sa::record_types()) {
@@ -67,7 +35,7 @@ std::string member_help(std::string_view member) {
     if (!type.classic || !ref || ref->field->iba_name != member) continue;
     records += (records.empty() ? "" : ", ") + std::string(type.name);
   }
-  return fmt::format("Match using the {} member. Use with: {}", member, records);
+  return fmt::format("{} of {}", member, records);
 }
 
 std::string item_list() {
@@ -78,6 +46,15 @@ std::string item_list() {
     text += fmt::format("    {}{}{}  {}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument);
   return text + "A LID may be given as the name of its node.";
 }
+
+std::string diags_item_list() {
+  std::string text = "ITEM is a kind of records by name or short name, NodeRecord by default; ARG says of which LID, port and so on:\n";
+  for (const RecordForm& form : record_forms())
+    text += fmt::format("  {} {}{}{}\n", form.name, form.alias, form.arguments.empty() ? "" : "  ", form.arguments);
+  return text + "For -L, -l, -G, -O, -U, -N and -m the operand is a name, LID or GUID.";
+}
+
+constexpr std::uint64_t all_paths = 0x7f;  // the greatest numbPath
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
@@ -95,130 +72,277 @@ Assignments take_assignments(std::vector<std::string>& words) {
 }
 
 /// `['2', '3']`
-std::string list_text(const std::vector<std::string>& words) {
+std::string list_text(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + quoted(word);
   return "[" + text + "]";
 }
 
+/// The text before `at`, which is taken away with it; all where there is none.
+std::string_view take_until(std::string_view& text, char at) {
+  const std::size_t end = std::min(text.find(at), text.size());
+  const std::string_view first = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return first;
+}
+
 /// Some values go with a selector, which infiniband-diags takes in the two bits above them.
+constexpr unsigned selected_bits = 6;
+std::string selector_of(std::string_view member) { return std::string(member) + "Selector"; }
+
 void match_option(sa::Pattern& pattern, const std::string& member, const std::string& text) {
-  constexpr std::uint64_t value_bits = 6;
-  const std::string selector = member + "Selector";
   const auto number = parse_number(text);
-  if (number && *number >> value_bits != 0 && *number <= 0xff && find_path(pattern.form(), selector)) {
-    pattern.match(selector, *number >> value_bits);
-    pattern.match(member, *number & ((1U << value_bits) - 1));
+  if (number && *number >> selected_bits != 0 && *number <= 0xff && find_path(pattern.form(), selector_of(member))) {
+    pattern.match(selector_of(member), *number >> selected_bits);
+    pattern.match(member, *number & ((1U << selected_bits) - 1));
   } else {
     pattern.match(member, text);
   }
 }
 
+/// What -dd of infiniband-diags shows on stdout of each query: the request as the 256 bytes that are sent, and the answer.
+class PacketDump final : public mad::Tracer {
+ public:
+  PacketDump(TextOut& out, Keys keys) : out_(out), keys_(keys) {}
+  void completed(Bytes request, const path::Path& /*path*/, Bytes reply) override {
+    std::array<std::uint8_t, mad::packet_size> sent{};
+    std::copy_n(request.begin(), std::min(request.size(), sent.size()), sent.begin());
+    show("SA Request", sent);
+    if (!reply.empty()) show("SA Response", reply);
+  }
+  void retried(Bytes /*request*/, const path::Path& /*path*/) override {}
+  void unexpected(Bytes /*mad*/, const path::Path& /*path*/, bool /*late*/) override {}
+
+ private:
+  void show(std::string_view what, Bytes mad) {
+    const std::vector<std::uint8_t> masked = mad::without_keys(mad);
+    out_.print("{}:\n{}", what, hex_words(keys_ == Keys::shown ? mad : Bytes(masked)));
+  }
+
+  TextOut& out_;
+  Keys keys_;
+};
+
 class Saquery final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[ITEM] [ARG] [MEMBER=VALUE]...", 0, any_number);
+    set.optional_operands();
+    set.operand("ITEM", [this](std::string_view word) { words_.emplace_back(word); });
+    set.words("ARG|MEMBER=VALUE", words_);
     set.notes(item_list());
-    for (const KindOption& kind : kind_options)
-      set.action(kind.letter, fmt::format("Perform a query for {}", kind.type),
-                 [this, &kind] { type_ = &sa::find_record_type(kind.type); });
-    add_lookups(set);
-    set.flag("--get", get_, "Use a SubnAdmGet() method instead of SubnAdmGetTable()");
-    set.flag("--no-defaults", no_defaults_, "Do not set default values for any queries");
-    set.value("--src-to-dst", "SRC:DST", "Get the paths between two LIDs or node names.",
-              [this](std::string_view text) { set_ends(text, ':', "SLID", "DLID"); });
-    set.value("--sgid-to-dgid", "SGID-DGID", "Get the paths between two GIDs.",
-              [this](std::string_view text) { set_ends(text, '-', "SGID", "DGID"); });
+    for (const Choice& choice : choices) {
+      set.action(choice.names, choice.help,
+                 [this, &choice] { choose(choice.names, choice.record, choice.record.empty() ? choice.list : List::records); });
+    }
+    set.flag("--get", get_, "Ask by SubnAdmGet, for the only record that matches.");
+    set.flag("--no-defaults", no_defaults_, "Match what is said and nothing more: paths from anywhere, no selectors.");
+    set.value("--src-to-dst", "SRC:DST", "The paths between two LIDs or names of nodes", [this](std::string_view text) {
+      choose("--src-to-dst", "PathRecord", List::records);
+      set_ends(text, ':', "SLID", "DLID");
+    });
+    set.value("--sgid-to-dgid", "SGID-DGID", "The paths between two GIDs", [this](std::string_view text) {
+      choose("--sgid-to-dgid", "PathRecord", List::records);
+      set_ends(text, '-', "SGID", "DGID");
+    });
     for (const MemberOption& option : member_options)
-      set.value(option.names, "MATCH", member_help(option.member),
+      set.value(option.names, "VALUE", member_help(option.member),
                 [this, &option](std::string_view text) { by_option_.emplace_back(option.member, text); });
     add_common(set, common, group_fabric);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    as_diags_ = true;
+    set.without("DGLsy");
+    set.optional_operands();
+    set.words("ITEM|ARG", words_);
+    set.notes(diags_item_list());
+    for (const Choice& choice : choices) {
+      set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] {
+        if (choice.list == List::records)
+          record_ = choice.record;
+        else
+          list_ = choice.list;
+      });
+    }
+    CommonOptions& common = set.common();
+    set.value("src-to-dst", 0, "SRC:DST", "The paths between two LIDs or names of nodes", [this](const std::string& text) {
+      ends_.clear();
+      set_ends(text, ':', "SLID", "DLID");
+      match_all_paths();
+    });
+    set.value("sgid-to-dgid", 0, "SGID-DGID", "The paths between two GIDs", [this](const std::string& text) {
+      std::string_view rest = text;
+      const std::string source(take_until(rest, '-'));
+      if (source.size() == text.size()) throw DiagsUsage();
+      add_gid("SGID", source);
+      add_gid("DGID", std::string(rest));
+      match_all_paths();
+    });
+    set.node_name_map();
+    set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.", [&common](const std::string& text) {
+      common.sm_key = diags_key(common, text, "SM_Key", {"process_opt", "Bad SM_Key"});
+    });
+    for (const MemberOption& option : member_options) {
+      if (option.diags_name.empty()) continue;
+      set.value(option.diags_name, option.letter, "VALUE", member_help(option.member),
+                [this, &option, &common](const std::string& text) { take_member(option, text, common); });
+    }
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({}, 0, OperandKind::word);
+    const Ask ask{session, emit, as_diags_};
+    if (as_diags_ && list_ == List::records && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
+      record_ = find_form(words_[0])->name;
+      words_.erase(words_.begin());
+    }
+    const std::string word = words_.empty() ? "" : words_[0];
+    check_word(list_, word, as_diags_);
+    if (!as_diags_ && list_ != List::records) check_look_up();
     co_await session.prepare_sa();
-    if (lookup_ != Lookup::none) {
-      const auto& words = session.operands();
-      if (words.size() > 1) throw UsageError(fmt::format("Arguments {} are not understood.", list_text({words.begin() + 1, words.end()})));
-      std::string word = words.empty() ? "" : words[0];
-      co_await look_up(session, emit, lookup_, std::move(word));
-      co_return;
+    if (as_diags_ && session.options().debug > 1) session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
+    switch (list_) {
+      case List::managers:
+        co_await list_managers(ask);
+        break;
+      case List::records:
+      case List::nodes:
+      case List::groups:
+      case List::members:
+        co_await list_records(ask);
+        break;
+      default:
+        co_await look_up(ask, list_, word);
     }
-    RecordsReport report(co_await make_pattern(session));
-    if (session.options().error_level() >= 1) announce(report.pattern, session.options().keys, emit);
-    const CommonOptions& options = session.options();
-    report.names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
-    report.keys = options.keys;
-    const std::uint8_t method = get_ ? mad::method::get : sa::list_method(report.pattern.record());
-    report.single = method == mad::method::get;
-    report.records.type = &report.pattern.answer();
-    mad::Transactor& transactor = session.transactor();
-    mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method);
-    if (records) {
-      report.records = std::move(*records);
-    } else {
-      report.none = sa::is_no_records(records.error());
-      if (!report.none) records.error().raise();
-    }
-    tell_if_cut(session, report.records);
-    emit(report);
   }
 
  private:
-  void add_lookups(OptionSet& set) {
-    const auto add = [&](std::string_view names, Lookup lookup, std::string_view help) {
-      set.action(names, help, [this, lookup] { lookup_ = lookup; });
-    };
-    add("-L", Lookup::lids, "Return the LIDs of the node named by the operand");
-    add("-l", Lookup::one_lid, "Return the first LID of the node named by the operand");
-    add("-G", Lookup::guids, "Return the port GUIDs of the node named by the operand");
-    add("-O", Lookup::name_of_lid, "Return the name of the node whose LID is the operand");
-    add("-U", Lookup::name_of_guid, "Return the name of the node whose port or node GUID is the operand");
-    add("-D --list", Lookup::adapters, "List the names of all channel adapters");
-    add("-s", Lookup::managers, "List the ports at which a subnet manager runs or is disabled");
+  /// ibtool: by the option `names`. Throws OptionError where another one wants something else.
+  void choose(std::string_view names, std::string_view record, List list) {
+    if (!chosen_.empty() && (record != record_ || list != list_))
+      throw OptionError(fmt::format("{} and {} contradict each other", chosen_, names));
+    chosen_ = names;
+    record_ = record;
+    list_ = list;
   }
 
   void set_ends(std::string_view text, char between, std::string_view source, std::string_view destination) {
     const std::size_t at = text.find(between);
+    if (at == std::string_view::npos && as_diags_) throw DiagsUsage();
     if (at == std::string_view::npos) throw OptionError(fmt::format("'{}' has no '{}' between the two ends", escaped(text), between));
-    type_ = &sa::find_record_type("PathRecord");
     ends_.emplace_back(source, text.substr(0, at));
     ends_.emplace_back(destination, text.substr(at + 1));
   }
 
-  async::Task<sa::Pattern> make_pattern(Session& session) {
-    std::vector<std::string> words = session.operands();
-    const sa::RecordType* type = type_;
-    if (type == nullptr && words.empty()) type = &sa::find_record_type("NodeRecord");
-    if (type == nullptr) {
-      type = &sa::find_record_type(words[0]);
-      words.erase(words.begin());
+  // infiniband-diags' values of members.
+  void add_gid(std::string_view member, const std::string& text) {
+    const auto gid = parse_gid(text);
+    if (!gid) throw DiagsUsage();
+    if (*gid != Gid{}) by_option_.emplace_back(member, to_text(*gid));
+  }
+  void match_number(std::string_view member, std::uint64_t number, bool zero_counts) {
+    std::erase_if(numbers_, [&](const auto& old) { return old.first == member; });
+    if (number != 0 || zero_counts) numbers_.emplace_back(member, number);
+  }
+  void match_all_paths() {
+    record_ = "PathRecord";
+    match_number("numbPath", all_paths, true);
+  }
+  void take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
+    switch (option.value) {
+      case Value::gid:
+        add_gid(option.member, text);
+        break;
+      case Value::key: {
+        const std::string_view prompt = option.member == "PKey" ? "P_Key" : "Q_Key";
+        match_number(option.member, diags_key(common, text, prompt, {"process_opt", "Bad key"}), false);
+        break;
+      }
+      default:
+        match_number(option.member, c_number(text), option.value == Value::number);
     }
-    const Assignments assignments = take_assignments(words);
-    const std::vector<std::string> given = words;
-    const auto arguments = sa::take_argument(*type, words);
-    if (!words.empty()) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(words)));
-    sa::Pattern pattern(type->info());
+  }
+
+  void check_look_up() const {
+    if (words_.size() > 1) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(std::span(words_).subspan(1))));
+    if (get_ || no_defaults_ || !by_option_.empty())
+      throw UsageError(fmt::format("{} takes no values of members, and neither --get nor --no-defaults", chosen_));
+  }
+
+  async::Task<> list_records(const Ask& ask) {
+    async::Task<sa::Pattern> reading = as_diags_ ? make_diags_pattern(ask) : make_pattern(ask);
+    const sa::Pattern pattern = co_await std::move(reading);
+    if (!as_diags_ && ask.session.options().error_level() >= 1) announce(pattern, ask.session.options().keys, ask.emit);
+    const std::uint8_t method = get_ ? mad::method::get : sa::list_method(pattern.record());
+    FormedReport report = ask.report(pattern), nodes = ask.report(sa::Pattern(sa::NodeRecord::info()));
+    report.single = method == mad::method::get;
+    if (as_diags_ && &pattern.record() == &sa::SwitchInfoRecord::info()) {
+      const std::uint32_t mask = co_await capability_mask2(ask);
+      report.style.capability_mask2 = mask;
+    }
+    co_await ask.fetch(report, method);
+    if (list_ == List::members) co_await ask.fetch(nodes);
+    report.style.nodes = &nodes.records;
+    if (as_diags_) set_form(ask.session, report);
+    ask.emit(report);
+  }
+
+  /// Of the SA; which fields of a SwitchInfo there are depends on it.
+  static async::Task<std::uint32_t> capability_mask2(const Ask& ask) {
+    FormedReport info = ask.report(sa::Pattern(mad::ClassPortInfo::info()));
+    co_await ask.fetch(info, mad::method::get);
+    co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
+  }
+
+  /// How infiniband-diags writes the records, and which of them.
+  void set_form(Session& session, FormedReport& report) const {
+    const std::string word = words_.empty() ? "" : words_[0];
+    report.form = &form_of(report.pattern.record());
+    if (list_ == List::nodes && !words_.empty()) {
+      report.shown = [&session, word](Bytes node) { return is_called(session, wire::unpack_short<sa::NodeRecord>(node), word); };
+    } else if (list_ == List::groups) {
+      report.form = &mc_group_form;
+    } else if (list_ == List::members) {
+      report.form = words_.empty() ? &mc_member_form : &mc_gid_form;
+      const std::uint64_t mlid = c_number(word);
+      if (!words_.empty())
+        report.shown = [mlid](Bytes member) { return wire::unpack_short<sa::MCMemberRecord>(member).mlid.value == mlid; };
+    } else if (&report.pattern.record() == &sa::PortInfoRecord::info()) {
+      constexpr std::size_t port_info_at = 4;
+      for (const Bytes record : report.records.bytes) warn_of_link_width(session, record.subspan(std::min(port_info_at, record.size())));
+    }
+  }
+
+  async::Task<sa::Pattern> make_pattern(const Ask& ask) {
+    if (record_.empty() && words_.empty()) record_ = "NodeRecord";
+    if (record_.empty()) {
+      record_ = words_[0];
+      words_.erase(words_.begin());
+    }
+    const sa::RecordType& type = sa::find_record_type(record_);
+    const Assignments assignments = take_assignments(words_);
+    const std::vector<std::string> given = words_;
+    const auto arguments = sa::take_argument(type, words_);
+    if (!words_.empty()) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(words_)));
+    sa::Pattern pattern(type.info());
     for (const auto& [member, text] : arguments) {
-      const bool good = co_await match_argument(session, pattern, member, text);
-      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", quoted(given[0]), type->argument));
+      const bool good = co_await match_argument(ask, pattern, member, text);
+      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", quoted(given[0]), type.argument));
     }
     for (const auto& [member, text] : ends_) {
       if (text.empty()) continue;
-      const bool good = co_await match_argument(session, pattern, member, text);
+      const bool good = co_await match_argument(ask, pattern, member, text);
       if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", quoted(text)));
     }
     for (const auto& [member, text] : assignments) pattern.match(member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
-    if (!no_defaults_) set_defaults(pattern, session.end_port());
+    if (!no_defaults_) set_defaults(pattern, ask.session.end_port());
     co_return pattern;
   }
 
   /// Where a LID is meant the name of a node will do.
-  async::Task<bool> match_argument(Session& session, sa::Pattern& pattern, std::string_view member, std::string text) {
+  static async::Task<bool> match_argument(const Ask& ask, sa::Pattern& pattern, std::string_view member, std::string text) {
     if (find_path(pattern.form(), member)->field->kind == FieldKind::lid) {
-      const std::optional<Lid> lid = co_await lid_of(session, text);
+      const std::optional<Lid> lid = co_await lid_of(ask, text);
       if (lid) pattern.match(member, std::uint64_t{lid->value});
       co_return lid.has_value();
     }
@@ -234,10 +358,64 @@ class Saquery final : public Command {
     pattern.complete_selectors();
     const StructInfo& path = sa::PathRecord::info();
     if (get_ || (&pattern.form() != &path && &pattern.answer() != &path)) return;
-    constexpr std::uint64_t all_paths = 0x7f;
     if (&pattern.record() == &path && !pattern.matches_on("numbPath")) pattern.match("numbPath", ends_.empty() ? 1 : all_paths);
     // Paths must have a source (IBA 15.2.5.16), one way or the other.
     if (!pattern.matches_on("SGID") && !pattern.matches_on("SLID")) pattern.match("SGID", to_text(port.default_gid()));
+  }
+
+  /// The same of infiniband-diags, which reads numbers as strtoul does, takes no notice of words and parts too many, and matches members
+  /// by options in paths and multicast members alone.
+  async::Task<sa::Pattern> make_diags_pattern(const Ask& ask) {
+    std::vector<std::pair<std::string_view, Lid>> ends;
+    for (const auto& [member, text] : ends_) {
+      if (text.empty()) continue;
+      const std::optional<Lid> lid = co_await lid_of(ask, text);
+      ends.emplace_back(member, *lid);
+    }
+    if (list_ == List::groups || list_ == List::members) co_return sa::Pattern(sa::MCMemberRecord::info());
+    if (list_ == List::nodes) co_return sa::Pattern(sa::NodeRecord::info());
+    const RecordForm& form = *find_form(record_.empty() ? "NodeRecord" : record_);
+    sa::Pattern pattern(form.info());
+    std::string_view arguments = form.arguments;
+    for (std::size_t at = 0; at < words_.size() && !arguments.empty(); ++at) {
+      const std::string_view members = take_until(arguments, ' ');
+      co_await match_diags_word(ask, pattern, members, words_[at]);
+    }
+    if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
+    const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
+    for (const auto& [member, text] : by_option_) {
+      if (is_member(member)) pattern.match(member, text);
+    }
+    for (const auto& [member, number] : numbers_) {
+      if (!is_member(member)) continue;
+      if (is_member(selector_of(member))) pattern.match(selector_of(member), number >> selected_bits & 3U);
+      pattern.match(member, number);
+    }
+    for (const auto& [member, lid] : ends) {
+      if (is_member(member)) pattern.match(member, std::uint64_t{lid.value});
+    }
+    co_return pattern;
+  }
+
+  static async::Task<> match_diags_word(const Ask& ask, sa::Pattern& pattern, std::string_view members, std::string_view word) {
+    while (!members.empty()) {
+      const std::string_view member = take_until(members, '/');
+      const bool last = word.find('/') == std::string_view::npos;
+      const std::string text(take_until(word, '/'));
+      const FieldKind kind = find_path(pattern.form(), member)->field->kind;
+      if (kind == FieldKind::lid) {
+        const std::optional<Lid> lid = co_await lid_of(ask, text);
+        pattern.match(member, std::uint64_t{lid->value});
+      } else if (kind == FieldKind::gid) {
+        if (!parse_gid(text)) throw DiagsExit(EINVAL, fmt::format("Invalid SubscriberGID specified: \"{}\"\n", printable(text)));
+        pattern.match(member, text);
+      } else {
+        char* end = nullptr;
+        const unsigned long number = std::strtoul(text.c_str(), &end, 0);
+        if (end != text.c_str()) pattern.match(member, std::uint64_t{number});
+      }
+      if (last) co_return;
+    }
   }
 
   static void announce(const sa::Pattern& pattern, Keys keys, Emit& emit) {
@@ -250,10 +428,15 @@ class Saquery final : public Command {
     }
   }
 
-  const sa::RecordType* type_{};
-  Lookup lookup_ = Lookup::none;
+  std::vector<std::string> words_;
+  std::string record_;  ///< its name
+  List list_ = List::records;
+  std::string_view chosen_;  ///< the option that said what is listed
   bool get_{}, no_defaults_{};
-  Assignments ends_, by_option_;
+  Assignments ends_, by_option_;  ///< ends of a path: LIDs, names of nodes, GIDs
+  std::vector<std::pair<std::string_view, std::uint64_t>> numbers_;
+  bool as_diags_{};  ///< read words as infiniband-diags does
+  std::optional<PacketDump> dump_;
 };
 
 }  // namespace
@@ -261,6 +444,12 @@ class Saquery final : public Command {
 
 namespace ib::tools {
 
-constinit const CommandInfo rooms::saquery{.name = "saquery", .group = HelpGroup::sa, .summary = "Print records of the subnet administrator: nodes, ports, paths, groups, services.", .make = make_command<saquery::Saquery>, .diags = true, .legacy = diags::saquery};
+constinit const CommandInfo rooms::saquery{
+    .name = "saquery",
+    .group = HelpGroup::sa,
+    .summary = "Print records of the subnet administrator: nodes, ports, paths, groups, services.",
+    .make = make_command<saquery::Saquery>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

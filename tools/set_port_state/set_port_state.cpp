@@ -5,9 +5,13 @@
 
 #include <unordered_set>
 
+#include "base/log.hpp"
 #include "iba/text.hpp"
+#include "path/json.hpp"
+#include "subnet/find_port.hpp"
 #include "subnet/port_setting.hpp"
 #include "subnet/routes_around.hpp"
+#include "subnet/way_in.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/fabric.hpp"
@@ -17,139 +21,161 @@ namespace {
 
 using subnet::none;
 
-enum class Action { show, disable, enable, init };
+struct Action {
+  std::string_view name, done;
+  smp::PortPhysicalState physical_state = smp::PortPhysicalState::no_change;
+  smp::PortState state = smp::PortState::no_change;
+};
+constexpr Action disable{"disable", "Disabled", smp::PortPhysicalState::disabled};
+constexpr Action enable{"enable", "Enabled", smp::PortPhysicalState::polling};
+/// Initialize can not be set: a link that was taken down comes back in it (IBA 14.2.5.6).
+constexpr Action init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
 
 /// One port that an operand names.
 struct Chosen {
   subnet::PortIndex end_port = none;
-  unsigned number{};
+  std::uint8_t number{};
   subnet::PortIndex port = none;  ///< port `number` of the end port's node
   path::Path path = path::IbPath{};
   smp::PortInfo info;
 };
 
-struct StateReport final : Report {
-  struct Port {
-    Guid guid;
-    unsigned number{};
-    std::string path;
-  };
-  std::string_view action;
-  bool done{};
-  std::vector<Port> ports;
+std::string name_of(const subnet::Subnet& subnet, const Chosen& chosen) {
+  return fmt::format("{}@{}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
+}
+
+struct StateReport final : FabricReport {
+  using FabricReport::FabricReport;
+  const Action* action{};
+  bool dry_run{};
+  std::vector<Chosen> ports;
 
   void visit(out::Sink& sink) const override {
-    if (action.empty()) {
-      sink.null("action");
-    } else {
-      sink.value("action", action);
-    }
-    sink.value("done", done);
+    sink.text_or_null("operation", action != nullptr ? action->name : "");
+    sink.value("dry_run", dry_run);
     sink.begin_array("ports");
-    for (const Port& port : ports) {
+    for (const Chosen& port : ports) {
       sink.begin_object();
-      sink.value("port_guid", port.guid);
-      sink.value("port", port.number);
-      sink.value("path", port.path);
+      sink.value("port_guid", fabric.subnet.port(port.end_port).guid);
+      sink.value("port_num", port.number);
+      path::visit(sink, "path", port.path);
       sink.end_object();
     }
     sink.end_array();
+    visit_failures(sink);
   }
   void text(TextOut& out) const override {
-    if (done) return;
-    for (const Port& port : ports) out.print("Would have changed {}@{} on {}\n", to_text(port.guid), port.number, port.path);
+    if (!dry_run) return;
+    for (const Chosen& port : ports) out.print("Would have changed {} on {}\n", name_of(fabric.subnet, port), to_text(port.path));
   }
 };
 
 class SetPortState final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[TARGET@PORT_NUM]+", 0, any_number);
+    set.target_ports("TARGET@PORT_NUM", targets_);
     set.notes(
-        "This intelligently selects a DR path to disable/enable links in the\n"
-        "network. For instance if this command is used to create a partition in\n"
-        "the network then it will find DR paths that do not cross the partition\n"
-        "and ensure that the arguments are all on this side of the partition.\n\n"
-        "Use --disable to turn the ports off, --enable to turn them back on, or\n"
-        "--init to reset ports back to INIT.");
-    set.action("--disable", "Set the physical port state to disabled.", [this] { action_ = Action::disable; });
-    set.action("--enable", "Set the physical port state to polling.", [this] { action_ = Action::enable; });
-    set.action("--init", "Take the port down, from where it comes back as initialized.", [this] { action_ = Action::init; });
+        "Each port is reached by a directed route over none of the links that are named,\n"
+        "so that one command can cut a fabric in two: all ports are then on this side of\n"
+        "the cut. Without --disable, --enable or --init nothing is set.");
+    add_action(set, disable, "--disable", "Take the links down and keep them down.");
+    add_action(set, enable, "--enable", "Let the links come up.");
+    add_action(set, init, "--init", "Take the links down; they come back in the state Initialize.");
+    set.one_of({"--disable", "--enable", "--init"});
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({}, 0, OperandKind::target_port);
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    std::vector<Chosen> chosen;
+    StateReport report(fabric);
+    report.action = action_;
+    report.dry_run = action_ == nullptr || dry_run_;
     std::unordered_set<subnet::PortIndex> avoided;
-    for (std::size_t at = 0; at < session.operands().size(); ++at) {
-      chosen.push_back(find(fabric.subnet, *session.target(at), session.integer(at)));
-      avoided.insert(chosen.back().port);
+    for (const TargetPort& target : targets_) {
+      report.ports.push_back(find(fabric.subnet, target));
+      avoided.insert(report.ports.back().port);
     }
     const subnet::RoutesAround routes(fabric.subnet, avoided);
-    for (Chosen& port : chosen) route(session, fabric.subnet, routes, port);
-    mad::Transactor& transactor = session.smp_transactor();
-    for (Chosen& port : chosen) {
-      port.info = co_await transactor.subn_get<smp::PortInfo>(port.path, port.number);
-      check_way_back(fabric.subnet, port);
-    }
-    const bool acts = action_ != Action::show && !dry_run_;
-    if (acts) {  // all at once, at the end: by now nothing but a port can refuse
-      for (const Chosen& port : chosen) co_await transactor.subn_set(port.path, port.number, wanted(port.info));
-    }
-    StateReport report;
-    report.action = name(action_);
-    report.done = acts;
-    for (const Chosen& port : chosen) report.ports.push_back({fabric.subnet.port(port.end_port).guid, port.number, to_text(port.path)});
+    for (Chosen& port : report.ports) route(session, fabric.subnet, routes, port);
+    const std::size_t silent = co_await read(session, fabric, report.ports);
+    // All at once, at the end: by now nothing but a port can refuse.
+    if (!report.dry_run && silent == 0) co_await set_all(session, fabric, report.ports);
+    if (silent != 0) report.ports.clear();
     emit(report);
   }
 
  private:
-  static std::string_view name(Action action) {
-    switch (action) {
-      case Action::disable:
-        return "disable";
-      case Action::enable:
-        return "enable";
-      case Action::init:
-        return "init";
-      case Action::show:
-        break;
-    }
-    return {};
+  void add_action(OptionSet& set, const Action& action, std::string_view names, std::string_view help) {
+    set.action(names, help, [this, &action] { action_ = &action; });
   }
 
-  /// The end port at the end of `path`, or none.
-  static subnet::PortIndex end_port_at(const subnet::Subnet& subnet, const path::Path& path) {
-    const path::IbDrPath* directed = path.directed();
-    if (directed == nullptr) {
-      const path::IbPath& ib = path.ib();
-      return ib.dlid != Lid{} ? subnet.find_lid(ib.dlid) : subnet.find_port(ib.dgid ? ib.dgid->guid() : Guid{});
+  /// Reads the ports, and refuses those that must not be disabled. Returns how many did not answer.
+  async::Task<std::size_t> read(Session& session, Fabric& fabric, std::vector<Chosen>& ports) const {
+    mad::Transactor& transactor = session.smp_transactor();
+    std::size_t silent = 0;
+    for (Chosen& port : ports) {
+      mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
+      if (!info) {
+        tell(session, fabric, port, info.shared_error(), "can not be read, so nothing is set");
+        ++silent;
+        continue;
+      }
+      port.info = *info;
+      if (action_ != &disable) continue;
+      smp::NodeInfo node = fabric.subnet.node(fabric.subnet.port(port.port).node).info;
+      node.local_port_num = 0;  // it is that of the route which found the node first
+      co_await subnet::check_way_in(transactor, port.path, node, port.number, port.info);
     }
-    subnet::PortIndex at = subnet.start;
-    for (unsigned hop = 1; hop <= directed->hops && at != none; ++hop) {
-      const subnet::PortIndex out = subnet.port_of(subnet.port(at).node, directed->route[hop]);
-      at = out == none ? none : subnet.port(out).peer;
-    }
-    return at == none ? none : subnet.end_port_of(at);
+    co_return silent;
   }
 
-  static Chosen find(const subnet::Subnet& subnet, const path::Path& target, std::optional<std::int64_t> number) {
+  async::Task<> set_all(Session& session, Fabric& fabric, std::vector<Chosen>& ports) const {
+    std::string changed;
+    std::vector<Chosen> done;
+    for (const Chosen& port : ports) {
+      smp::PortInfo wanted = subnet::no_change(port.info);
+      wanted.port_physical_state = action_->physical_state;
+      wanted.port_state = action_->state;
+      mad::Result<smp::PortInfo> answer = co_await session.smp_transactor().try_subn_set(port.path, port.number, wanted);
+      if (answer) {
+        changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
+        done.push_back(port);
+      } else {
+        tell(session, fabric, port, answer.shared_error(), "can not be set");
+      }
+    }
+    ports = std::move(done);
+    if (!changed.empty()) session.note(std::string(action_->done) + changed);
+  }
+
+  /// A port that failed: on stderr, and among the failures of the fabric.
+  static void tell(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
+                   std::string_view what) {
+    log::error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
+    print_error(*error, session.options().error_level(), session.options().keys, false);
+    fabric.subnet.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
+  }
+
+  static Chosen find(const subnet::Subnet& subnet, const TargetPort& wanted) {
+    const path::Path& target = *wanted.target.path;
+    const subnet::FoundPort found = subnet::find_port(subnet, target);
+    if (!found) {
+      const std::string text = fmt::format("Could not find path {} in the subnet", to_text(target));
+      if (subnet.failures.empty()) throw UsageError(text);
+      throw Error(text + ", of which a part did not answer", Exit::incomplete);
+    }
     Chosen chosen;
-    chosen.end_port = end_port_at(subnet, target);
-    if (chosen.end_port == none) throw UsageError(fmt::format("Could not find path {} in the subnet", to_text(target)));
+    chosen.end_port = found.port;
     const subnet::Port& port = subnet.port(chosen.end_port);
     const subnet::Node& node = subnet.node(port.node);
     const bool is_switch = node.kind() == subnet::NodeKind::sw;
-    if (!number && is_switch) throw UsageError(fmt::format("Need to have a port index for switch {}", to_text(port.guid)));
-    const std::int64_t wanted = number.value_or(port.number);
-    if (wanted < 1 || wanted > node.info.num_ports)
-      throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), wanted, node.info.num_ports));
-    chosen.number = static_cast<unsigned>(wanted);
+    if (!wanted.port && is_switch) throw UsageError(fmt::format("Need to have a port index for switch {}", to_text(port.guid)));
+    chosen.number = wanted.port.value_or(port.number);
+    if (chosen.number < 1 || chosen.number > node.info.num_ports)
+      throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), chosen.number, node.info.num_ports));
     chosen.port = subnet.port_of(port.node, chosen.number);
     return chosen;
   }
@@ -164,38 +190,29 @@ class SetPortState final : public Command {
     }
     std::string text = fmt::format("No DR path exists to {} port {}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
     const subnet::PortIndex peer = subnet.port(chosen.port).peer;
-    if (peer != none && routes.to(subnet.end_port_of(peer))) {
+    if (peer == subnet.start) {
+      text += " - it is linked to this host, which does not reach the fabric without it";
+    } else if (peer != none && routes.to(subnet.end_port_of(peer))) {
       text +=
           fmt::format(" - try using the peer {} port {}", to_text(subnet.port(subnet.end_port_of(peer)).guid), subnet.port(peer).number);
     }
     throw UsageError(text);
   }
 
-  void check_way_back(const subnet::Subnet& subnet, const Chosen& chosen) const {
-    if (action_ != Action::disable || !subnet::is_way_in(chosen.info, chosen.number)) return;
-    throw UsageError(fmt::format("Port {} of {} is the one by which requests come in: disabled, it leaves no way back", chosen.number,
-                                 to_text(subnet.port(chosen.end_port).guid)));
-  }
-
-  smp::PortInfo wanted(const smp::PortInfo& read) const {
-    smp::PortInfo info = subnet::no_change(read);
-    if (action_ == Action::disable) info.port_physical_state = smp::PortPhysicalState::disabled;
-    if (action_ == Action::enable) info.port_physical_state = smp::PortPhysicalState::polling;
-    if (action_ == Action::init) info.port_state = smp::PortState::down;  // Initialize can not be set (IBA 14.2.5.6)
-    return info;
-  }
-
-  Action action_ = Action::show;
+  const Action* action_{};
+  std::vector<TargetPort> targets_;
   bool dry_run_{};
   DiscoveryOptions discovery_;
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::set_port_state{.name = "set_port_state",
-                                                  .group = HelpGroup::config,
-                                                  .summary = "Enable, disable or reset several ports in one go.",
-                                                  .make = make_command<SetPortState>,
-                                                  .changes = true};
+constinit const CommandInfo rooms::set_port_state{
+    .name = "set_port_state",
+    .group = HelpGroup::config,
+    .summary = "Enable, disable or reset several ports in one go.",
+    .make = make_command<SetPortState>,
+    .changes = true,
+};
 
 }  // namespace ib::tools

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/attribute_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "iba-gen/smp.hpp"
+#include "iba/libibmad_text.hpp"
+#include "iba/wire.hpp"
 #include "out/structure.hpp"
+#include "tools/frame/session.hpp"
 #include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
@@ -28,6 +34,12 @@ void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
     out.write(dotted(bytes, *info, style));
   }
   out.write(secrets_note(bytes, *info, keys));
+}
+
+void warn_of_link_width(const Session& session, Bytes port_info) {
+  const unsigned width = wire::unpack_short<smp::PortInfo>(port_info).link_width_active;
+  if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
+    session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
 }
 
 }  // namespace ib::tools

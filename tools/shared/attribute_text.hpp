@@ -13,6 +13,8 @@
 
 namespace ib::tools {
 
+class Session;
+
 struct AttributeText {
   const StructInfo* info{};
   std::vector<std::uint8_t> bytes;
@@ -30,6 +32,9 @@ struct AttributeText {
   /// `listing` is how it is listed in the command's usual words.
   void text(TextOut& out, const DottedOptions& listing) const;
 };
+
+/// libibmad warns of a LinkWidthActive that it has no word for, where it lists a PortInfo. Nothing in ibtool's dialect.
+void warn_of_link_width(const Session& session, Bytes port_info);
 
 /// The listing of python-rdma's attribute printer: every field, reserved ones too.
 inline constexpr DottedOptions plain_listing{.names = NameStyle::saquery, .column = 25, .reserved = true};

@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <cstring>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "out/progress.hpp"
-#include "subnet/sa_discovery.hpp"
+#include "mad/error.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/shared/progress.hpp"
 
 namespace ib::tools {
 namespace {
@@ -83,92 +84,44 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-enum class Mode { directed, lid, sa };
+/// What infiniband-diags says of a request that failed: the request's route and attribute, and how it failed.
+std::string diags_failure_note(const subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  if (error == nullptr) return fmt::format("ibnetdiscover; {}\n", failure.why);
+  std::string route = fmt::format("lid {}", error->path().ib().dlid.value);
+  if (const auto* path = error->path().directed()) route = libibnetdisc_route({path->route.data() + 1, path->hops});
+  const mad::HeaderView request(error->request());
+  const std::string what = fmt::format("({} Attr 0x{:x}:{})", route, request.attribute_id(), request.attribute_modifier());
+  if (failure.kind == subnet::Failure::Kind::no_answer)
+    return fmt::format("ibnetdiscover; umad {} bad status {}; {}\n", what, ETIMEDOUT, std::strerror(ETIMEDOUT));
+  return fmt::format("ibnetdiscover; mad {} bad status 0x{:x}\n", what, error->status());
+}
 
-/// The mode that `options` come to on the session's end port.
-Mode mode_of(Session& session, const DiscoveryOptions& options) {
-  const bool use_sa = session.options().use_sa;
-  if (use_sa && options.mode && options.mode != "SA") {
-    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
+/// One reading of the source; what it did not learn stays in the model.
+async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
+  const bool tells = session.options().error_level() >= 1;
+  if (tells) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
+  ProgressLine progress(session.loop(), session.world().err, source.stats(), "nodes");
+  wanted.progress = [&progress](std::size_t nodes) { progress.count(nodes); };
+  if (tells) {
+    wanted.tell = [&progress](std::string_view line) {
+      progress.clear();
+      log::debug(line);
+    };
   }
-  if (use_sa || options.mode == "SA") return Mode::sa;
-  if (options.mode) return options.mode == "LID" ? Mode::lid : Mode::directed;
-  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
-  const sys::EndPort& port = session.end_port();
-  return port.state == active && port.lid.is_unicast() ? Mode::lid : Mode::directed;
+  fabric.stats = co_await source.read(std::move(wanted), fabric.subnet);
 }
 
-}  // namespace
-
-void add_discovery(OptionSet& set, DiscoveryOptions& options) {
-  set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "Method to use for discovering the subnet");
-  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10");
-}
-
-namespace {
-
-/// Fills in what all ways of discovery have in common.
-template <class Options>
-void tell_progress(const Session& session, out::Progress& progress, Options& how) {
-  how.progress = [&progress](std::size_t nodes) {
-    if (progress.due()) progress.update(fmt::format("{} nodes found", nodes));
-  };
-  if (session.options().error_level() >= 1) how.tell = log::debug;
-}
-
-async::Task<> read_sa(Session& session, const path::Path* target, unsigned radius, Fabric& fabric) {
-  subnet::SaDiscoverOptions how;
-  how.radius = radius;
-  out::Progress progress;
-  tell_progress(session, progress, how);
-  session.read_from_sa();
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
-  if (target != nullptr) {
-    const path::Path path = co_await session.smp_path(target);
-    const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
-    how.start = port.lid;
+void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
+  std::FILE* err = session.world().err;
+  if (options.diags) {
+    for (const subnet::Failure& failure : fabric.subnet.failures) tell(err, diags_failure_note(failure));
+    return;
   }
-  fabric.stats = co_await subnet::discover_from_sa(transactor, fabric.subnet, how);
-}
-
-async::Task<> sweep(Session& session, const DiscoveryOptions& options, Mode mode, const path::Path* target, unsigned radius,
-                    Fabric& fabric) {
-  subnet::DiscoverOptions how;
-  how.routing = mode == Mode::lid ? subnet::Routing::lid : subnet::Routing::directed;
-  how.radius = radius;
-  how.mlnx_extended_port_info = options.fdr10;
-  out::Progress progress;
-  tell_progress(session, progress, how);
-  path::IbDrPath local;
-  local.end_port = &session.end_port();
-  local.sqpn = Qpn{0};
-  path::Path start = local;
-  session.apply_options(start);
-  if (target != nullptr) start = co_await session.smp_path(target);
-  mad::Transactor& transactor = session.transactor();
-  fabric.stats = co_await subnet::discover(transactor, fabric.subnet, start, how);
-}
-
-/// One discovery; what it did not learn stays in the model.
-async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, const path::Path* target, unsigned radius, Fabric& fabric) {
-  const Mode mode = mode_of(session, options);
-  if (session.options().error_level() >= 1) {
-    log::debug(fmt::format("Performing discovery using mode '{}'", mode == Mode::sa ? "SA" : mode == Mode::lid ? "LID" : "DR"));
-  }
-  if (mode == Mode::sa) {
-    co_await read_sa(session, target, radius, fabric);
-  } else {
-    co_await sweep(session, options, mode, target, radius, fabric);
-  }
-}
-
-void tell_outcome(const Session& session, const Fabric& fabric) {
   print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
   if (!session.options().stats) return;
-  std::fputs(fmt::format("mads planned: {}\n", fabric.stats.plan).c_str(), stderr);
-  for (const auto& [reason, count] : fabric.stats.beyond)
-    std::fputs(fmt::format("mads beyond plan: {} {}\n", reason, count).c_str(), stderr);
+  tell(err, fmt::format("mads planned: {}\n", fabric.stats.plan));
+  for (const auto& [reason, count] : fabric.stats.beyond) tell(err, fmt::format("mads beyond plan: {} {}\n", reason, count));
 }
 
 /// True if the start of a sweep is a switch and nothing was found beyond any of its ports, though something should.
@@ -189,23 +142,46 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 
 }  // namespace
 
-async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  fabric.names = session.node_name_map();
-  co_await read_fabric(session, options, nullptr, ~0U, fabric);
-  tell_outcome(session, fabric);
+void add_discovery(OptionSet& set, DiscoveryOptions& options) {
+  set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
+  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
 }
 
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target,
-                                               Fabric& fabric) {
+void discover_as_diags(DiscoveryOptions& options) {
+  options.mode = "DR";
+  options.diags = true;
+}
+
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
+  std::string text = "DR path slid 0; dlid 0; 0";
+  for (const unsigned port : ports) text += ',' + std::to_string(port);
+  return text;
+}
+
+async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  co_await read_fabric(session, options, target, 1, fabric);
+  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricWanted wanted;
+  co_await read_fabric(session, *source, wanted, fabric);
+  tell_outcome(session, options, fabric);
+}
+
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric) {
+  fabric.names = session.node_name_map();
+  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricWanted wanted;
+  wanted.around = target;
+  wanted.radius = 1;
+  co_await read_fabric(session, *source, wanted, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
-  if (target->directed() == nullptr && mode_of(session, options) != Mode::sa && is_cut_off(fabric.subnet)) {
+  const bool by_lid = !target.path || target.path->directed() == nullptr;
+  if (by_lid && source->asks_nodes() && is_cut_off(fabric.subnet)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
       log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
-    co_await read_fabric(session, options, nullptr, ~0U, whole);
+    FabricWanted all;
+    co_await read_fabric(session, *source, all, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
@@ -214,12 +190,24 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       fabric.stats = std::move(whole.stats);
     }
   }
-  tell_outcome(session, fabric);
+  tell_outcome(session, options, fabric);
   co_return node;
 }
 
 void note_discovered(const Session& session, std::string_view what) {
   if (session.options().error_level() >= 1) log::debug(fmt::format("Discovered: '{}'", what));
+}
+
+subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
+  using Kind = subnet::Failure::Kind;
+  const unsigned number = subnet.port(port).number;
+  return {.kind = mad::tries_in_vain(*error) ? Kind::no_answer : Kind::refused,
+          .node = subnet.port(port).node,
+          .port = static_cast<int>(number),
+          .attribute = "PortInfo",
+          .modifier = number,
+          .why = error->message(),
+          .error = error};
 }
 
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +15,23 @@
 #include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/fabric_source.hpp"
 
 namespace ib::tools {
 
 struct DiscoveryOptions {
   std::optional<std::string> mode;  ///< LID, DR or SA
   bool fdr10{};                     ///< also ask for MlnxExtPortInfo
+  std::optional<unsigned> retries;  ///< where the common options give none
+  bool diags{};                     ///< failures are told of in the words of infiniband-diags
 };
 
 /// Adds --discovery and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
+/// As the programs of infiniband-diags discover: by directed routes, FDR10 as ibdiag.conf has it.
+void discover_as_diags(DiscoveryOptions& options);
+/// "DR path slid 0; dlid 0; 0,1,3"
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 
 /// A fabric as it was found.
 struct Fabric {
@@ -32,19 +40,22 @@ struct Fabric {
   subnet::NodeNameMap names;
 };
 
-/// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws UsageError for --sa
-/// with another mode, and what subnet::discover() and subnet::discover_from_sa() throw.
+/// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws what fabric_source() and its source
+/// throw.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
 /// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
 /// counts for the exit status is what concerns the node. Returns the node.
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const path::Path* target, Fabric& fabric);
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric);
 
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
 /// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
+
+/// A port that did not tell or take its PortInfo, for Subnet::failures.
+subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
 /// The base of reports on a fabric: those that are not complete say so in their exit status.
 struct FabricReport : Report {

@@ -6,12 +6,12 @@
 
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/shared/record_text.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/record_text.hpp"
 
 namespace ib::tools {
 
-struct RecordsReport final : Report {
+struct RecordsReport : Report {
   sa::Pattern pattern;  ///< what was asked for
   sa::Records records;
   bool single = false;  ///< asked for by SubnAdmGet

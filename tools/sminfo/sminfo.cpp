@@ -2,12 +2,14 @@
 // sminfo: what a subnet manager says of itself, and the SubnSet(SMInfo) by which managers hand over to each other.
 #include <fmt/format.h>
 
-#include <limits>
+#include <array>
+#include <cstdlib>
 
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "tools/diags/tools.hpp"
+#include "out/structure.hpp"
+#include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -15,84 +17,121 @@ namespace ib::tools {
 namespace {
 
 struct SminfoReport final : Report {
+  path::Path path = path::IbDrPath();
   unsigned lid{};
   smp::SMInfo info;
+  Keys keys{};
 
+  unsigned state() const { return static_cast<unsigned>(info.sm_state); }
   std::string line() const {
     return fmt::format("sminfo: sm lid {} sm guid {}, activity count {} priority {} state {}", lid, to_text(info.guid), info.act_count,
-                       info.priority, static_cast<unsigned>(info.sm_state));
+                       info.priority, state());
   }
   void visit(out::Sink& sink) const override {
+    path::visit(sink, "path", path);
     sink.value("lid", lid);
-    sink.value("guid", info.guid);
-    sink.value("act_count", info.act_count);
-    sink.value("priority", info.priority);
-    sink.value("sm_state", static_cast<unsigned>(info.sm_state));
-    sink.value("sm_state_text", smp::to_text(info.sm_state));
+    out::visit_attribute(sink, info, keys);
   }
   void text(TextOut& out) const override { out.print("{}\n", line()); }
+  void diags_text(TextOut& out) const override {
+    constexpr std::array<std::string_view, 4> names{"SMINFO_NOTACT", "SMINFO_DISCOVER", "SMINFO_STANDBY", "SMINFO_MASTER"};
+    out.print("sminfo: sm lid {} sm guid 0x{:x}, activity count {} priority {} state {} {}\n", lid, info.guid.value, info.act_count,
+              info.priority, state(), state() < names.size() ? names[state()] : "???");
+  }
 };
 
 class Sminfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("[TARGET [ATTR_MOD]]", 0, any_number);
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.integer("ATTR_MOD", modifier_);
     set.notes(
-        "This command includes the ability to send a SubnSet(SMInfo)\n"
-        "packet with a given priority, state, SM_Key and attribute\n"
-        "modifier. A set is performed if ATTR_MOD is given. See IBA 14.4.1.");
-    set.number("-s --state", state_, "STATE", "Set the SM state", {0, 15});
-    set.number("-p --priority", priority_, "PRIORITY", "Set the SM priority", {0, 15});
-    set.number("-a --activity", activity_, "COUNT", "Set the activity count");
-    set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "Use this value for the SMPSMInfo.SMKey");
+        "With ATTR_MOD a SubnSet(SMInfo) follows, which asks the manager to hand over, stand by and the like (IBA 14.4.1).\n"
+        "It carries what was read, but for what the options say.");
+    set.number("-s --state", state_, "STATE", "The state to set", {0, 15});
+    set.number("-p --priority", priority_, "PRIORITY", "The priority to set", {0, 15});
+    set.number("-a --activity", activity_, "COUNT", "The activity count to set");
+    set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.without("sK");
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.operand("ATTR_MOD", [this](const std::string& word) {
+      const int modifier = std::atoi(word.c_str());
+      if (modifier != 0) modifier_ = static_cast<std::uint32_t>(modifier);
+    });
+    set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
+    const auto four_bits = [&](std::string_view name, char letter, std::optional<std::uint8_t>& to, std::string_view help) {
+      set.value(name, letter, "NUMBER", help, [&to](const std::string& text) { to = static_cast<std::uint8_t>(c_number(text) & 15U); });
+    };
+    four_bits("state", 's', state_, "The state to set");
+    four_bits("priority", 'p', priority_, "The priority to set");
+    set.number("activity", 'a', activity_, "COUNT", "The activity count to set");
+    as_diags_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target, OperandKind::integer}, 0);
-    const std::optional<std::int64_t> modifier = session.integer(1);
-    if (modifier && (*modifier < 0 || *modifier > std::numeric_limits<std::uint32_t>::max()))
-      throw UsageError(fmt::format("The attribute modifier {} does not fit 32 bits", *modifier));
-    path::Path path = co_await session.smp_path(session.target(0));
-    if (session.target(0) == nullptr) path = path_to_sm(session);
-    mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
+    const DiagsWords words{"main", "query"};
+    if (!modifier_ && !as_diags_ && (state_ || priority_ || activity_))
+      throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
+    mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
+    const Destination manager = co_await find_manager(session);
+    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the one who asks (IBA 14.2.5.13)
     SminfoReport report;
-    report.info = co_await get(transactor, path);
-    report.lid = path.ib().dlid.value;
-    if (path.ib().dlid == permissive_lid) {
-      const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
-      report.lid = port.lid.value;
+    report.path = manager.path;
+    report.keys = session.options().keys;
+    if (modifier_ && as_diags_) {
+      report.info.sm_state = smp::SMState::standby;
+    } else {
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(manager.path, 0, mine);
+      report.info = session.take(std::move(answer), words);
     }
-    if (modifier) {
-      emit.heading(report.line());  // what it was stays readable where the set fails
+    report.lid = co_await lid_of(transactor, manager.path);
+    if (modifier_) {
+      if (!as_diags_) emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo wanted = changed(report.info);
-      report.info = co_await transactor.subn_set(path, static_cast<std::uint32_t>(*modifier), wanted);
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier_, wanted);
+      report.info = session.take(std::move(answer), words);
     }
     emit(report);
   }
 
  private:
-  /// The path to the subnet manager that this port knows.
-  static path::Path path_to_sm(Session& session) {
+  /// The target, or else the subnet manager that this port knows.
+  async::Task<Destination> find_manager(Session& session) const {
+    if (target_.given()) {
+      Destination node = co_await session.smp_node(target_);
+      co_return node;
+    }
+    co_await session.prepare_sa();
     const sys::EndPort& port = session.end_port();
-    if (!port.sm_lid.is_unicast())
+    path::Path path = path::IbDrPath();
+    if (port.sm_lid.is_unicast()) {
+      path::IbPath routed;
+      routed.dlid = port.sm_lid;
+      routed.slid = port.lid;
+      path = routed;
+    } else if (!as_diags_) {
       throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", port.name(), port.sm_lid.value));
-    path::IbPath ib;
+    }
+    path::IbPath& ib = path.ib();
     ib.end_port = &port;
-    ib.dlid = port.sm_lid;
-    ib.slid = port.lid;
     ib.dqpn = ib.sqpn = Qpn{0};
     ib.qkey = 0;
-    path::Path path = ib;
     session.apply_options(path);
-    return path;
+    co_return Destination{path, session.name_of(path)};
   }
 
-  /// SubnGet(SMInfo), which carries the SM_Key of the one who asks (IBA 14.2.5.13).
-  async::Task<smp::SMInfo> get(mad::Transactor& transactor, const path::Path& path) const {
-    smp::SMInfo mine;
-    mine.sm_key = sm_key_;
-    return transactor.subn_get(path, 0, mine);
+  /// The LID at the end of `path`, which a directed route does not say.
+  async::Task<unsigned> lid_of(mad::Transactor& transactor, const path::Path& path) const {
+    if (path.ib().dlid != permissive_lid) co_return path.ib().dlid.value;
+    if (as_diags_) co_return 0;
+    const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
+    co_return port.lid.value;
   }
 
   smp::SMInfo changed(smp::SMInfo info) const {
@@ -103,9 +142,14 @@ class Sminfo final : public Command {
     return info;
   }
 
+  Target target_;
+  std::optional<std::uint32_t> modifier_;  ///< of the Set, if one is wanted
   std::optional<std::uint8_t> state_, priority_;
   std::optional<std::uint32_t> activity_;
   std::uint64_t sm_key_{};
+  /// infiniband-diags' way: a Set carries what the options say and nothing that was read, no LID is asked for, and where no manager is
+  /// known this node is asked.
+  bool as_diags_{};
 };
 
 }  // namespace
@@ -117,6 +161,6 @@ constinit const CommandInfo rooms::sminfo{
     .make = make_command<Sminfo>,
     .changes = true,
     .diags = true,
-    .legacy = diags::sminfo};
+};
 
 }  // namespace ib::tools

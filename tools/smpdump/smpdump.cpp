@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpdump: any SMP attribute, as it came.
+// smpdump: any SMP attribute, as it came. infiniband-diags' smpdump asks once and shows whatever the kernel hands back, also an answer
+// that refuses; where nothing answered that is no data at all.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <limits>
 
 #include "base/escape.hpp"
@@ -12,9 +16,11 @@
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
+#include "path/json.hpp"
+#include "path/parse.hpp"
 #include "subnet/smp_tables.hpp"
-#include "tools/diags/tools.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -25,12 +31,13 @@ enum class Form { words, decoded, string };
 
 struct SmpdumpReport final : Report {
   Form form = Form::words;
-  std::string path;
-  mad::Reply reply;
+  path::Path path = path::IbPath{};
+  std::vector<std::uint8_t> mad;  ///< the answer; empty where none came
   Keys keys = Keys::hidden;
 
+  mad::HeaderView header() const { return mad::HeaderView(mad); }
   Bytes raw_data() const {
-    const Bytes payload = reply.payload();
+    const Bytes payload = Bytes(mad).subspan(mad::data_area(header().mgmt_class()).offset);
     return payload.first(std::min(payload.size(), subnet::smp_block_bytes));
   }
   /// The data, with zeros in the place of keys that are hidden.
@@ -38,29 +45,28 @@ struct SmpdumpReport final : Report {
     const StructInfo* info = keys == Keys::hidden ? attribute() : nullptr;
     return info != nullptr ? without_secrets(raw_data(), *info) : std::vector<std::uint8_t>(raw_data().begin(), raw_data().end());
   }
-  const StructInfo* attribute() const {
-    const mad::HeaderView header = reply.header();
-    return find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id());
-  }
-  const StructInfo* format() const { return find_format(reply.header().mgmt_class(), reply.header().class_version()); }
+  const StructInfo* attribute() const { return find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id()); }
+  const StructInfo* format() const { return find_format(header().mgmt_class(), header().class_version()); }
 
   void visit(out::Sink& sink) const override {
-    sink.value("path", path);
-    sink.value("description", mad_description(reply.bytes));
-    sink.value("status", reply.header().raw_status());
+    path::visit(sink, "path", path);
+    sink.value("mad_description", mad_description(mad));
+    sink.value("mad_status", header().raw_status());
     std::string hex;
     for (const std::uint8_t byte : data()) hex += fmt::format("{:02x}", byte);
-    sink.value("data", hex);
+    sink.value("hex", hex);
     if (const StructInfo* info = format()) {
-      sink.begin_object("mad");
-      out::visit_structure(sink, reply.bytes, *info, keys);
-      sink.end_object();
+      sink.value("format", info->iba_name);
+      out::visit_fields(sink, "mad", mad, *info, keys);
+    } else {
+      sink.null("format");
+      sink.null("mad");
     }
   }
   void text(TextOut& out) const override {
     if (form == Form::decoded) {
       const StructInfo* info = format();
-      out.print("{}\n{}", info->iba_name, dump_words(reply.bytes, *info, keys));
+      out.print("{}\n{}", info->iba_name, dump_words(mad, *info, keys));
       return;
     }
     const std::vector<std::uint8_t> bytes = data();
@@ -68,56 +74,128 @@ struct SmpdumpReport final : Report {
       out.print("{}\n", escaped(fixed_text(bytes)));
       return;
     }
-    for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-      out.print("{:02x}{:02x}{}", bytes[i], bytes[i + 1], (i + 2) % 16 == 0 ? "\n" : " ");
-    }
-    out.print("SMP status: {}\n", to_hex(reply.header().raw_status(), 4));
+    out.write(hex_words(bytes));
+    out.print("SMP status: {}\n", to_hex(header().raw_status(), 4));
     if (const StructInfo* info = attribute()) out.write(secrets_note(raw_data(), *info, keys));
+  }
+  void diags_text(TextOut& out) const override {
+    std::array<std::uint8_t, subnet::smp_block_bytes> shown{};
+    if (!mad.empty()) std::copy(raw_data().begin(), raw_data().end(), shown.begin());
+    if (form == Form::string) {
+      out.print("{}\n", printable(fixed_text(shown)));
+    } else {
+      out.write(hex_words(shown));
+    }
+    if (!mad.empty() && header().raw_status() != 0) out.print("SMP status: 0x{:x}\n", header().raw_status());
   }
 };
 
 class Smpdump final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.usage("TARGET ATTR [ATTR_MOD]", 0, any_number);
-    set.notes("ATTR is the attribute ID and ATTR_MOD is an optional modifier.");
-    set.flag("-p --decode", decode_, "Pretty print the entire reply.");
+    set.target("TARGET", target_);
+    set.integer("ATTR", attribute_);
+    set.optional_operands();
+    set.integer("ATTR_MOD", modifier_);
+    set.notes("ATTR is the number of an attribute, ATTR_MOD its modifier, which is 0 where it is left out.");
+    set.flag("-p --decode", decode_, "Print the whole answer, field by field.");
     set.flag("-s --string", string_, "Print the data as text.");
+    set.one_of({"--decode", "--string"});
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    set.target("TARGET", target_);
+    set.integer("ATTR", attribute_);
+    set.optional_operands();
+    set.integer("MOD", modifier_);
+    set.flag("string", 's', string_, "Print the data as text.");
+    set.without("GKs");
+    as_it_comes_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    session.read_operands({OperandKind::target, OperandKind::integer, OperandKind::integer}, 2);
-    const std::int64_t attribute = *session.integer(1), modifier = session.integer(2).value_or(0);
-    if (attribute < 0 || attribute > std::numeric_limits<std::uint16_t>::max())
-      throw UsageError(fmt::format("The attribute ID {} does not fit 16 bits", attribute));
-    if (modifier < 0 || modifier > std::numeric_limits<std::uint32_t>::max())
-      throw UsageError(fmt::format("The attribute modifier {} does not fit 32 bits", modifier));
-    const path::Path path = co_await session.smp_path(session.target(0));
-    const mad::Request request{.path = path,
-                               .mgmt_class = mad::smp_class(path),
-                               .attribute_id = static_cast<std::uint16_t>(attribute),
-                               .attribute_modifier = static_cast<std::uint32_t>(modifier),
+    Destination node{path::IbPath{}, {}};
+    if (as_it_comes_) {
+      node.path = given_path(session, emit);
+    } else {
+      node = co_await session.smp_node(target_);
+    }
+    const mad::Request request{.path = node.path,
+                               .mgmt_class = mad::smp_class(node.path),
+                               .attribute_id = attribute_,
+                               .attribute_modifier = modifier_,
                                .payload = {}};
+    mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     SmpdumpReport report;
+    if (reply) {
+      report.mad = reply->bytes;
+    } else if (as_it_comes_) {
+      const Bytes bytes = reply.error().reply();
+      report.mad.assign(bytes.begin(), bytes.end());
+      if (bytes.empty()) session.diags_warning("main", "nothing answered");
+    } else {
+      session.give_up(reply.shared_error(), {});
+    }
     report.form = decode_ ? Form::decoded : string_ ? Form::string : Form::words;
-    report.path = to_text(path);
+    report.path = node.path;
     report.keys = session.options().keys;
-    report.reply = co_await session.transactor().call(request);
     emit(report);
   }
 
  private:
+  /// The path as infiniband-diags' smpdump takes it from the words, without looking whether that can be. One try.
+  path::Path given_path(Session& session, Emit& emit) const {
+    path::Path path = path::IbPath{};
+    if (session.options().address == path::Form::direct) {
+      if (session.options().debug > 0) emit.text().print("ibdebug: [{}] str2DRPath: DR str: {}\n", getpid(), harmless(target_.text));
+      const auto route = read_diags_route(target_.text);
+      if (!route) throw DiagsPanic({"main", fmt::format("bad path str '{}'", target_.text)}, 0);
+      path::IbDrPath directed;
+      std::copy(route->begin() + 1, route->end(), directed.route.begin() + 1);
+      directed.hops = static_cast<std::uint8_t>(route->size() - 1);
+      path = directed;
+    } else {
+      path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text))};
+      path.ib().dqpn = path.ib().sqpn = Qpn{0};
+    }
+    open(session);
+    path.ib().end_port = &session.end_port();
+    if (path.directed() == nullptr) path.ib().slid = session.end_port().lid;
+    session.apply_options(path);
+    path.ib().retries = 0;
+    return path;
+  }
+
+  static void open(Session& session) {
+    int code = ENOENT;  // there is no such port
+    try {
+      std::ignore = session.end_port();
+      code = EIO;
+      std::ignore = session.transactor();
+    } catch (const Error&) {
+      const CommonOptions& common = session.options();
+      throw DiagsPanic(
+          {"main", fmt::format("can't open UMAD port ({}:{})", common.device.value_or("(null)"), c_number(common.port.value_or("")))},
+          code);
+    }
+  }
+
+  Target target_;
+  std::uint16_t attribute_{};
+  std::uint32_t modifier_{};
   bool decode_{}, string_{};
+  bool as_it_comes_{};  ///< show what comes, whatever its status; send to addresses that make no sense
 };
 
 }  // namespace
 
-constinit const CommandInfo rooms::smpdump{.name = "smpdump",
-                                           .group = HelpGroup::query,
-                                           .summary = "Print the bytes of an attribute that is read by SMP.",
-                                           .make = make_command<Smpdump>,
-                                           .diags = true,
-                                           .legacy = diags::smpdump};
+constinit const CommandInfo rooms::smpdump{
+    .name = "smpdump",
+    .group = HelpGroup::query,
+    .summary = "Print the bytes of an attribute that is read by SMP.",
+    .make = make_command<Smpdump>,
+    .diags = true,
+};
 
 }  // namespace ib::tools

@@ -8,6 +8,7 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
+#include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -19,8 +20,11 @@ constexpr DottedOptions smpquery_listing{.names = NameStyle::smpquery, .colon = 
 
 /// One attribute as it came.
 struct AttributeReport final : Report {
+  explicit AttributeReport(path::Path of) : path(std::move(of)) {}
+
   std::string_view operation;
-  std::string path, diags_heading;
+  path::Path path;
+  std::string diags_heading;
   std::uint32_t modifier{};
   std::vector<std::uint8_t> bytes;
   AttributeText attribute;
@@ -28,12 +32,9 @@ struct AttributeReport final : Report {
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     sink.value("modifier", modifier);
-    sink.value("attribute", attribute.info->iba_name);
-    sink.begin_object("data");
-    attribute.visit(sink);
-    sink.end_object();
+    attribute.visit_attribute(sink);
   }
   void text(TextOut& out) const override { attribute.text(out, smpquery_listing); }
   void diags_text(TextOut& out) const override {
@@ -54,19 +55,14 @@ async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info,
   const std::string title = fmt::format("# {}: {}", heading.title, ask.node.name);
   const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(ask.modifier));
   ask.emit.heading(heading.has_port ? with_port : title);
-  AttributeReport report;
+  AttributeReport report(ask.path());
   report.bytes = co_await ask.get(info, modifier, heading.why);
   report.operation = heading.operation;
-  report.path = to_text(ask.path());
   report.diags_heading = heading.diags_has_port ? with_port : title;
   report.modifier = modifier & ~extended_speeds_bit;
   report.keys = ask.session.options().keys;
   report.attribute = AttributeText(ask.session.options(), info, report.bytes);
-  if (&info == &smp::PortInfo::info()) {
-    const unsigned width = smp::PortInfo::unpack(report.bytes).link_width_active;
-    if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
-      ask.session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-  }
+  if (&info == &smp::PortInfo::info()) warn_of_link_width(ask.session, report.bytes);
   ask.emit(report);
 }
 
@@ -89,14 +85,18 @@ async::Task<> check_port_info_extended(const Ask& ask) {
 }
 
 struct DescriptionReport final : Report {
-  std::string path, description;
+  explicit DescriptionReport(path::Path of) : path(std::move(of)) {}
+
+  path::Path path;
+  std::string description;
   std::optional<std::string> name;  ///< of the site's map
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", "NodeDesc");
-    sink.value("path", path);
+    path::visit(sink, "path", path);
+    sink.value("modifier", 0U);
     sink.value("node_description", description);
-    if (name) sink.value("name", *name);
+    name ? sink.value("node_name", *name) : sink.null("node_name");
   }
   void text(TextOut& out) const override { out.print("Node Description: {}\n", quoted(name.value_or(description))); }
   void diags_text(TextOut& out) const override {
@@ -135,8 +135,7 @@ async::Task<> switch_info(const Ask& ask) {
 }
 
 async::Task<> node_description(const Ask& ask) {
-  DescriptionReport report;
-  report.path = to_text(ask.path());
+  DescriptionReport report(ask.path());
   const subnet::NodeNameMap& names = ask.session.node_name_map();
   if (ask.always_names_node || !names.empty()) {
     const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");

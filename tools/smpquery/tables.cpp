@@ -9,6 +9,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
+#include "path/json.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/smp_tables.hpp"
 #include "tools/smpquery/operation.hpp"
@@ -21,15 +22,15 @@ using subnet::SmpBlocks;
 /// Begins the JSON of a table and says whose it is.
 struct TableReport : Report {
   std::string_view operation;
-  std::string path, name;
+  path::Path path;
+  std::string name;
   std::uint32_t modifier{};
   bool complete = true;
 
-  TableReport(std::string_view of, const Ask& ask)
-      : operation(of), path(to_text(ask.path())), name(ask.node.name), modifier(ask.modifier) {}
+  TableReport(std::string_view of, const Ask& ask) : operation(of), path(ask.path()), name(ask.node.name), modifier(ask.modifier) {}
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation);
-    sink.value("path", path);
+    path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     visit_table(sink);
   }
@@ -143,7 +144,7 @@ struct Sl2vlReport final : TableReport {
     sink.end_array();
   }
   void text(TextOut& out) const override {
-    header(out, " ", path);
+    header(out, " ", to_text(path));
     for (std::size_t in = 0; in < read; ++in) {
       out.print("ports: in {:2}, out {:2}: |", in, out_port);
       for (const unsigned vl : smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl) out.print("{:2}|", vl);
@@ -197,10 +198,10 @@ struct VlArbReport final : TableReport {
   }
   void text(TextOut& out) const override {
     if (!has_tables) {
-      out.print("# No VLArbitration tables (BSP0): {} port {}\n", path, modifier);
+      out.print("# No VLArbitration tables (BSP0): {} port {}\n", to_text(path), modifier);
       return;
     }
-    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", path, modifier, low_capacity, high_capacity);
+    out.print("# VLArbitration tables: {} port {} LowCap {} High Cap {}\n", to_text(path), modifier, low_capacity, high_capacity);
     for (const Table& table : tables) {
       if (table.capacity == 0) continue;
       const std::span entries = std::span(table.entries).first(std::min(table.capacity, table.entries.size()));
@@ -238,8 +239,8 @@ struct LftReport final : TableReport {
   void visit_table(out::Sink& sink) const override {
     sink.value("capacity", table.capacity());
     sink.value("top", table.top());
-    sink.begin_array("ports");
-    for (unsigned lid = 0; lid < table.end(); ++lid) sink.value({}, port(lid));
+    sink.begin_array("port_by_lid");
+    for (unsigned lid = 0; lid < table.end(); ++lid) port(lid) == subnet::no_out_port ? sink.null({}) : sink.value({}, port(lid));
     sink.end_array();
   }
   void text(TextOut& out) const override {
@@ -272,7 +273,7 @@ struct MftReport final : TableReport {
     each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {
       sink.begin_object();
       sink.value("mlid", mlid);
-      visit_list(sink, "ports", members, members.size());
+      visit_list(sink, "out_ports", members, members.size());
       sink.end_object();
     });
     sink.end_array();

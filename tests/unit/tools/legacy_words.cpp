@@ -5,13 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tools/diags/options.hpp"
-#include "tools/diags/saquery_text.hpp"
-#include "tools/diags/topology.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "tools/saquery/diags_forms.hpp"
 
-using namespace ib::diags;
+using namespace ib::tools;
 using ib::subnet::NodeNameMap;
 using ibtest::contains;
 using ibtest::diags;
@@ -69,5 +67,5 @@ TEST_CASE("names of a map and ibdiag.conf by legacy names") {
 
   const auto names = NodeNameMap::parse("0x0 \x1b[2Jgr\xc3\xbc\xc3\x9f\n");
   const std::array<std::uint8_t, 112> record{};
-  CHECK(node_name(record, names) == " [2Jgr\xc3\xbc\xc3\x9f");
+  CHECK(ib::tools::saquery::node_name(record, names) == " [2Jgr\xc3\xbc\xc3\x9f");
 }

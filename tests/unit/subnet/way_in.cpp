@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Which ports of a node must not be disabled by who asks the node, and what is named instead.
+#include "subnet/way_in.hpp"
+
+#include "mad/rpc.hpp"
+#include "support/catch.hpp"
+#include "support/fake_fabric.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::FakeFabric;
+
+namespace {
+
+/// Two switches with two links between them, and a host at each. LIDs are 1 to 4; the test sits at `here`.
+struct Ways {
+  FakeFabric fabric;
+  FakeFabric::NodeId near, far, here, other;
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  std::unique_ptr<mad::Rpc> rpc;
+
+  Ways() {
+    near = fabric.add_switch(0x100, 4, "near");
+    far = fabric.add_switch(0x200, 4, "far");
+    here = fabric.add_ca(0x300, 1, "here");
+    other = fabric.add_ca(0x400, 2, "other");
+    fabric.link(near, 1, here, 1);
+    fabric.link(near, 2, far, 2);
+    fabric.link(near, 3, far, 3);
+    fabric.link(far, 4, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    rpc = std::make_unique<mad::Rpc>(loop, fabric.open());
+  }
+
+  path::Path by_lid(unsigned lid) const {
+    path::IbPath path;
+    path.end_port = &fabric.end_port();
+    path.slid = fabric.end_port().lid;
+    path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+    path.dqpn = path.sqpn = Qpn{0};
+    return path;
+  }
+  path::Path by_route(std::vector<std::uint8_t> ports) const {
+    path::IbDrPath path(&fabric.end_port());
+    for (const std::uint8_t port : ports) path = *path.advance(port);
+    return path;
+  }
+  /// Empty where the port may be disabled, else why not.
+  std::string complaint(path::Path path, unsigned port) {
+    try {
+      loop.run(check(path, port));
+      return {};
+    } catch (const Error& error) {
+      return error.message();
+    }
+  }
+
+ private:
+  async::Task<> check(path::Path path, unsigned port) {
+    const auto node = co_await rpc->subn_get<smp::NodeInfo>(path);
+    const auto info = co_await rpc->subn_get<smp::PortInfo>(path, port);
+    co_await subnet::check_way_in(*rpc, path, node, port, info);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Ways, "a switch at a LID: its forwarding table tells the way, where LocalPortNum is 0") {
+  const unsigned back = fabric.node(far).lft[3];  // to the host of the test
+  CHECK((back == 2 || back == 3));
+  const unsigned spare = 5 - back;
+  CHECK_THAT(complaint(by_lid(2), back), contains("use the other end of the link, port " + std::to_string(back) + " of LID 1"));
+  CHECK(complaint(by_lid(2), spare).empty());
+  CHECK(complaint(by_lid(2), 4).empty());
+  CHECK(complaint(by_lid(2), 0).empty());
+  fabric.node(far).lft[3] = static_cast<std::uint8_t>(spare);
+  CHECK_FALSE(complaint(by_lid(2), spare).empty());
+  fabric.node(far).faults.ignores = smp::LinearForwardingTable::attribute_id;
+  CHECK_THAT(complaint(by_lid(2), 4), contains("LinearForwardingTable"));  // not known is not safe
+}
+
+TEST_CASE_METHOD(Ways, "a switch at the end of a directed route: only the port by which the route comes in") {
+  CHECK_THAT(complaint(by_route({1, 3}), 3), contains("use the other end of the link, port 3 of DR Path (0, 1)"));
+  CHECK(complaint(by_route({1, 3}), 2).empty());
+  CHECK(complaint(by_route({1}), 2).empty());
+}
+
+TEST_CASE_METHOD(Ways, "an end node is reached by the port itself") {
+  CHECK_THAT(complaint(by_lid(4), 1), contains("use the other end of the link"));
+  CHECK_THAT(complaint(by_lid(4), 0), contains("Port 1 of "));
+  CHECK(complaint(by_lid(4), 2).empty());
+  CHECK_THAT(complaint(by_route({1, 2, 4}), 1), contains("use the other end of the link, port 4 of DR Path (0, 1, 2)"));
+  fabric.node(other).faults.lie = [](FakeFabric::Answer& mad) {  // says nowhere by which port it was asked
+    if (mad[17] == smp::PortInfo::attribute_id) mad[64 + 28] = 0;
+    if (mad[17] == smp::NodeInfo::attribute_id) mad[64 + 36] = 0;
+  };
+  CHECK_FALSE(complaint(by_lid(4), 2).empty());
+}
+
+TEST_CASE_METHOD(Ways, "there is nothing to use instead of the link of this host") {
+  CHECK_THAT(complaint(by_route({}), 1), contains("it is the port of this host"));
+  CHECK_THAT(complaint(by_lid(3), 1), contains("it is the port of this host"));
+  CHECK_THAT(complaint(by_route({1}), 1), contains("it is linked to this host"));
+  CHECK_THAT(complaint(by_lid(1), 1), contains("it is linked to this host"));
+}

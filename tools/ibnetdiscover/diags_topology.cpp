@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The order of statements is the order of the recorded text; where the tabs and blanks stand is part of it.
+#include "tools/ibnetdiscover/diags_topology.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "base/escape.hpp"
+#include "subnet/names.hpp"
+#include "subnet/rate.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::Node;
+using subnet::NodeIndex;
+using subnet::NodeKind;
+using subnet::none;
+using subnet::Port;
+using subnet::PortIndex;
+
+template <typename... T>
+void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<T>(args)...);
+}
+
+std::string node_id(const Node& node) {
+  const char letter = node.kind() == NodeKind::sw ? 'S' : node.kind() == NodeKind::ca ? 'H' : node.kind() == NodeKind::router ? 'R' : '?';
+  return fmt::format("\"{}-{:016x}\"", letter, node.guid().value);
+}
+
+std::string_view basic_speed(unsigned code) {
+  switch (code) {
+    case 1:
+      return "SDR";
+    case 2:
+      return "DDR";
+    case 4:
+      return "QDR";
+    default:
+      return "???";
+  }
+}
+
+std::string_view extended_speed(unsigned code) {
+  switch (code) {
+    case 1:
+      return "FDR";
+    case 2:
+      return "EDR";
+    case 4:
+      return "HDR";
+    case 8:
+      return "NDR";
+    case 32:
+      return "XDR";
+    default:
+      return "???";
+  }
+}
+
+std::string_view width(unsigned code) {
+  switch (code) {
+    case 1:
+      return "1x";
+    case 2:
+      return "4x";
+    case 4:
+      return "8x";
+    case 8:
+      return "12x";
+    case 16:
+      return "2x";
+    default:
+      return "??";
+  }
+}
+
+/// The GUID of a port as ibnetdiscover keeps it: a switch's ports have that of port 0.
+Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
+  const Node& node = subnet.node(port.node);
+  return node.kind() == NodeKind::sw ? node.info.port_guid : port.guid;
+}
+
+}  // namespace
+
+std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
+
+std::string DiagsTopology::name(NodeIndex at) const {
+  const auto mapped = names_.find(subnet_.node(at).guid());
+  return mapped ? printable_words(*mapped) : clean(at);
+}
+
+bool DiagsTopology::exists(PortIndex at) const {
+  return subnet_.port(at).has_info || subnet_.port(at).guid.value != 0 || subnet_.port(at).peer != none;
+}
+
+/// Width and speed. Extended speeds count where the end port says that it has them; those of a switch whose port 0 is
+/// not known do not.
+std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
+  const Port& port = subnet_.port(at);
+  const Port& end = subnet_.port(subnet_.end_port_of(at));
+  const smp::PortInfo info = port.info();
+  constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;
+  constexpr std::uint16_t extended_speeds2 = 1U << 11;
+  unsigned basic = info.link_speed_active, extended = 0;
+  if (!end.has_info) {
+    basic = 0;
+  } else if (const smp::PortInfo caps = end.info(); caps.capability_mask & extended_speeds) {
+    extended = info.link_speed_ext_active;
+    const bool second = (caps.capability_mask & capability_mask2) && (caps.capability_mask2 & extended_speeds2);
+    if (second && info.link_speed_ext_active2 != 0) extended = info.link_speed_ext_active2 << 5U;
+  }
+  std::string_view speed = basic_speed(basic);
+  if (extended != 0) {
+    speed = extended_speed(extended);
+  } else if (basic == 4 && (port.fdr10 & 1U)) {
+    speed = "FDR10";
+  }
+  return fmt::format("{}{}{}", width(info.link_width_active), between, speed);
+}
+
+std::string DiagsTopology::external(PortIndex at) const {
+  const unsigned number = grouping != nullptr ? grouping->external_port[at] : 0;
+  return number == 0 ? std::string() : fmt::format("[ext {}]", number);
+}
+
+void DiagsTopology::header(std::string& out, std::time_t now) const {
+  std::array<char, 32> date{};
+  print(out, "#\n# Topology file: generated on {}#\n", ctime_r(&now, date.data()));
+  if (sweep != nullptr) print(out, "# Reported max hops discovered: {}\n# Total MADs used: {}\n", sweep->hops, sweep->mads);
+  if (subnet_.start == none) return;
+  const Node& node = subnet_.node(subnet_.port(subnet_.start).node);
+  print(out, "# Initiated from node {:016x} port {:016x}\n", node.guid().value, node.info.port_guid.value);
+}
+
+void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host) const {
+  const Node& node = subnet_.node(at);
+  const std::uint64_t image = node.info.system_image_guid.value;
+  print(out, "\nvendid=0x{:x}\ndevid=0x{:x}\n", node.info.vendor_id, node.info.device_id);
+  if (image != 0) print(out, "sysimgguid=0x{:x}", image);
+  const bool grouped = grouping != nullptr && grouping->grouped(at);
+  if (grouped) {
+    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->places[at].chassis].number);
+    if (!host.empty()) print(out, " ({})", host);
+    const PortIndex first = subnet_.port_of(at, 1);
+    if (subnet::is_xsigo_target(node.guid()) && first != none && subnet_.port(first).peer != none) {
+      print(out, " slot {}", subnet_.port(subnet_.port(first).peer).number);
+    }
+  }
+  if (image != 0 || grouped) out += '\n';
+}
+
+void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host) const {
+  const Node& node = subnet_.node(at);
+  ids(out, at, host);
+  if (node.kind() == NodeKind::sw) {
+    print(out, "switchguid=0x{:x}({:x})", node.guid().value, node.info.port_guid.value);
+    if (grouping != nullptr) {
+      out += "\t# ";
+      const subnet::Place& place = grouping->places[at];
+      if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
+      out += grouping->slot_text(node, at);
+    }
+    const bool enhanced = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+    print(out, "\nSwitch\t{} {}\t\t# \"{}\" {} port 0 lid {} lmc {}\n", node.info.num_ports, node_id(node), name(at),
+          enhanced ? "enhanced" : "base", subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
+  } else {
+    const bool router = node.kind() == NodeKind::router;
+    print(out, "{}guid=0x{:x}\n{}\t{} {}\t\t# \"{}\"", router ? "rt" : "ca", node.guid().value, router ? "Rt" : "Ca", node.info.num_ports,
+          node_id(node), clean(at));
+    if (grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
+    out += '\n';
+  }
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const PortIndex port = node.first_port + number;
+    if (subnet_.port(port).peer == none) continue;
+    if (node.kind() == NodeKind::sw) {
+      switch_port(out, port);
+    } else {
+      end_port(out, port);
+    }
+  }
+}
+
+void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
+  const Port& port = subnet_.port(at);
+  const Port& peer = subnet_.port(port.peer);
+  const Node& remote = subnet_.node(peer.node);
+  print(out, "[{}]{}\t{}[{}]{}", port.number, external(at), node_id(remote), peer.number, external(port.peer));
+  if (remote.kind() != NodeKind::sw) print(out, "({:x}) ", peer.guid.value);
+  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, ""));
+  if (full) {
+    const smp::PortInfo info = port.info();
+    print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
+  }
+  const Guid remote_guid = guid_of(subnet_, peer);
+  if (subnet::is_xsigo_target(remote_guid)) {
+    print(out, " slot {}", port.number);
+  } else if (subnet::is_xsigo_host(remote_guid)) {
+    out += " (scp)";
+  }
+  out += '\n';
+}
+
+void DiagsTopology::end_port(std::string& out, PortIndex at) const {
+  const Port& port = subnet_.port(at);
+  const Port& peer = subnet_.port(port.peer);
+  const Node& remote = subnet_.node(peer.node);
+  print(out, "[{}]({:x}) \t{}[{}]{}", port.number, port.guid.value, node_id(remote), peer.number, external(port.peer));
+  if (remote.kind() != NodeKind::sw) print(out, " ({:x}) ", peer.guid.value);
+  print(out, "\t\t# lid {} lmc {} \"{}\" lid {} {}", subnet_.lid(at).value, subnet_.lmc(at), name(peer.node), subnet_.lid(port.peer).value,
+        rate(at, ""));
+  if (full) {
+    const smp::PortInfo info = port.info();
+    print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
+  }
+  out += '\n';
+}
+
+void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const {
+  print(out, "\nChassis {}", box.number);
+  if (box.guid.value != 0) print(out, " (guid 0x{:x})", box.guid.value);
+  out += '\n';
+  std::string host;
+  for (const NodeIndex at : box.others) {
+    if (!subnet::is_xsigo(box.guid) || !subnet::is_xsigo_host(subnet_.node(at).guid())) continue;
+    host = clean(at);
+    print(out, "Hostname: {}\n", host);
+  }
+  out += "\n# Spine Nodes";
+  for (const NodeIndex at : box.spines) {
+    if (at != none) block(out, at, host);
+  }
+  out += "\n# Line Nodes";
+  for (const NodeIndex at : box.lines) {
+    if (at != none) block(out, at, host);
+  }
+  out += "\n# Chassis Switches";
+  for (const NodeIndex at : box.others) {
+    if (subnet_.node(at).kind() == NodeKind::sw) block(out, at, host);
+  }
+  out += "\n# Chassis CAs";
+  for (const NodeIndex at : box.others) {
+    if (subnet_.node(at).kind() == NodeKind::ca) block(out, at, host);
+  }
+}
+
+void DiagsTopology::listed(std::string& out, NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  const std::string_view type = node.kind() == NodeKind::sw       ? "Switch"
+                                : node.kind() == NodeKind::ca     ? "Ca"
+                                : node.kind() == NodeKind::router ? "Router"
+                                                                  : "???";
+  print(out, "{}\t : 0x{:016x} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", type, node.guid().value, node.info.num_ports,
+        node.info.device_id, node.info.vendor_id, name(at));
+}
+
+void DiagsTopology::ports(std::string& out, NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  for (unsigned number = node.info.num_ports; number > 0; --number) {
+    const PortIndex index = node.first_port + number;
+    if (!exists(index)) continue;
+    const Port& port = subnet_.port(index);
+    print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
+          rate(index, " "));
+    if (port.peer == none) {
+      print(out, "{:36}'{}'\n", "", name(at));
+      continue;
+    }
+    const Port& peer = subnet_.port(port.peer);
+    print(out, " - {:>2} {:5} {:2} 0x{:016x} ( '{}' - '{}' )\n", short_type(subnet_.node(peer.node)), subnet_.lid(port.peer).value,
+          peer.number, guid_of(subnet_, peer).value, name(at), name(peer.node));
+  }
+}
+
+void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const {
+  const Port& port = subnet_.port(step.port);
+  const Node& node = subnet_.node(port.node);
+  const unsigned lid = step.port_read ? subnet_.lid(step.port).value : 0U;
+  const unsigned last = lid + (step.port_read ? (1U << subnet_.lmc(step.port)) - 1 : 0U);
+  const std::string_view type = to_text(node.info.node_type);
+  print(out, "{} -> {} {} {{{:016x}}} portnum {} lid {}-{} \"{}\"\n", libibnetdisc_route(step.route), step.is_new ? "new" : "known",
+        type.empty() ? "?" : type, node.guid().value, node.kind() == NodeKind::sw ? 0U : port.number, lid, last,
+        step.described ? clean(port.node) : "");
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The topology file of infiniband-diags' ibnetdiscover, its listing of nodes and its report on ports: hexadecimal GUIDs,
+// its own order of nodes, descriptions with a blank for what can not be printed and cut to 63 characters.
+#pragma once
+
+#include <ctime>
+#include <string>
+
+#include "subnet/chassis.hpp"
+#include "subnet/node_name_map.hpp"
+#include "subnet/order.hpp"
+
+namespace ib::tools {
+
+/// The text of infiniband-diags' ibnetdiscover. The functions append to a buffer of the caller.
+class DiagsTopology {
+ public:
+  /// Both must outlive the object.
+  DiagsTopology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names) : subnet_(subnet), names_(names) {}
+
+  bool full = false;                           ///< -f
+  const subnet::Grouping* grouping = nullptr;  ///< -g
+  const subnet::LegacySweep* sweep = nullptr;  ///< -m: counts to report
+
+  /// The comment at the top.
+  void header(std::string& out, std::time_t now) const;
+  /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty.
+  void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}) const;
+  void chassis(std::string& out, const subnet::Chassis& box) const;
+  void listed(std::string& out, subnet::NodeIndex at) const;
+  void ports(std::string& out, subnet::NodeIndex at) const;
+  /// A line of -s: "DR path slid 0; dlid 0; 0,1 -> new Switch {…} portnum 0 lid 0-0 """.
+  void step(std::string& out, const subnet::LegacyStep& step) const;
+
+ private:
+  std::string clean(subnet::NodeIndex at) const;
+  std::string name(subnet::NodeIndex at) const;
+  void ids(std::string& out, subnet::NodeIndex at, std::string_view host) const;
+  void switch_port(std::string& out, subnet::PortIndex at) const;
+  void end_port(std::string& out, subnet::PortIndex at) const;
+  std::string rate(subnet::PortIndex at, std::string_view between) const;
+  std::string external(subnet::PortIndex at) const;
+  bool exists(subnet::PortIndex at) const;
+
+  const subnet::Subnet& subnet_;
+  const subnet::NodeNameMap& names_;
+};
+
+}  // namespace ib::tools

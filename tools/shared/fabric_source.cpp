@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The sources that ask the fabric itself.
+#include "tools/shared/fabric_source.hpp"
+
+#include <fmt/format.h>
+
+#include "subnet/sa_discovery.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// SMPs to the nodes.
+class Sweep final : public FabricSource {
+ public:
+  Sweep(Session& session, const DiscoveryOptions& options, subnet::Routing routing)
+      : session_(session), options_(options), routing_(routing) {}
+
+  std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
+  bool asks_nodes() const override { return true; }
+  const mad::Stats* stats() override { return session_.transactor().stats(); }
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+    subnet::DiscoverOptions how;
+    how.routing = routing_;
+    how.radius = wanted.radius;
+    how.mlnx_extended_port_info = options_.fdr10 || (options_.diags && session_.options().mlnx_extended_port_info);
+    how.progress = wanted.progress;
+    how.tell = wanted.tell;
+    path::IbDrPath local(&session_.end_port());
+    local.sqpn = Qpn{0};
+    path::Path start = local;
+    if (options_.retries) start.ib().retries = *options_.retries;
+    session_.apply_options(start);
+    if (wanted.around.given()) {
+      const Destination node = co_await session_.smp_node(wanted.around);
+      start = node.path;
+    }
+    mad::Transactor& transactor = session_.transactor();
+    subnet::DiscoverStats stats = co_await subnet::discover(transactor, subnet, start, how);
+    co_return stats;
+  }
+
+ private:
+  Session& session_;
+  const DiscoveryOptions& options_;
+  subnet::Routing routing_;
+};
+
+/// The tables of subnet administration.
+class SaTables final : public FabricSource {
+ public:
+  explicit SaTables(Session& session) : session_(session) { session.read_from_sa(); }
+
+  std::string_view name() const override { return "SA"; }
+  const mad::Stats* stats() override { return session_.transactor().stats(); }
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+    subnet::SaDiscoverOptions how;
+    how.radius = wanted.radius;
+    how.progress = wanted.progress;
+    how.tell = wanted.tell;
+    co_await session_.prepare_sa();
+    mad::Transactor& transactor = session_.transactor();
+    if (wanted.around.given()) {
+      const Destination node = co_await session_.smp_node(wanted.around);
+      const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path);
+      how.start = port.lid;
+    }
+    subnet::DiscoverStats stats = co_await subnet::discover_from_sa(transactor, subnet, how);
+    co_return stats;
+  }
+
+ private:
+  Session& session_;
+};
+
+}  // namespace
+
+std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
+  if (session.world().fabric_source) return session.world().fabric_source(session, options);
+  const bool use_sa = session.options().use_sa;
+  if (use_sa && options.mode && options.mode != "SA")
+    throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
+  if (use_sa || options.mode == "SA") return std::make_unique<SaTables>(session);
+  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
+  const sys::EndPort& port = session.end_port();
+  const bool by_lid = options.mode ? options.mode == "LID" : port.state == active && port.lid.is_unicast();
+  return std::make_unique<Sweep>(session, options, by_lid ? subnet::Routing::lid : subnet::Routing::directed);
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Where the model of a fabric comes from. Commands ask for a fabric; whether it is swept, told by the SA or read from what was stored
+// before is decided here and in World.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "async/task.hpp"
+#include "subnet/discovery.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+
+class Session;
+struct DiscoveryOptions;
+
+/// What of a fabric is wanted, and who is told on the way.
+struct FabricWanted {
+  Target around{};        ///< where to begin; this node, where none is given
+  unsigned radius = ~0U;  ///< links from there
+  std::function<void(std::size_t nodes)> progress{};
+  std::function<void(std::string_view line)> tell{};  ///< one line for people when the way of reading changes
+};
+
+/// Fills models.
+class FabricSource {
+ public:
+  virtual ~FabricSource() = default;
+  /// "DR", "LID", "SA", …
+  virtual std::string_view name() const = 0;
+  /// Fills `subnet`, which must be empty, as far as the source knows. What it does not know is a Failure in it. Throws where there is
+  /// nothing to tell.
+  virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) = 0;
+  /// What is sent for it; null where nothing is.
+  virtual const mad::Stats* stats() { return nullptr; }
+  /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
+  virtual bool asks_nodes() const { return false; }
+};
+
+/// The source of a run: World's where it has one, else the fabric itself, swept or from its SA, as the options say. `session` and
+/// `options` must outlive it. Throws UsageError for --sa with another mode.
+std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options);
+
+}  // namespace ib::tools

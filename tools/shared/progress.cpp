@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/progress.hpp"
+
+#include <fmt/format.h>
+
+namespace ib::tools {
+namespace {
+
+constexpr std::chrono::milliseconds patience{1000}, period{200};
+
+/// With commas between thousands.
+std::string counted(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file, const mad::Stats* stats, std::string_view unit)
+    : loop_(loop), line_(file), stats_(stats), unit_(unit), begin_(loop.now()) {
+  if (line_.is_terminal()) loop_.arm(*this, begin_ + patience);
+}
+
+void ProgressLine::expired() {
+  line_.show(text());
+  loop_.arm(*this, loop_.now() + period);
+}
+
+std::string ProgressLine::text() const {
+  const std::uint64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - begin_).count();
+  std::string line = counted(done_) + (all_ != 0 ? " of " + counted(all_) : "") + ' ' + unit_;
+  if (stats_ != nullptr) {
+    line += fmt::format(", {} MADs", counted(stats_->sent()));
+    if (const std::uint64_t again = stats_->retries_lost + stats_->retries_busy; again != 0 || stats_->timeouts != 0)
+      line += fmt::format(" ({} tried again, {} lost)", counted(again), counted(stats_->timeouts));
+    if (ms != 0) line += fmt::format(", {}/s", counted(stats_->sent() * 1000 / ms));
+  }
+  return line + fmt::format(", {} s", ms / 1000);
+}
+
+}  // namespace ib::tools
