@@ -61,7 +61,9 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
 
 /// What is refused before it runs: the object of --json, where `words` ask for one.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
-  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) { return word.starts_with("--json"); });
+  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
+    return word == "--json" || word == "--json=document" || word == "--json=lines";
+  });
   if (asks == words.rend()) return;
   Emit(Dialect::ibtool, *asks == "--json=lines" ? Json::lines : Json::document, command, world.out).fail(error);
 }

@@ -69,8 +69,6 @@ const sys::EndPort& Session::end_port() {
   return *end_port_;
 }
 
-
-
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
   if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_.err, options_.node_name_map));
