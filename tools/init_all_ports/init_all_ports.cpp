@@ -56,12 +56,12 @@ class InitAllPorts final : public Command {
         "it up. ALL TRAFFIC STOPS. Where some ports do not answer, run it again.");
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     set.flag("--yes", yes_, "Do not ask.");
+    set.one_of({"--dry-run", "--yes"});
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (dry_run_ && yes_) throw UsageError("--dry-run and --yes contradict each other");
     if (!dry_run_ && !yes_ && !can_ask(session.world()))
       throw UsageError("All traffic of the subnet would stop: say --yes to do it, or --dry-run to see what would be set");
     // Links that train do not answer at a LID.

@@ -81,18 +81,16 @@ class PrintNode final : public Command {
   explicit PrintNode(NodeKind kind) : kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.optional_operands();
     set.operand("NODE_GUID", [this](std::string_view word) {
       guid_ = parse_guid(word);
       if (!guid_) throw UsageError(fmt::format("{} is not a valid GUID", quoted(word)));
     });
     set.flag("-l --list", list_, "List all nodes of the kind instead.");
+    set.instead_of_operands("-l");
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
   async::Task<> run(Session& session, Emit& emit) override {
-    if (list_ && guid_) throw UsageError("NODE_GUID and --list contradict each other");
-    if (!list_ && !guid_) throw UsageError("NODE_GUID or --list is missing");
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     if (list_) {

@@ -81,6 +81,7 @@ class SetPortState final : public Command {
     add_action(set, disable, "--disable", "Take the links down and keep them down.");
     add_action(set, enable, "--enable", "Let the links come up.");
     add_action(set, init, "--init", "Take the links down; they come back in the state Initialize.");
+    set.one_of({"--disable", "--enable", "--init"});
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
@@ -108,11 +109,7 @@ class SetPortState final : public Command {
 
  private:
   void add_action(OptionSet& set, const Action& action, std::string_view names, std::string_view help) {
-    set.action(names, help, [this, &action] {
-      if (action_ != nullptr && action_ != &action)
-        throw OptionError(fmt::format("--{} and --{} contradict each other", action_->name, action.name));
-      action_ = &action;
-    });
+    set.action(names, help, [this, &action] { action_ = &action; });
   }
 
   /// Reads the ports, and refuses those that must not be disabled. Returns how many did not answer.

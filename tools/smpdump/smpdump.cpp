@@ -100,6 +100,7 @@ class Smpdump final : public Command {
     set.notes("ATTR is the number of an attribute, ATTR_MOD its modifier, which is 0 where it is left out.");
     set.flag("-p --decode", decode_, "Print the whole answer, field by field.");
     set.flag("-s --string", string_, "Print the data as text.");
+    set.one_of({"--decode", "--string"});
     add_common(set, common, group_target);
   }
 
@@ -114,7 +115,6 @@ class Smpdump final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (decode_ && string_) throw UsageError("--decode and --string contradict each other");
     Destination node{path::IbPath{}, {}};
     if (as_it_comes_) {
       node.path = given_path(session, emit);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // set_port_state and init_all_ports: which ports are set, in what order and by which way.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.hpp"
@@ -62,10 +64,13 @@ TEST_CASE_METHOD(Twice, "set_port_state sets what its options say") {
   CHECK(sent(0).port_physical_state == PortPhysicalState::disabled);
   CHECK(sent(0).port_state == PortState::no_change);
   CHECK(port(1) == 3);
-  CHECK(set({"--enable", "1@2", "1@3"}).out.empty());
+  const auto up = set({"--enable", "1@2", "1@3"});
+  CHECK(up.out.empty());
+  CHECK(up.err == "Enabled 0000:0000:0000:0100@2, 0000:0000:0000:0100@3\n");
   CHECK(sent(1).port_physical_state == PortPhysicalState::polling);
   const auto down = set({"--init", "1@2", "--json"});
-  CHECK(json::parse(down.out)["done"] == true);
+  CHECK(json::parse(down.out)["dry_run"] == false);
+  CHECK(json::parse(down.out)["operation"] == "init");
   CHECK(sent(0).port_state == PortState::down);
   CHECK(sent(0).port_physical_state == PortPhysicalState::no_change);
   CHECK(set({"--init", "1@2", "-n"}).out == "Would have changed 0000:0000:0000:0100@2 on DR Path (0, 1)\n");
@@ -97,12 +102,49 @@ TEST_CASE_METHOD(Twice, "set_port_state refuses what can not be meant") {
   CHECK_THAT(complaint({"--disable", "1@x"}), contains("Invalid command line argument #1 '1@x'"));
   CHECK_THAT(complaint({"--disable", "77@1"}), contains("Could not find path Path 0 -> 77 "));
   CHECK_THAT(complaint({"--disable", "4"}), contains("No DR path exists to 0000:0000:0000:0401 port 1 - try using the peer"));
-  CHECK_THAT(complaint({"--disable", "3@1"}), contains("Port 1 of 0000:0000:0000:0301 is the one by which requests come in"));
+  CHECK_THAT(complaint({"--disable", "3@1"}), contains("it is the port of this host"));
+  CHECK_THAT(complaint({"--disable", "1@1"}), contains("it is linked to this host"));
+  CHECK_THAT(complaint({"--disable", "--enable", "1@2"}), contains("--disable and --enable contradict each other"));
+  CHECK_THAT(complaint({"--disable"}), contains("TARGET@PORT_NUM is missing") && contains("usage: "));
+  CHECK_THAT(complaint({}), contains("TARGET@PORT_NUM is missing"));
   CHECK_THAT(complaint({"--disable", "2@3", "1@9"}), contains("no port 9"));
 }
 
+TEST_CASE_METHOD(Twice, "set_port_state: a part of the fabric that does not answer makes status 4") {
+  fabric.node(other).faults.silent = true;
+  const auto elsewhere = set({"--enable", "1@2", "--json"});
+  CHECK(elsewhere.status == 4);
+  CHECK(fabric.sets.size() == 1);
+  CHECK(json::parse(elsewhere.out)["unreachable"].size() == 1);
+  CHECK(set({"--enable", "4"}).status == 4);
+  CHECK(fabric.sets.empty());
+}
+
+TEST_CASE_METHOD(Twice, "set_port_state sets nothing where one of the ports falls silent, and tells of a port that refuses") {
+  unsigned reads = 0;  // the sweep asks for each port once; what comes after it is the command's
+  fabric.node(far).faults.deaf = [&] { return ++reads > 9; };
+  const auto silent = set({"--disable", "1@2", "2@3", "--json"});
+  INFO(silent.err);
+  CHECK(silent.status == 4);
+  CHECK(fabric.sets.empty());
+  CHECK(json::parse(silent.out)["ports"].empty());
+  CHECK_THAT(silent.err, contains("nothing is set"));
+}
+
+TEST_CASE_METHOD(Twice, "init_all_ports sets nothing without being told to") {
+  const auto refused = ibtool(fabric, {"init_all_ports"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, contains("--yes") && contains("--dry-run"));
+  const auto dry = ibtool(fabric, {"init_all_ports", "--dry-run"});
+  CHECK(dry.status == 0);
+  CHECK(std::ranges::count(dry.out, '\n') == 8);
+  CHECK_THAT(dry.out, ibtest::starts_with("Would have set port 1 down on DR Path (0, 1, 2, 4)\n"));
+  CHECK(ibtool(fabric, {"init_all_ports", "--dry-run", "--yes"}).status == 2);
+  CHECK(fabric.sets.empty());
+}
+
 TEST_CASE_METHOD(Twice, "init_all_ports begins with the ports that are farthest away") {
-  const auto outcome = ibtool(fabric, {"init_all_ports", "--json"});
+  const auto outcome = ibtool(fabric, {"init_all_ports", "--yes", "--json"});
   INFO(outcome.err);
   CHECK(outcome.status == 0);
   CHECK(json::parse(outcome.out)["ports_set"] == 8);
@@ -112,7 +154,8 @@ TEST_CASE_METHOD(Twice, "init_all_ports begins with the ports that are farthest 
     if (at > 0) CHECK(hops(at) <= hops(at - 1));
   }
   CHECK(port(3) == 2);  // of the far switch, the port that leads back comes last
-  CHECK(ibtool(fabric, {"init_all_ports"}).out.empty());
+  CHECK_THAT(outcome.err, contains("Took down 8 of 8 ports that carried data"));
+  CHECK(ibtool(fabric, {"init_all_ports", "--yes"}).out.empty());
 }
 
 TEST_CASE_METHOD(Twice, "init_all_ports sets of an adapter the port that it is reached by") {
@@ -120,7 +163,7 @@ TEST_CASE_METHOD(Twice, "init_all_ports sets of an adapter the port that it is r
   fabric.link(near, 4, both, 1);
   fabric.link(far, 1, both, 2);
   fabric.assign_lids();
-  const auto outcome = ibtool(fabric, {"init_all_ports", "--json"});
+  const auto outcome = ibtool(fabric, {"init_all_ports", "--yes", "--json"});
   INFO(outcome.err);
   CHECK(outcome.status == 0);
   CHECK(json::parse(outcome.out)["ports_set"] == 11);  // 4 of each switch, 1 of each host
@@ -129,7 +172,7 @@ TEST_CASE_METHOD(Twice, "init_all_ports sets of an adapter the port that it is r
 TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {
   fabric.node(other).faults.status = 0x1c;
   fabric.node(other).faults.status_attribute = PortInfo::attribute_id;
-  const auto outcome = ibtool(fabric, {"init_all_ports"});
+  const auto outcome = ibtool(fabric, {"init_all_ports", "--yes"});
   CHECK(outcome.status == 4);
   CHECK(outcome.out.empty());
   CHECK(fabric.sets.size() == 7);

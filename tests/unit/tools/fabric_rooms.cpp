@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibaddr, smpdump and ibnetdiscover in both dialects, the lists of nodes, where a fabric comes from, and the line that says how far
+// it is.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "support/catch.hpp"
+#include "support/program.hpp"
+#include "tools/shared/progress.hpp"
+
+using ibtest::contains;
+using ibtest::diags;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using ibtest::starts_with;
+
+namespace {
+
+/// A switch (LID 1) with the host of the test (LID 2) at port 1 and another host (LID 3) at port 2.
+struct Fabric {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf, here, other;
+
+  Fabric() {
+    leaf = fabric.add_switch(0x100, 4, "leaf");
+    here = fabric.add_ca(0x200, 1, "here");
+    other = fabric.add_ca(0x300, 1, "other");
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fabric, "ibaddr in both dialects") {
+  CHECK(ibtool(fabric, {"ibaddr", "-l", "3"}).out == "LID start 3 end 3\n");
+  CHECK(diags(fabric, {"ibaddr", "3"}).out == "GID fe80::301 LID start 0x3 end 0x3\n");
+  CHECK(diags(fabric, {"ibaddr", "-L", "3"}).out == "LID start 3 end 3\n");
+  CHECK(diags(fabric, {"ibaddr", "-g"}).out == "GID fe80::201 \n");
+  CHECK(diags(fabric, {"ibaddr", "zz"}).out == "ibaddr: iberror: failed: can't resolve destination port zz\n");
+  fabric.node(other).faults.silent = true;
+  const auto silent = diags(fabric, {"ibaddr", "3"});
+  CHECK(silent.status == 255);
+  CHECK(silent.out == "ibaddr: iberror: failed: can't resolve requested address\n");
+  CHECK(ibtool(fabric, {"ibaddr", "3"}).status == 3);
+  CHECK(diags(fabric, {"ibaddr"}, {.full_disk = true}).status == 255);
+}
+
+TEST_CASE_METHOD(Fabric, "ibaddr: LIDs that are not there are null") {
+  fabric.node(other).ports.at(1).info.lid = ib::Lid{};
+  const auto document = ibtool(fabric, {"ibaddr", "0,1,2", "--json"}).out;
+  CHECK_THAT(document, contains("\"last_lid\": null") || contains("\"last_lid\":null"));
+}
+
+TEST_CASE_METHOD(Fabric, "smpdump in the words of infiniband-diags shows what comes, also what refuses") {
+  CHECK(diags(fabric, {"smpdump", "-s", "3", "0x10"}).out == "other\n");
+  CHECK_THAT(diags(fabric, {"smpdump", "-D", "0,1,2", "0x10"}).out, starts_with("6f74 6865 7200 0000 0000 0000 0000 0000\n"));
+  const auto refused = diags(fabric, {"smpdump", "3", "0x7777"});
+  CHECK(refused.status == 0);
+  CHECK_THAT(refused.out, contains("SMP status: 0x"));
+  CHECK(diags(fabric, {"smpdump", "-D", "", "0x10"}).status == 255);
+  CHECK(diags(fabric, {"smpdump", "3"}).status == 2);
+  fabric.node(other).faults.silent = true;
+  const auto silent = diags(fabric, {"smpdump", "3", "0x10"});
+  CHECK(silent.status == 0);
+  CHECK_THAT(silent.out, starts_with("0000 0000"));
+  CHECK_THAT(silent.err, contains("nothing answered"));
+  CHECK(ibtool(fabric, {"smpdump", "3", "0x10"}).status == 3);
+  CHECK_THAT(ibtool(fabric, {"smpdump", "-p", "-s", "3", "0x10"}).err, contains("contradict each other"));
+}
+
+TEST_CASE_METHOD(Fabric, "ibnetdiscover in the words of infiniband-diags") {
+  const auto listed = diags(fabric, {"ibnetdiscover", "-l"});
+  CHECK(listed.status == 0);
+  CHECK_THAT(listed.out, contains("Switch\t : 0x0000000000000100 ports 4 devid 0x1003 vendid 0x2c9 \"leaf\"\n"));
+  CHECK_THAT(diags(fabric, {"ibnetdiscover"}).out, contains("Switch\t4 \"S-0000000000000100\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n"));
+  CHECK_THAT(diags(fabric, {"ibnetdiscover", "-s", "-S"}).out, contains("-> new ") && contains("DR path slid 0; dlid 0; 0,1,2"));
+  CHECK_THAT(diags(fabric, {"ibnetdiscover", "--cache", "x"}).out, contains("not supported"));
+  CHECK_THAT(diags(fabric, {"ibnetdiscover", "/nowhere/file"}).out, contains("can't open file /nowhere/file for writing"));
+  fabric.node(other).faults.silent = true;
+  const auto silent = diags(fabric, {"ibnetdiscover", "-l"});
+  CHECK(silent.status == 0);
+  CHECK_THAT(silent.err, contains("ibnetdiscover; umad (DR path slid 0; dlid 0; 0,1,2 Attr 0x11:0) bad status 110;"));
+}
+
+TEST_CASE_METHOD(Fabric, "ibnetdiscover of infiniband-diags writes its listing to a file") {
+  char name[] = "/tmp/ibnetdiscover-XXXXXX";
+  const int fd = ::mkstemp(name);
+  REQUIRE(fd >= 0);
+  ::close(fd);
+  const auto written = diags(fabric, {"ibnetdiscover", "-S", name});
+  CHECK(written.status == 0);
+  CHECK(written.out.empty());
+  std::stringstream text;
+  text << std::ifstream(name).rdbuf();
+  ::unlink(name);
+  CHECK(text.str() == diags(fabric, {"ibnetdiscover", "-S"}).out);
+}
+
+TEST_CASE_METHOD(Fabric, "ibprintca wants a GUID or -l, not both") {
+  CHECK_THAT(ibtool(fabric, {"ibprintca", "0x300"}).out, contains("0000:0000:0000:0300"));
+  CHECK_THAT(ibtool(fabric, {"ibprintca"}).err, contains("NODE_GUID"));
+  CHECK(ibtool(fabric, {"ibprintca", "-l", "0x300"}).status == 2);
+  CHECK_THAT(ibtool(fabric, {"ibprintca", "zz"}).err, contains("'zz' is not a valid GUID"));
+}
+
+namespace {
+
+/// A terminal whose other end is read.
+struct Terminal {
+  int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  std::FILE* file{};
+  Terminal() {
+    REQUIRE(master >= 0);
+    REQUIRE(::grantpt(master) == 0);
+    REQUIRE(::unlockpt(master) == 0);
+    file = std::fopen(::ptsname(master), "r+");
+    REQUIRE(file != nullptr);
+  }
+  ~Terminal() {
+    std::fclose(file);
+    ::close(master);
+  }
+  std::string text() const {
+    std::string all;
+    char buffer[1024];
+    for (ssize_t got = 0; (got = ::read(master, buffer, sizeof buffer)) > 0;) all.append(buffer, static_cast<std::size_t>(got));
+    return all;
+  }
+};
+
+ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::milliseconds time) {
+  line.count(1284, 52983);
+  co_await ib::async::sleep_for(time);
+}
+
+}  // namespace
+
+TEST_CASE("a line of progress comes after a second, and goes") {
+  ::setenv("TERM", "xterm", 1);
+  ib::async::FakeClock clock;
+  ib::async::Loop loop(clock);
+  const Terminal terminal;
+  ib::mad::Stats stats;
+  stats.count_first_try(ib::mad::asked);
+  stats.retries_lost = 2;
+  stats.timeouts = 3;
+  {
+    ib::tools::ProgressLine line(loop, terminal.file, &stats, "nodes");
+    loop.run(wait_beside(line, std::chrono::milliseconds(900)));
+    CHECK(terminal.text().empty());
+    loop.run(wait_beside(line, std::chrono::milliseconds(400)));
+    CHECK_THAT(terminal.text(), contains("1,284 of 52,983 nodes, 3 MADs (2 tried again, 3 lost), ") && contains(", 1 s\x1b[K"));
+  }
+  CHECK_THAT(terminal.text(), ibtest::ends_with("\r\x1b[K"));
+}
+
+TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
+  ib::async::FakeClock clock;
+  ib::async::Loop loop(clock);
+  std::FILE* file = std::tmpfile();
+  {
+    ib::tools::ProgressLine line(loop, file, nullptr, "nodes");
+    loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
+  }
+  CHECK(std::ftell(file) == 0);
+  std::fclose(file);
+  ::setenv("TERM", "dumb", 1);
+  const Terminal terminal;
+  {
+    ib::tools::ProgressLine line(loop, terminal.file, nullptr, "nodes");
+    loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
+  }
+  CHECK(terminal.text().empty());
+}
