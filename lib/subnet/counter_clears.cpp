@@ -82,7 +82,7 @@ async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transact
                                                                    std::uint8_t number, std::uint64_t mask) {
   std::vector<std::uint8_t> bytes(attribute.bytes);
   put(bytes, attribute, "port_select", number);
-  put(bytes, attribute, "counter_select", mask & 0xffffU);
+  put(bytes, attribute, "counter_select", mask);
   put(bytes, attribute, "counter_select2", mask >> counter_select_bits);
   mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_set(pma, attribute, 0, bytes);
   co_return answer;

@@ -14,7 +14,7 @@ namespace ib::subnet {
 inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect of all ports of a PMA that has AllPortSelect (IBA 16.1.3.1)
 
 /// Sets the counters of one attribute of performance management, those in `mask`, of port `number` (or all_ports) to zero. Bits that
-/// the attribute has no room for are left out.
+/// the attribute has no room for are left out; PortExtendedSpeedsCounters has room for 64 in CounterSelect.
 async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
                                                                    std::uint8_t number, std::uint64_t mask);
 

@@ -329,7 +329,8 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
     const ib::Guid guid = node.sm_info->guid;
     node.sm_info = smp::SMInfo::unpack(request.subspan(data_offset, 64));
     node.sm_info->guid = guid;
-    return 0;  // the answer is what was set
+    node.sm_info->pack(data);
+    return 0;
   }
   if (!get) return status::unsupported_method_attribute;
   std::ranges::fill(data, std::uint8_t{0});

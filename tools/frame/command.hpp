@@ -42,7 +42,6 @@ struct CommandInfo {
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
   bool changes{};                               ///< it can change the fabric or this host
   bool diags{};                                 ///< infiniband-diags has a program of that name, and diags_options() is there
-  int (*legacy)(std::span<char* const> words){};
 };
 
 /// CommandInfo::make for a command of class T.

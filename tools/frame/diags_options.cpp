@@ -192,7 +192,7 @@ std::string DiagsOptions::usage_text() const {
   for (const DiagsOperand& operand : operands_)
     text += fmt::format(" {}{}{}{}", operand.required ? "" : "[", operand.name, operand.repeated ? "..." : "", operand.required ? "" : "]");
   text += "\n\n";
-  if (!notes_.empty()) text += notes_ + "\n\n";
+  if (!notes_.empty()) text += paragraphs(notes_) + "\n";
   HelpRows rows;
   for (const Entry& entry : entries_) {
     std::string names = fmt::format("--{}", entry.name);

@@ -52,6 +52,16 @@ std::string option_names(const Option& option) {
 
 }  // namespace
 
+std::string paragraphs(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += fmt::format("{}\n", fmt::join(wrap(text.substr(0, end), text_width()), "\n"));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
 std::string help_table(const HelpRows& rows) {
   std::size_t longest = 0;
   for (const auto& [name, help] : rows) longest = std::max(longest, name.size() + indent);
@@ -95,7 +105,7 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 
 std::string command_help(const CommandInfo& command, const OptionSet& set) {
   std::string result = fmt::format("{}\nUsage: {}\n\n", fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set));
-  if (!set.notes().empty()) result += set.notes() + "\n\n";
+  if (!set.notes().empty()) result += paragraphs(set.notes()) + "\n";
   HelpRows rows;
   for (const Option& option : set.options()) {
     if (option.letter == 0 && option.names.empty()) continue;  // a common one, all of it taken by the command's own

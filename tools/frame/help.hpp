@@ -14,6 +14,8 @@ namespace ib::tools {
 
 /// Names, and what they mean.
 using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
+/// The lines of `text`, broken to the width of the terminal, each with its end.
+std::string paragraphs(std::string_view text);
 /// Two columns, broken to the width of the terminal.
 std::string help_table(const HelpRows& rows);
 

@@ -35,11 +35,6 @@ TargetPort read_target_port(std::string_view word, const TargetReader& read) {
 
 }  // namespace
 
-void OptionSet::usage(std::string_view operands, std::size_t /*least*/, std::size_t most) {
-  usage_ = operands.empty() ? " " : operands;
-  most_ = most;
-}
-
 Operand& OptionSet::add_operand(std::string_view name) {
   Operand& operand = operands_.emplace_back();
   operand.name = name;
@@ -104,7 +99,7 @@ void OptionSet::check_combinations() const {
 }
 
 std::string OptionSet::operand_line() const {
-  std::string line = usage_;
+  std::string line;
   if (!instead_of_operands_.empty()) line = instead_of_operands_ + " |";
   for (const Operand& operand : operands_) {
     line += line.empty() ? "" : " ";

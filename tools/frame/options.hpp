@@ -20,9 +20,6 @@
 
 namespace ib::tools {
 
-/// For OptionSet::usage(): the command counts its operands itself.
-inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
-
 /// A mistake in the options.
 class OptionError : public UsageError {
  public:
@@ -122,9 +119,6 @@ class OptionSet {
   /// is no number. Without it nothing is asked.
   void ask_for_keys(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { ask_ = std::move(ask); }
 
-  /// To go, when every command binds its operands.
-  void usage(std::string_view operands, std::size_t least, std::size_t most);
-
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
   void word(std::string_view name, std::string& to);
   void word(std::string_view name, std::optional<std::string>& to);
@@ -166,8 +160,6 @@ class OptionSet {
   const std::vector<Option>& options() const { return options_; }
   const std::vector<Operand>& operands() const { return operands_; }
   const std::string& notes() const { return notes_; }
-  std::size_t most_operands() const { return most_; }
-  bool binds_operands() const { return usage_.empty(); }
   /// The operands as the usage line has them: "OP TARGET [ATTR_MOD]".
   std::string operand_line() const;
 
@@ -194,8 +186,6 @@ class OptionSet {
     bool required;
   };
   std::vector<OneOf> one_of_;
-  std::string usage_;
-  std::size_t most_ = any_number;
   bool common_ = false;
 };
 

@@ -43,7 +43,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
   try {
     try {
-      if (set.binds_operands()) session.bind_operands(set);
+      session.bind_operands(set);
     } catch (UsageError& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
@@ -61,7 +61,9 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
 
 /// What is refused before it runs: the object of --json, where `words` ask for one.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
-  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) { return word.starts_with("--json"); });
+  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
+    return word == "--json" || word == "--json=document" || word == "--json=lines";
+  });
   if (asks == words.rend()) return;
   Emit(Dialect::ibtool, *asks == "--json=lines" ? Json::lines : Json::document, command, world.out).fail(error);
 }
@@ -79,8 +81,6 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   std::vector<std::string> operands;
   try {
     operands = set.parse(args);
-    if (!set.binds_operands() && !general.help && !general.version && operands.size() > set.most_operands())
-      throw OptionError(fmt::format("Got {} arguments but expected {}", operands.size(), set.most_operands()));
   } catch (const OptionError& error) {
     refuse_in_json(world, info.name, args, error);
     log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
@@ -195,7 +195,6 @@ int run(std::span<char* const> argv, const World& world) {
       refuse_in_json(world, {}, args, error);
       throw error;
     }
-    if (info->legacy != nullptr) return info->legacy(words);
     if (info->diags) return run_diags(*info, words, world);
     return run_command(*info, args, world);
   } catch (const Error& error) {

@@ -69,10 +69,6 @@ const sys::EndPort& Session::end_port() {
   return *end_port_;
 }
 
-const path::Path* Session::target(std::size_t at) const { return at < targets_.size() && targets_[at] ? &*targets_[at] : nullptr; }
-
-std::optional<std::int64_t> Session::integer(std::size_t at) const { return at < integers_.size() ? integers_[at] : std::nullopt; }
-
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
   if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_.err, options_.node_name_map));

@@ -6,7 +6,6 @@
 // failed (session_diags.cpp). A command asks for a node, sends to its path, and takes what came by take().
 #pragma once
 
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,9 +34,6 @@ class PathResolver;
 
 namespace ib::tools {
 
-/// What an operand is read as. To go, when every command binds its operands.
-enum class OperandKind { word, target, integer, target_port };
-
 /// A node or port to ask: the way to it, and what texts call it.
 struct Destination {
   path::Path path;
@@ -58,12 +54,6 @@ class Session {
 
   /// Hands the operands to `set`; targets choose the end port. Throws UsageError.
   void bind_operands(const OptionSet& set);
-
-  // To go, when every command binds its operands.
-  const std::vector<std::string>& operands() const { return operands_; }
-  void read_operands(std::initializer_list<OperandKind> kinds, std::size_t least, std::optional<OperandKind> rest = std::nullopt);
-  const path::Path* target(std::size_t at) const;
-  std::optional<std::int64_t> integer(std::size_t at) const;
 
   const sys::DeviceList& devices();
   const sys::EndPort& end_port();
@@ -136,7 +126,6 @@ class Session {
   path::Path parse_target(std::string_view text);
   path::Path parse_combined(std::string_view text);
   path::Path parse_as(std::string_view text, path::Form form);
-  void read_operand(std::string_view text, OperandKind kind);
   void parse_sa_path();
   sa::PathResolver& resolver();
   void debug_path(std::string_view name, const path::Path& path) const;
@@ -159,8 +148,6 @@ class Session {
   CommonOptions options_;
   std::vector<std::string> operands_;
   async::Loop& loop_;
-  std::vector<std::optional<path::Path>> targets_;
-  std::vector<std::optional<std::int64_t>> integers_;
   std::optional<sys::DeviceList> devices_;
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};

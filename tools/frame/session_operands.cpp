@@ -12,17 +12,6 @@
 
 namespace ib::tools {
 
-namespace {
-
-std::int64_t parse_operand_integer(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  const auto value = parse_number(negative ? text.substr(1) : text);
-  if (!value || *value > INT64_MAX) throw UsageError(fmt::format("{} is not an integer", quoted(text)));
-  return negative ? -static_cast<std::int64_t>(*value) : static_cast<std::int64_t>(*value);
-}
-
-}  // namespace
-
 path::Path Session::parse_as(std::string_view text, path::Form form) {
   path::ParseOptions how;
   how.devices = &devices();
@@ -66,43 +55,6 @@ void Session::parse_sa_path() {
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(path::without_secrets(*options_.sa_path)), e.message()));
   }
-}
-
-void Session::read_operand(std::string_view text, OperandKind kind) {
-  targets_.emplace_back();
-  integers_.emplace_back();
-  switch (kind) {
-    case OperandKind::word:
-      break;
-    case OperandKind::target:
-      targets_.back() = parse_target(text);
-      break;
-    case OperandKind::integer:
-      integers_.back() = parse_operand_integer(text);
-      break;
-    case OperandKind::target_port: {
-      const std::size_t at = text.rfind('@');
-      if (at != std::string_view::npos) integers_.back() = parse_operand_integer(text.substr(at + 1));
-      targets_.back() = parse_target(text.substr(0, at));
-      break;
-    }
-  }
-}
-
-void Session::read_operands(std::initializer_list<OperandKind> kinds, std::size_t least, std::optional<OperandKind> rest) {
-  end_port();
-  if (operands_.size() > kinds.size() && !rest)
-    throw UsageError(fmt::format("Too many arguments, expected no more than {}.", kinds.size()));
-  for (std::size_t at = 0; at < operands_.size(); ++at) {
-    try {
-      read_operand(operands_[at], at < kinds.size() ? kinds.begin()[at] : *rest);
-    } catch (const UsageError& e) {
-      throw UsageError(
-          fmt::format("Invalid command line argument #{} {} - {}", at + 1, quoted(path::without_secrets(operands_[at])), e.message()));
-    }
-  }
-  if (operands_.size() < least) throw UsageError("Too few arguments");
-  parse_sa_path();
 }
 
 }  // namespace ib::tools

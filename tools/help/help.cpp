@@ -14,18 +14,20 @@ class Help final : public Command {
  public:
   void options(OptionSet& set, CommonOptions&) override {
     set.optional_operands();
-    set.operand("COMMAND", [this](std::string_view word) {
-      info_ = find_command(word);
-      if (info_ == nullptr) throw no_such_command(word);
-    });
+    set.word("COMMAND", command_);
   }
   async::Task<> run(Session&, Emit& emit) override {
-    emit.text().write(info_ != nullptr ? help_of(*info_) : command_list());
-    co_return;
+    if (!command_) {
+      emit.text().write(command_list());
+      co_return;
+    }
+    const CommandInfo* info = find_command(*command_);
+    if (info == nullptr) throw no_such_command(*command_);
+    emit.text().write(help_of(*info));
   }
 
  private:
-  const CommandInfo* info_{};
+  std::optional<std::string> command_;
 };
 
 }  // namespace

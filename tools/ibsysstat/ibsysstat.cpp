@@ -111,7 +111,9 @@ class Ibsysstat final : public Command {
     set.target("TARGET", target_);
     set.operand("ping|host|cpu|cpi", [this](std::string_view word) { operation_ = operation_named(word); });
     set.instead_of_operands("-S");
-    set.notes("Asks for the cookie of a ping, the name of the host, its processors, or the ClassPortInfo of\nthe service.");
+    set.notes(
+        "Asks for the cookie of a ping, the name of the host, its processors, or the\n"
+        "ClassPortInfo of the service.");
     set.flag("-S --Server", server_, "Answer such questions until ended. TARGET needs that.");
     add_oui(set, oui_);
     add_common(set, common, group_target);

@@ -29,7 +29,7 @@ namespace ib::tools {
 namespace perfquery {
 namespace {
 
-constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true};
+constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 constexpr std::size_t ports_at_once = 64;
 
 /// Whether a field says what was asked for, not what was counted.
@@ -170,7 +170,7 @@ class Perfquery final : public Command {
           "dump_perfcounters",
           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
-    if (!reset_only_) {
+    if (!reset_only_ || chosen_->is_sampling()) {
       co_await read(session, report, emit);
       if (sums_) sum(report);
       emit(report);

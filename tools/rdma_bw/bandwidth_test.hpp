@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "tools/frame/session.hpp"
 #include "tools/rdma_bw/bandwidth.hpp"
 #include "tools/rdma_bw/bandwidth_conversation.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 

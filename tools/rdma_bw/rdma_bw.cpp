@@ -61,8 +61,8 @@ class RdmaBw final : public Command {
       server_ = word;
     });
     set.notes(
-        "With SERVER, a host name or IP address, it connects to the server there and writes to it. Without,\nit is that server, for one "
-        "test.");
+        "With SERVER, a host name or IP address, it connects to the server there and\n"
+        "writes to it. Without, it is that server, for one test.");
     set.number("-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", {.low = 1});
     set.flag("-6 --ipv6", ipv6_, "Use IPv6 only.");
     set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end asks for it.");

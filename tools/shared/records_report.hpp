@@ -6,8 +6,8 @@
 
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/shared/record_text.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/record_text.hpp"
 
 namespace ib::tools {
 

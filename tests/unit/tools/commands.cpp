@@ -42,11 +42,10 @@ TEST_CASE_METHOD(Small, "ibaddr as text and as JSON") {
   CHECK(text.err.empty());
   CHECK(text.status == 0);
   const json document = parsed(ibtool(fabric, {"ibaddr", "0,1,2", "--json"}));
-  CHECK(document["path"]["route"] == json::parse("[1, 2]"));
-  CHECK(document["gid"] == "fe80::301");
-  CHECK(document["port_guid"] == "0000:0000:0000:0301");
-  CHECK(document["lid"] == 3);
-  CHECK(document["last_lid"] == 3);
+  const json wanted = json::parse(R"({"command": "ibaddr", "schema": 2, "gid": "fe80::301", "port_guid": "0000:0000:0000:0301",
+                                      "lid": 3, "lmc": 0, "last_lid": 3, "status": 0})");
+  for (const auto& [key, value] : wanted.items()) CHECK(document.at(key) == value);
+  CHECK(document.at("path").at("route") == json::parse("[1, 2]"));
 }
 
 TEST_CASE_METHOD(Small, "ibaddr uses the subnet prefix that the port has") {
@@ -79,14 +78,15 @@ TEST_CASE_METHOD(Small, "hostile node descriptions reach no terminal") {
 
 TEST_CASE_METHOD(Small, "smpquery's JSON has numbers, their texts and the path") {
   const json document = parsed(ibtool(fabric, {"smpquery", "--json", "NI", "0,1"}));
-  CHECK(document["operation"] == "NodeInfo");
-  CHECK(document["path"] == "DR Path (0, 1)");
-  CHECK(document["data"]["node_type"] == 2);
-  CHECK(document["data"]["node_type_text"] == "Switch");
-  CHECK(document["data"]["node_guid"] == "0000:0000:0000:0100");
+  CHECK(document.at("operation") == "NodeInfo");
+  CHECK(document.at("path")["kind"] == "directed");
+  CHECK(document.at("path")["route"] == json::parse("[1]"));
+  CHECK(document.at("data")["node_type"] == 2);
+  CHECK(document.at("data")["node_type_text"] == "Switch");
+  CHECK(document.at("data")["node_guid"] == "0000:0000:0000:0100");
   const json table = parsed(ibtool(fabric, {"smpquery", "--json=lines", "LFT", "1"}));
-  CHECK(table["ports"].size() == table["capacity"]);
-  CHECK(table["ports"][3] == 2);
+  CHECK(table["port_by_lid"].size() == table["top"].get<std::size_t>() + 1);
+  CHECK(table["port_by_lid"][3] == 2);
 }
 
 TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with an error") {
@@ -104,7 +104,10 @@ TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with 
   const auto error = ibtool(fabric, {"smpquery", "-v", "SI", "3"});
   CHECK(error.status == 3);
   CHECK_THAT(error.err, contains("got error status 0xc - Unsupported method+attr\nE: +MAD path was IBPath(end_port='fake0/1', DLID=3, "));
-  CHECK(ibtool(fabric, {"smpquery", "--json", "SI", "3"}).out.empty());
+  const auto refused = ibtool(fabric, {"smpquery", "--json", "SI", "3"});
+  const json failure = json::parse(refused.out);
+  CHECK(failure["status"] == 3);
+  CHECK_THAT(failure["error"].get<std::string>(), contains("Unsupported method+attr"));
 }
 
 TEST_CASE_METHOD(Small, "the M_Key and the route of a request") {
@@ -160,8 +163,8 @@ TEST_CASE_METHOD(Small, "smpdump in its forms") {
   CHECK(ibtool(fabric, {"smpdump", "-s", "3", "0x10"}).out == "other\n");
   CHECK_THAT(ibtool(fabric, {"smpdump", "-p", "3", "0x11"}).out, ibtest::starts_with("SMPFormat\n  0 01010181 baseVersion=1,"));
   const json document = parsed(ibtool(fabric, {"smpdump", "--json", "3", "0x11"}));
-  CHECK(document["hex"].get<std::string>().size() == 128);
-  CHECK(document["mad"]["data"]["node_guid"] == "0000:0000:0000:0300");
+  CHECK(document.at("hex").get<std::string>().size() == 128);
+  CHECK(document.at("mad")["data"]["node_guid"] == "0000:0000:0000:0300");
 }
 
 TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one") {
@@ -173,7 +176,7 @@ TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one"
   };
   CHECK(complaint({"smpqery"}) == "E: Bad command smpqery: did you mean smpquery?\n");
   CHECK(complaint({"perfectly"}) == "E: Bad command perfectly (see ibtool help)\n");
-  CHECK(complaint({"help", "ibnetdiscovr"}) == "E: Bad command ibnetdiscovr: did you mean ibnetdiscover?\n");
+  CHECK_THAT(complaint({"help", "ibnetdiscovr"}), contains("Bad command ibnetdiscovr: did you mean ibnetdiscover?"));
   CHECK_THAT(complaint({"smpquery", "NodeInof", "3"}), contains("Unknown operation 'nodeinof': did you mean NodeInfo?"));
   CHECK_THAT(complaint({"smpquery", "NI", "3", "--timout", "5"}), contains("unrecognized option '--timout': did you mean --timeout?"));
   CHECK_THAT(complaint({"saquery", "NodeRecrod"}), contains("Unknown operation 'noderecrod': did you mean NodeRecord?"));
@@ -184,7 +187,7 @@ TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one"
 
 TEST_CASE_METHOD(Small, "options of all commands may stand before the name") {
   const json document = parsed(ibtool(fabric, {"--json", "ibaddr", "3"}));
-  CHECK(document["lid"] == 3);
+  CHECK(document.at("lid") == 3);
   CHECK(ibtool(fabric, {"-v", "-t", "100", "ibaddr", "3"}).out == ibtool(fabric, {"ibaddr", "3"}).out);
   CHECK(ibtool(fabric, {"--stats", "ibaddr", "3"}).err == ibtool(fabric, {"ibaddr", "3", "--stats"}).err);
   const auto nothing = ibtool(fabric, {"-v"});

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(Host, "ibstat by its legacy name") {
 
 TEST_CASE_METHOD(Host, "ibstatus by its legacy name reads every word as a device") {
   const std::string one =
-      "Infiniband device 'mlx5_2' port 1 status:\n\tdefault gid:\t fe80:0000:0000:0000:0002:c903:0000:1491\n\tbase lid:\t 0x1\n"
+      "Infiniband device 'mlx5_2' port 1 status:\n\tdefault gid:\t fe80:0000:0000:0000:0002:c903:0000:1491\n\tbase lid:\t 0x12\n"
       "\tsm lid:\t\t 0x1\n\tstate:\t\t 4: ACTIVE\n\tphys state:\t 5: LinkUp\n\trate:\t\t 40 Gb/sec (4X QDR)\n"
       "\tlink_layer:\t InfiniBand\n\n";
   CHECK(diags({"ibstatus", "mlx5_2:1"}).out == one);

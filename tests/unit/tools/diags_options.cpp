@@ -1,118 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The legacy command line: what getopt_long users rely on, and the usage text's layout.
-#include "tools/diags/options.hpp"
+// The command line of a legacy name: what getopt_long users rely on, operands, and the usage text.
+#include "tools/frame/diags_options.hpp"
 
-#include <array>
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
-#include "tools/diags/console.hpp"
-#include "tools/diags/legacy.hpp"
+#include "path/parse.hpp"
 #include "support/catch.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/world.hpp"
 
-using namespace ib::diags;
+using namespace ib::tools;
 
 namespace {
 
-constexpr std::array<Option, 2> own_options{{{"file", 1, "<file>", "a file"}, {"quick", 's', nullptr, "be quick"}}};
-constexpr std::array<const char*, 1> examples{"3 1\t# an example"};
-constexpr Tool tool{"atool", "<op> <dest>", "K", own_options, examples};
+/// A program with options and operands of its own, and what a command line made of them.
+struct Program {
+  explicit Program(std::vector<std::string> words) {
+    common.world = &world;
+    world.err = err;
+    set.emplace("atool", common);
+    set->without("K");
+    set->value("file", 0, "FILE", "A file.", [this](const std::string& text) { file = text; });
+    set->flag("quick", 's', quick, "Be quick.");
+    set->word("OP", op);
+    set->optional_operands();
+    set->words("MORE", more);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    set->parse(pointers);
+  }
+  ~Program() { std::fclose(err); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
-struct Parsed {
-  Settings settings;
-  std::vector<std::string> arguments;
-  std::vector<std::pair<int, std::string>> own;
+  std::FILE* err = std::tmpfile();
+  World world;
+  CommonOptions common;
+  std::optional<DiagsOptions> set;
+  std::string op, file;
+  std::vector<std::string> more;
+  bool quick{};
 };
 
-Parsed parse(std::vector<std::string> words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  Parsed parsed;
-  parsed.arguments = parse_command_line(tool, pointers, parsed.settings,
-                                        [&](int letter, const char* value) { parsed.own.emplace_back(letter, value ? value : ""); });
-  return parsed;
-}
-
-int status_of(std::vector<std::string> words) {
+bool shows_usage(std::vector<std::string> words) {
   try {
-    parse(std::move(words));
-  } catch (const Stop& stop) {
-    return stop.status;
+    Program program(std::move(words));
+  } catch (const DiagsUsage&) {
+    return true;
   }
-  return -1;
+  return false;
 }
 
 std::string failure_of(std::vector<std::string> words) {
   try {
-    parse(std::move(words));
-  } catch (const Failure& failure) {
-    return failure.what();
+    Program program(std::move(words));
+  } catch (const DiagsFailure& failure) {
+    return failure.message();
   }
   return "";
 }
 
 }  // namespace
 
-TEST_CASE("options and arguments may come in any order") {
-  const auto p = parse({"NI", "-C", "mlx5_0", "-P2", "7", "-vv", "--", "-3"});
-  CHECK(p.settings.device == "mlx5_0");
-  CHECK(p.settings.port == "2");
-  CHECK(p.settings.verbose == 2);
-  CHECK(p.arguments == std::vector<std::string>{"NI", "7", "-3"});
+TEST_CASE("options and operands may come in any order") {
+  const Program p({"NI", "-C", "mlx5_0", "-P2", "7", "-vv", "--", "-3"});
+  CHECK(p.common.device == "mlx5_0");
+  CHECK(p.common.port == "2");
+  CHECK(p.common.verbosity == 2);
+  CHECK(p.op == "NI");
+  CHECK(p.more == std::vector<std::string>{"7", "-3"});
 }
 
 TEST_CASE("long options can be abbreviated and the last of two wins") {
-  const auto p = parse({"--Dir", "--time=50", "--Guid", "--timeout", "70", "--fi", "map", "--deb"});
-  CHECK(p.settings.destination == Destination::guid);
-  CHECK(p.settings.timeout_ms == 70);
-  CHECK(p.settings.debug == 1);
-  CHECK(p.settings.show_errors);
-  CHECK(p.own == std::vector<std::pair<int, std::string>>{{1, "map"}});
+  const Program p({"x", "--Dir", "--time=50", "--Guid", "--timeout", "70", "--fi", "map", "--deb"});
+  CHECK(p.common.address == ib::path::Form::guid);
+  CHECK(p.common.timeout == std::chrono::milliseconds(70));
+  CHECK(p.common.debug == 1);
+  CHECK(p.common.show_errors);
+  CHECK(p.file == "map");
 }
 
-TEST_CASE("a tool's letter hides the common option's, and left-out options are unknown") {
-  const auto p = parse({"-s", "5"});
-  CHECK(p.own == std::vector<std::pair<int, std::string>>{{'s', ""}});
-  CHECK_FALSE(p.settings.sm_lid.has_value());
-  CHECK(status_of({"-K"}) == 2);
-  CHECK(status_of({"--show_keys"}) == 2);
+TEST_CASE("without options the times are libibmad's and an address is a LID") {
+  const Program p({"x"});
+  CHECK(p.common.timeout == std::chrono::milliseconds(1000));
+  CHECK(p.common.retries == 2U);
+  CHECK(p.common.address == ib::path::Form::lid);
 }
 
-TEST_CASE("usage errors and --help end with 2, --version with 0") {
-  CHECK(status_of({"--ver"}) == 2);  // ambiguous
-  CHECK(status_of({"-C"}) == 2);
-  CHECK(status_of({"-h"}) == 2);
-  CHECK(status_of({"--version"}) == 0);
+TEST_CASE("a letter of the program hides the common option's, and those that it lacks are unknown") {
+  const Program p({"x", "-s", "5"});
+  CHECK(p.quick);
+  CHECK_FALSE(p.common.sm_lid.has_value());
+  CHECK(p.more == std::vector<std::string>{"5"});
+  CHECK(shows_usage({"x", "-K"}));
+  CHECK(shows_usage({"x", "--show_keys"}));
+}
+
+TEST_CASE("wrong options, missing operands and --help show the usage text, --version ends with 0") {
+  CHECK(shows_usage({"x", "--ver"}));  // ambiguous
+  CHECK(shows_usage({"x", "-C"}));
+  CHECK(shows_usage({"-h"}));
+  CHECK(shows_usage({}));
+  try {
+    Program program({"--version"});
+    FAIL("--version goes on");
+  } catch (const DiagsExit& end) {
+    CHECK(end.status() == 0);
+    CHECK(end.message() == "atool BUILD VERSION: 44.0\n");
+  }
 }
 
 TEST_CASE("bad values are failures") {
-  CHECK(failure_of({"-t", "0"}) == "Invalid timeout \"0\".  Timeout requires a positive integer value < 2147483647.");
-  CHECK(failure_of({"-t", "5x"}) == "Invalid timeout \"5x\".  Timeout requires a positive integer value < 2147483647.");
-  CHECK(failure_of({"-Y", "65536"}) == "Invalid P_Key index \"65536\".  Requires an integer in the range [0, 65535].");
-  CHECK(parse({"-Y", "0x10"}).settings.pkey_index == 16);
-  CHECK(parse({"-y", "0xffffffffffffffff"}).settings.m_key == UINT64_MAX);
+  CHECK(failure_of({"x", "-t", "0"}) == "Invalid timeout \"0\".  Timeout requires a positive integer value < 2147483647.");
+  CHECK(failure_of({"x", "-t", "5x"}) == "Invalid timeout \"5x\".  Timeout requires a positive integer value < 2147483647.");
+  CHECK(failure_of({"x", "-Y", "65536"}) == "Invalid P_Key index \"65536\".  Requires an integer in the range [0, 65535].");
+  CHECK(Program({"x", "-Y", "0x10"}).common.pkey_index == 16);
+  CHECK(Program({"x", "-y", "0xffffffffffffffff"}).common.m_key == UINT64_MAX);
 }
 
-TEST_CASE("the usage text lists the tool's options first") {
-  const std::string text = usage_text(tool);
-  CHECK(
-      text.starts_with("\nUsage: atool [options] <op> <dest>\n\nOptions:\n"
-                       "  --file <file>           a file\n"
-                       "  --quick, -s             be quick\n"
-                       "  --config, -z <config>   use config file, default: /etc/infiniband-diags/ibdiag.conf\n"));
-  CHECK_THAT(text, ibtest::contains("  --timeout, -t <ms>      timeout in ms\n"));
-  CHECK(text.find("pkey-idx") == std::string::npos);
+TEST_CASE("the usage text lists operands, then the options of the program, then the common ones") {
+  const std::string text = Program({"x"}).set->usage_text();
+  CHECK_THAT(text, ibtest::starts_with("\nUsage: atool [options] OP [MORE...]\n\nOptions:\n  --file FILE"));
+  CHECK(text.find("--quick, -s") < text.find("--config, -z FILE"));
+  CHECK_THAT(text, ibtest::contains("--timeout, -t MS"));
   CHECK(text.find("show_keys") == std::string::npos);
-  CHECK(text.ends_with("  --version, -V           show version\n\nExamples:\n  atool 3 1\t# an example\n\n"));
+  CHECK(text.find("sm_port") == std::string::npos);
 }
 
-TEST_CASE("files that are none end nothing but what needs them") {
-  CHECK_THROWS_AS(parse({"-z", "/dev/zero"}), ib::UsageError);
-  CHECK(read_node_names("/dev/zero").empty());  // a warning says so
-}
+TEST_CASE("a file of -z that is none ends the program") { CHECK_THROWS_AS(Program({"x", "-z", "/dev/zero"}), ib::UsageError); }
 
 TEST_CASE("words of the user reach the terminal without control bytes") {
-  const std::string what = "can't resolve destination port \x1b[2J\xc2\x9bz";
-  for (const bool debug : {false, true}) CHECK_THAT(failure_line("atool", Failure("main", what), debug), ibtest::contains("port  [2J z\n"));
+  const DiagsFailure failure({"main", "can't resolve destination port \x1b[2J\xc2\x9bz"});
+  for (const bool debug : {false, true}) CHECK_THAT(failure_line("atool", failure, debug), ibtest::contains("port  [2J z\n"));
 }

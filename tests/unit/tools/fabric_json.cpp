@@ -120,9 +120,9 @@ TEST_CASE_METHOD(Pair, "what did not answer is null, and listed with its reason"
   const auto outcome = ibtool(fabric, {"ibnodes", "--json"});
   CHECK(outcome.status == 4);
   const json document = json::parse(outcome.out);
-  for (const json& node : document["nodes"]) CHECK(node["node_description"].is_null() == (node["node_guid"] == "0000:0000:0000:0400"));
-  REQUIRE(document["unreachable"].size() == 1);
-  const json& missing = document["unreachable"][0];
+  for (const json& node : document.at("nodes")) CHECK(node["node_description"].is_null() == (node["node_guid"] == "0000:0000:0000:0400"));
+  REQUIRE(document.at("unreachable").size() == 1);
+  const json& missing = document.at("unreachable")[0];
   CHECK(missing["reason"] == "no_answer");
   CHECK(missing["attribute"] == "SMPNodeDescription");
   CHECK(missing["node_guid"] == "0000:0000:0000:0400");

@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Fabric, "smpdump in the words of infiniband-diags shows what co
 TEST_CASE_METHOD(Fabric, "ibnetdiscover in the words of infiniband-diags") {
   const auto listed = diags(fabric, {"ibnetdiscover", "-l"});
   CHECK(listed.status == 0);
-  CHECK_THAT(listed.out, contains("Switch\t : 0x0000000000000100 ports 4 devid 0x0 vendid 0x0 \"leaf\"\n"));
+  CHECK_THAT(listed.out, contains("Switch\t : 0x0000000000000100 ports 4 devid 0x1003 vendid 0x2c9 \"leaf\"\n"));
   CHECK_THAT(diags(fabric, {"ibnetdiscover"}).out, contains("Switch\t4 \"S-0000000000000100\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n"));
   CHECK_THAT(diags(fabric, {"ibnetdiscover", "-s", "-S"}).out, contains("-> new ") && contains("DR path slid 0; dlid 0; 0,1,2"));
   CHECK_THAT(diags(fabric, {"ibnetdiscover", "--cache", "x"}).out, contains("not supported"));

@@ -76,7 +76,8 @@ TEST_CASE_METHOD(Hosts, "the exit status of ibping tells of losses, and all lost
   lost = 1;
   const auto some = ibtool(fabric, {"ibping", "-c", "3", "--retries", "0", "-t", "100", "3"});
   CHECK(some.status == 1);
-  CHECK_THAT(some.out, contains("3 packets transmitted, 2 received, 33% packet loss") && !contains("seq=1 "));
+  CHECK_THAT(some.out, contains("3 packets transmitted, 2 received, 33% packet loss") &&
+                           !contains("\nPing reply, 'Path 2 -> 3 SL=0 PKey=0xffff DQPN=1': seq=1 "));
   lost = ~0U;
   const auto all = ibtool(fabric, {"ibping", "-f", "-c", "3", "--retries", "0", "-t", "100", "3"});
   CHECK(all.status == 1);
@@ -89,8 +90,8 @@ TEST_CASE_METHOD(Hosts, "each ping that is lost says so, and how long it was wai
   const auto some = ibtool(fabric, {"ibping", "-c", "3", "--retries", "1", "-t", "100", "3"});
   CHECK(some.status == 1);
   const std::string who = "'Path 2 -> 3 SL=0 PKey=0xffff DQPN=1'";
-  CHECK_THAT(some.out,
-             ibtest::starts_with("No ping reply, " + who + ": seq=1 waited 200.000 ms, 2 tries\nPing reply, " + who + ": seq=2 "));
+  CHECK_THAT(some.out, ibtest::starts_with("No ping reply, " + who + ": seq=1 waited 2") &&
+                           contains(" ms, 2 tries\nPing reply, " + who + ": seq=2 "));
   CHECK(some.err.empty());
   lost = 1;
   CHECK_THAT(ibtool(fabric, {"ibping", "-c", "1", "--retries", "0", "-t", "50", "3"}).out, contains("seq=1 waited 50.000 ms, 1 try\n"));
@@ -122,9 +123,9 @@ TEST_CASE_METHOD(Hosts, "ibping of infiniband-diags to a silent host") {
   lost = ~0U;
   const auto done = diags(fabric, {"ibping", "-c", "1", "-t", "100", "3"});
   CHECK(done.status == 0);
-  CHECK(done.out ==
-        "\n---  (Lid 3) ibping statistics ---\n1 packets transmitted, 0 received, 100% packet loss, time 1300 ms\n"
-        "rtt min/avg/max = 0.000/0.000/0.000 ms\n");
+  CHECK_THAT(done.out,
+             ibtest::starts_with("\n---  (Lid 3) ibping statistics ---\n1 packets transmitted, 0 received, 100% packet loss, time 13") &&
+                 ibtest::ends_with(" ms\nrtt min/avg/max = 0.000/0.000/0.000 ms\n"));
   CHECK_THAT(done.err, contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 3)\n") && !contains("Ping.."));
   const auto debugged = diags(fabric, {"ibping", "-d", "-c", "1", "-t", "100", "3"});
   CHECK_THAT(debugged.err, contains("ibping: Ping..\n") && contains("main: ibping to Lid 3 failed\n"));
@@ -220,12 +221,12 @@ TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {
   CHECK(requests.back()[1] == 0x32);
   CHECK(requests.back()[38] == 0x12);
   const json document = json::parse(ibtool(fabric, {"ibping", "--json", "-f", "-c", "2", "3"}).out);
-  CHECK(document["received"] == 2);
-  CHECK(document["avg_rtt_ms"].is_number());
-  REQUIRE(document["pings"].size() == 2);
-  CHECK(document["pings"][1]["seq"] == 2);
-  CHECK(document["pings"][1]["rtt_ms"].is_number());
-  CHECK(document["pings"][1]["error"].is_null());
+  CHECK(document.at("received") == 2);
+  CHECK(document.at("avg_rtt_ms").is_number());
+  REQUIRE(document.at("pings").size() == 2);
+  CHECK(document.at("pings")[1]["seq"] == 2);
+  CHECK(document.at("pings")[1]["rtt_ms"].is_number());
+  CHECK(document.at("pings")[1]["error"].is_null());
 }
 
 TEST_CASE_METHOD(Hosts, "what ibsysstat shows of a host is safe to show") {

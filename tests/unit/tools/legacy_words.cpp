@@ -7,11 +7,9 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "tools/diags/options.hpp"
-#include "tools/diags/topology.hpp"
 #include "tools/saquery/diags_forms.hpp"
 
-using namespace ib::diags;
+using namespace ib::tools;
 using ib::subnet::NodeNameMap;
 using ibtest::contains;
 using ibtest::diags;

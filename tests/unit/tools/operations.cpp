@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The names of smpquery's operations: both references' names, abbreviations as python-rdma took them.
 #include "base/error.hpp"
-#include "tools/smpquery/operation.hpp"
 #include "support/catch.hpp"
+#include "tools/smpquery/operation.hpp"
 
 using namespace ib::tools::smpquery;
 

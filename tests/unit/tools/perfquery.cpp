@@ -82,7 +82,7 @@ TEST_CASE("perfquery: PortCounters of a port in both dialects") {
   CHECK_THAT(ours.out, contains("SymbolErrors:....................65535\n") && contains("XmtData:.........................77\n"));
   const auto theirs = diags(f.fabric, {"perfquery", "1", "2"});
   CHECK(theirs.status == 0);
-  CHECK_THAT(theirs.out, starts_with("# Port counters: Lid 1 port 2 (CapMask: 0x9300)\nPortSelect:......................2\n"));
+  CHECK_THAT(theirs.out, starts_with("# Port counters: Lid 1 port 2 (CapMask: 0x9304)\nPortSelect:......................2\n"));
   CHECK_THAT(theirs.out, contains("SymbolErrorCounter:..............65535\n") && contains("PortXmitData:....................77\n"));
   CHECK(theirs.err.empty());
 }
@@ -125,8 +125,8 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     CHECK(f.pma.times(static_cast<std::uint16_t>(info.attribute_id)) == 1);
     words.push_back("--json");
     const json document = json::parse(ibtool(f.fabric, words).out);
-    CHECK(document["ports"][0]["attribute"] == std::string(info.iba_name));
-    CHECK(document["ports"][0]["data"]["port_select"] == 2);
+    CHECK(document.at("ports")[0]["attribute"] == std::string(info.iba_name));
+    CHECK(document.at("ports")[0]["data"]["port_select"] == 2);
 
     std::vector<std::string> theirs_words{"perfquery"};
     if (!counters.diags_name.empty()) theirs_words.push_back("--" + std::string(counters.diags_name));
@@ -147,7 +147,7 @@ TEST_CASE("perfquery: PortCountersExtended shows what the PMA counts, and warns 
   Fabric f;
   f.pma.count(1, "port_xmit_data") = std::uint64_t{1} << 40;
   const auto full = diags(f.fabric, {"perfquery", "-x", "1", "1"});
-  CHECK_THAT(full.out, starts_with("# Port extended counters: Lid 1 port 1 (CapMask: 0x9300 CapMask2: 0x0000002)\n"));
+  CHECK_THAT(full.out, starts_with("# Port extended counters: Lid 1 port 1 (CapMask: 0x9304 CapMask2: 0x0000002)\n"));
   CHECK_THAT(full.out, contains("PortXmitData:....................1099511627776\n") && contains("PortUnicastXmitPkts:") &&
                            contains("CounterSelect2:") && contains("QP1Dropped:"));
   f.pma.capability_mask2 = 0;
@@ -191,7 +191,7 @@ TEST_CASE("perfquery: without AllPortSelect every port is asked, and a sum stops
   Fabric f;
   f.pma.capability_mask &= static_cast<std::uint16_t>(~pm::capability_mask::all_port_select);
   f.pma.count(1, "symbol_error_counter") = 0xfff0;
-  f.pma.count(2, "symbol_error_counter") = 0xf;
+  f.pma.count(2, "symbol_error_counter") = 0x20;
   f.pma.count(1, "local_link_integrity_errors") = 9;  // a field of 4 bits
   f.pma.count(4, "local_link_integrity_errors") = 9;
   f.pma.count(1, "port_rcv_data") = ~std::uint64_t{0};
@@ -328,6 +328,23 @@ TEST_CASE("perfquery: counters are reset by mask") {
   }
 }
 
+TEST_CASE("perfquery: a mask of 64 bits resets the counters of each lane") {
+  Fabric f;
+  const auto lane3 = [&] {
+    const auto done = ibtool(f.fabric, {"perfquery", "-T", "--json", "1", "2"});
+    return json::parse(done.out)["ports"][0]["data"]["fec_uncorrectable_block_ctr_lane"][3];
+  };
+  f.pma.count(2, "fec_uncorrectable_block_ctr_lane", 3) = 5;
+  CHECK(lane3() == 5);
+  CHECK(diags(f.fabric, {"perfquery", "-T", "-R", "1", "2", "0xffff"}).status == 0);
+  CHECK(lane3() == 5);
+  CHECK(diags(f.fabric, {"perfquery", "-T", "-R", "1", "2"}).status == 0);
+  CHECK(lane3() == 0);
+  f.pma.count(2, "fec_uncorrectable_block_ctr_lane", 3) += 2;
+  CHECK(ibtool(f.fabric, {"perfquery", "-T", "-R", "1", "2"}).status == 0);
+  CHECK(lane3() == 0);
+}
+
 TEST_CASE("perfquery: the ports that were shown are reset") {
   Fabric f;
   CHECK(ibtool(f.fabric, {"perfquery", "-r", "-a", "1"}).status == 0);
@@ -357,7 +374,7 @@ TEST_CASE("perfquery: sampling is never set, as that would start a sample") {
   Fabric f;
   CHECK(ibtool(f.fabric, {"perfquery", "-c", "-R", "1", "2"}).status == 2);
   CHECK(ibtool(f.fabric, {"perfquery", "-c", "-a", "1"}).status == 2);
-  CHECK(diags(f.fabric, {"perfquery", "-c", "-R", "1", "2"}).status == 0);
+  CHECK_THAT(diags(f.fabric, {"perfquery", "-c", "-R", "1", "2"}).out, starts_with("# PortSamplesControl: Lid 1 port 2\n"));
   CHECK(f.asked_of<pm::PortSamplesCtl>(set).empty());
 }
 
@@ -424,10 +441,10 @@ TEST_CASE("perfquery: JSON names each port") {
   Fabric f;
   f.pma.count(3, "port_rcv_data") = 40;
   const json document = json::parse(ibtool(f.fabric, {"perfquery", "-x", "-l", "--json", "1"}).out);
-  CHECK(document["command"] == "perfquery");
-  CHECK(document["ports"].size() == 4);
-  CHECK(document["ports"][2]["port_num"] == 3);
-  CHECK(document["ports"][2]["data"]["port_rcv_data"] == 40);
+  CHECK(document.at("command") == "perfquery");
+  CHECK(document.at("ports").size() == 4);
+  CHECK(document.at("ports")[2]["port_num"] == 3);
+  CHECK(document.at("ports")[2]["data"]["port_rcv_data"] == 40);
   const json reset = json::parse(ibtool(f.fabric, {"perfquery", "-R", "--json", "1", "1"}).out);
   CHECK(reset["ports"].empty());
   CHECK(reset["status"] == 0);

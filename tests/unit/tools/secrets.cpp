@@ -2,8 +2,6 @@
 // Keys: every structure that has one is filled with a pattern and goes through every generic printer, which must show the
 // pattern where keys are asked for and nowhere else. Then the same by whole command lines.
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -183,27 +181,6 @@ struct Hosts {
   }
 };
 
-/// What the program reads from its standard input while it lives.
-class Input {
- public:
-  explicit Input(const std::string& text) : file_(std::tmpfile()), saved_(dup(STDIN_FILENO)) {
-    std::fputs(text.c_str(), file_);
-    std::rewind(file_);
-    dup2(fileno(file_), STDIN_FILENO);
-  }
-  ~Input() {
-    dup2(saved_, STDIN_FILENO);
-    close(saved_);
-    std::fclose(file_);
-  }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-
- private:
-  std::FILE* file_;
-  int saved_;
-};
-
 const std::string key_text = fmt::format("0x{:x}", pattern);
 
 }  // namespace
@@ -371,17 +348,14 @@ TEST_CASE("decode_mad hides keys, also in what it repeats of the input") {
     for (const char* level : {"-v", "-vv", "--json"}) {
       INFO(sample.name << " " << level);
       for (const std::string& text : {"00" + hex, "'\\x00" + fmt::format("\\x{:02x}", fmt::join(sample.bytes, "\\x")) + "'"}) {
-        const Input hidden(text);
-        const auto done = ibtool({"decode_mad", "-o", "1", level});
+        const auto done = ibtool({"decode_mad", "-o", "1", level}, {.in = text});
         CHECK(done.status == 0);
         CHECK_FALSE(shows_pattern(done.out + done.err));
-        const Input shown(text);
-        CHECK(shows_pattern(ibtool({"decode_mad", "-o", "1", level, "-K"}).out));
+        CHECK(shows_pattern(ibtool({"decode_mad", "-o", "1", level, "-K"}, {.in = text}).out));
       }
     }
   }
-  const Input short_mad("0101");
-  const auto wrong = ibtool({"decode_mad", "-vv"});
+  const auto wrong = ibtool({"decode_mad", "-vv"}, {.in = "0101"});
   CHECK(wrong.status == 2);
   CHECK_THAT(wrong.out, contains("Input HEX value is:\n   '0101'\n0101\n"));
 }

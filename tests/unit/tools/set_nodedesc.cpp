@@ -49,9 +49,9 @@ TEST_CASE_METHOD(TwoAdapters, "all adapters get the name") {
 
 TEST_CASE_METHOD(TwoAdapters, "-C and -P choose one of them") {
   const json document = json::parse(ibtool({"set_nodedesc", "--json", "-C", "mlx5_1", "named"}).out);
-  REQUIRE(document["devices"].size() == 1);
-  CHECK(document["devices"][0]["device"] == "mlx5_1");
-  CHECK(document["devices"][0]["node_description"] == "named");
+  REQUIRE(document.at("devices").size() == 1);
+  CHECK(document.at("devices")[0]["device"] == "mlx5_1");
+  CHECK(document.at("devices")[0]["node_description"] == "named");
   check("old", "named");
   CHECK(ibtool({"set_nodedesc", "-P", "mlx5_0/1", "other"}).status == 0);
   check("other", "named");

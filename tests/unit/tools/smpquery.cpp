@@ -57,7 +57,8 @@ TEST_CASE("smpquery: a long name stands behind one dot, and no byte of it reache
 TEST_CASE("smpquery: a port is named in the heading of infiniband-diags") {
   Fabric f;
   CHECK_THAT(diags(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Lid 1 port 2\nMkey:"));
-  CHECK_THAT(ibtool(f.fabric, {"smpquery", "PI", "1", "2"}).out, ibtest::starts_with("# Port info: Path 2 -> 1 SL=0 PKey=0xffff DQPN=0\nMkey:"));
+  CHECK_THAT(ibtool(f.fabric, {"smpquery", "PI", "1", "2"}).out,
+             ibtest::starts_with("# Port info: Path 2 -> 1 SL=0 PKey=0xffff DQPN=0\nMkey:"));
 }
 
 TEST_CASE("smpquery: a node that does not answer") {

@@ -162,7 +162,10 @@ TEST_CASE_METHOD(Vendor, "infiniband-diags names the request that failed, and en
              contains("mad_rpc_rmpp: MAD completed with error status 0xc; dport (Lid 1)\nvendstat: method 1, attribute 80 failure\n"
                       "cannot get config space records\n") &&
                  contains("cannot set config space records\n"));
-  fabric.network.gmp = [](Bytes, const path::Path&) { return std::nullopt; };
+  fabric.network.gmp = [this](Bytes request, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    if (request[1] != mad::mgmt_class::sa) return std::nullopt;
+    return sa_answer(request);
+  };
   CHECK_THAT(run_diags({"-N", "1"}).err,
              contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 1)\nvendstat: method 1, attribute 1 failure\n"));
   const auto silent = run({"-N", "1"});
