@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A healthy fabric: what we list is what the network file says, and what Debian's programs list."""
 import json
+import os
 import re
 
 import case
+import simfabric
 
 
 def guids(text):
@@ -37,6 +39,16 @@ class Listing(case.FabricCase):
         def listing():
             return [line for line in self.ibtool("ibnetdiscover").stdout.splitlines() if "generated on" not in line]
         self.assertEqual(listing(), listing())
+
+    def test_ibsim_loads_the_listing_of_the_legacy_name(self):
+        listing = os.path.join(self.fabric.dir, "listed.net")
+        with open(listing, "w", encoding="utf-8") as file:
+            file.write(self.legacy("ibnetdiscover").stdout)
+        with simfabric.Fabric(listing, sm=False) as again:
+            found = again.run([case.IBTOOL, "ibnetdiscover", "--discovery=DR"])
+        loaded, ours = case.read_topology(found.stdout), self.ours()
+        self.assertEqual(loaded.nodes, ours.nodes)
+        self.assertEqual(loaded.links, ours.links)
 
     def test_hosts_switches_nodes(self):
         for name, count in (("ibhosts", 16), ("ibswitches", 6), ("ibnodes", 22), ("ibrouters", 0)):
