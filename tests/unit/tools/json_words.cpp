@@ -172,8 +172,8 @@ const std::vector<Case>& cases() {
       {{"saquery", "-s"}},
       {{"set_guid", "4", "1", "0x1234"}},
       {{"set_nodedesc", "-v"}},
-      {{"set_port_state", "-n", "--disable", "1@2", "--discovery=DR"}},
-      {{"set_port_state", "--init", "1@2", "--discovery=DR"}},
+      {{"set_port_state", "-n", "--disable", "1@2", "--discovery=DR"}, {}, 4},
+      {{"set_port_state", "--init", "1@2", "--discovery=DR"}, {}, 4},
       {{"sminfo", "4"}},
       {{"smpdump", "4", "0x11"}},
       {{"smpquery", "NI", "4"}},
@@ -301,7 +301,10 @@ TEST_CASE("the lines of every command are its document") {
     const auto document = run(one, "--json"), text = run(one, "--json=lines");
     CHECK(text.status == one.status);
     lines.add(one, "--json=lines", checked([&]() -> Complaints {
-                const json joined = ibtest::joined_lines(text.out), whole = json::parse(document.out);
+                json joined = ibtest::joined_lines(text.out), whole = json::parse(document.out);
+                for (json* one_run : {&joined, &whole}) {  // each run has its own
+                  if (one_run->contains("mad") && (*one_run)["mad"].is_object()) (*one_run)["mad"].erase("transaction_id");
+                }
                 if (joined == whole) return {};
                 return {json::diff(whole, joined).dump().substr(0, 200)};
               }));
