@@ -15,8 +15,8 @@ PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
 def legacy_names():
     """The names by which the program is installed in place of infiniband-diags."""
     with open(os.path.join(case.HERE, "..", "..", "tools", "meson.build"), encoding="utf-8") as file:
-        names = re.search(r"^legacy_names = \[(.*?)\]", file.read(), re.M | re.S)
-    return re.findall(r"'(\w+)'", names[1])
+        rooms = re.findall(r"'legacy': \[(.*?)\]", file.read())
+    return re.findall(r"'(\w+)'", " ".join(rooms))
 
 
 LEGACY = legacy_names()

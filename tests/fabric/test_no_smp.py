@@ -18,6 +18,8 @@ WORDS = {
     "ibprintrt": [["-l"]],
     "ibprintswitch": [["-l"], ["b859:9f03:00a0:0000"]],
     "ibsysstat": [[HOST, "ping"], [HOST, "host"]],
+    "init_all_ports": [["--dry-run"]],
+    "perfquery": [[SWITCH], ["-a", SWITCH]],
     "query": [],  # test_every_attribute
     "saquery": [[], ["NR"], ["-x"], ["--src-to-dst", f"7:{HOST}"], ["SMIR"]],
     "set_guid": [[HOST, "1", "0x1234"], ["0,1,2", "1", "0x1234"]],

@@ -71,7 +71,7 @@ class Links(case.FabricCase):
                 lid, _ = fabric.lids.get((guid, 0)) or fabric.lids[guid, port]
                 for words in ((), ("--sa",)):
                     done = json.loads(self.ibtool("ibportstate", *words, "--json", str(lid), str(port), "query").stdout)
-                    self.assertEqual((done["port"], done["peer"]["port"]), (port, other), (words, link))
+                    self.assertEqual((done["port_num"], done["peer"]["port_num"]), (port, other), (words, link))
 
     def test_a_dry_run_sets_nothing(self):
         before = self.debian("smpquery", "portinfo", "1", "19").stdout

@@ -74,7 +74,7 @@ class FromSa(case.FabricCase):
         direct = json.loads(self.ibtool("smpquery", "--json", "LFT", switch).stdout)
         from_sa = json.loads(self.ibtool("smpquery", "--json", "--sa", "LFT", switch).stdout)
         top = direct["top"]
-        self.assertEqual(direct["ports"][:top + 1], from_sa["ports"][:top + 1])
+        self.assertEqual(direct["port_by_lid"][:top + 1], from_sa["port_by_lid"][:top + 1])
         self.assertEqual(direct["capacity"], from_sa["capacity"])
 
     def test_nobody_there(self):
@@ -153,7 +153,7 @@ class RoundedLids(Discovery):
 
     def test_a_port_and_its_peer(self):
         peer = json.loads(self.ibtool("ibportstate", "--json", "--sa", "17", "2", "query").stdout)["peer"]
-        self.assertEqual((peer["path"], peer["port"]), ("Path 4 -> 16 SL=0 PKey=0xffff DQPN=0", 8))
+        self.assertEqual((peer["path"]["slid"], peer["path"]["dlid"], peer["port_num"]), (4, 16, 8))
 
 
 if __name__ == "__main__":

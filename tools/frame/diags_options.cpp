@@ -132,18 +132,17 @@ void DiagsOptions::words(std::string_view name, std::vector<std::string>& to) {
 }
 
 void DiagsOptions::target(std::string_view name, Target& to) {
-  operand(name, [&to](const std::string& word) { to.text = word; });
+  operand(name, [&to](const std::string& word) { to.word = word; });
   operands_.back().is_target = true;
 }
 
 void DiagsOptions::bind(const std::vector<std::string>& words) const {
   if (instead_of_operands_ != nullptr && *instead_of_operands_) return;
+  const auto required = std::ranges::count_if(operands_, &DiagsOperand::required);
+  if (words.size() < static_cast<std::size_t>(required)) throw DiagsUsage();
   std::size_t at = 0;
   for (const DiagsOperand& operand : operands_) {
-    if (at >= words.size()) {
-      if (operand.required) throw DiagsUsage();
-      return;
-    }
+    if (at >= words.size()) return;
     do {
       std::string word = words[at++];
       // A route that is missing reads as C prints a null pointer.
@@ -212,7 +211,12 @@ void DiagsOptions::add_common(char letter, std::string_view name, std::string_vi
 }
 
 void DiagsOptions::add_common_options() {
-  const auto form = [this](path::Form address) { return [this, address](const std::string&) { common_.address = address; }; };
+  const auto form = [this](path::Form address) {
+    return [this, address](const std::string&) {
+      common_.address = address;
+      common_.combined = false;  // the last one wins
+    };
+  };
   add_common('z', "config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
              [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags), common_); });
   add_common('C', "Ca", "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });

@@ -24,8 +24,8 @@ TargetPort read_target_port(std::string_view word, const TargetReader& read) {
   TargetPort got;
   const std::size_t at = word.rfind('@');
   if (at != std::string_view::npos) got.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
-  got.target.text = word.substr(0, at);
-  got.target.path = read(got.target.text);
+  got.target.word = word.substr(0, at);
+  got.target.path = read(got.target.text());
   return got;
 }
 
@@ -63,7 +63,7 @@ void OptionSet::target(std::string_view name, Target& to) {
   Operand& operand = add_operand(name);
   operand.is_target = true;
   operand.set = [&to](std::string_view word, const TargetReader& read) {
-    to.text = word;
+    to.word = word;
     to.path = read(word);
   };
 }
@@ -139,7 +139,7 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
   }
   if (none_expected && !words.empty()) refuse_together(instead_of_operands_, operands_.front().name);
   if (!missing.empty() && !none_expected)
-    throw UsageError(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
+    throw MissingOperands(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
   if (at < words.size()) {
     throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", quoted(words[0]))
                                        : fmt::format("Too many arguments, expected no more than {}.", at));

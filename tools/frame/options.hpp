@@ -66,10 +66,12 @@ T parse_within(std::string_view text, std::string_view what, Range<T> range) {
 
 /// A node or port that the command line names.
 struct Target {
-  std::string text;                ///< as it was given; empty: none was
-  std::optional<path::Path> path;  ///< ibtool's dialect: what the text says. It may lack what an SA must be asked for
+  std::optional<std::string> word;  ///< as it was given
+  std::optional<path::Path> path;   ///< ibtool's dialect: what the text says. It may lack what an SA must be asked for
 
-  bool given() const { return !text.empty(); }
+  bool given() const { return word.has_value(); }
+  /// The word; empty where none was given.
+  std::string text() const { return word.value_or(""); }
 };
 
 /// TARGET@PORT.
@@ -80,6 +82,12 @@ struct TargetPort {
 
 /// Reads the text of a target. Throws UsageError with the reason.
 using TargetReader = std::function<path::Path(std::string_view)>;
+
+/// Operands are missing: the usage line helps.
+class MissingOperands : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
 
 /// An operand of a command, bound to where it goes.
 struct Operand {

@@ -44,7 +44,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   try {
     try {
       session.bind_operands(set);
-    } catch (UsageError& error) {
+    } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     loop.run(command.run(session, emit));

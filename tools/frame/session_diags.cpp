@@ -138,15 +138,15 @@ async::Task<Destination> Session::diags_node(const Target& target) {
     path = path_of_lid(end_port().lid.value);
     if (!path) path = path::IbDrPath();
   } else if (options_.combined) {
-    path = path_of_combined(target.text);
+    path = path_of_combined(target.text());
   } else if (options_.address == path::Form::direct) {
-    path = path_of_route(target.text);
+    path = path_of_route(target.text());
   } else if (options_.address == path::Form::guid) {
-    path = co_await path_of_guid(target.text);
+    path = co_await path_of_guid(target.text());
   } else {
-    path = path_of_lid(std::strtol(target.text.c_str(), nullptr, 0));
+    path = path_of_lid(std::strtol(target.text().c_str(), nullptr, 0));
   }
-  if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text)});
+  if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text())});
   path->ib().end_port = &end_port();
   apply_options(*path);
   co_return Destination{*path, diags_name(*path)};

@@ -41,6 +41,8 @@ std::string status_line(unsigned status) {
     const std::string reason = std::strerror(status);
     session.diags_warning("sa_query", fmt::format("umad_recv failed: attr 0x{:x}: {}\n", record.attribute_id, reason));
     text = fmt::format("Query SA failed: {}\n", reason);
+  } else if (error.status() == 0) {  // an answer to another question
+    text = fmt::format("Query SA failed: {}\n", error.message());
   } else {
     text = status_line(error.status());
   }

@@ -103,25 +103,18 @@ class Sminfo final : public Command {
  private:
   /// The target, or else the subnet manager that this port knows.
   async::Task<Destination> find_manager(Session& session) const {
-    if (target_.given()) {
-      Destination node = co_await session.smp_node(target_);
-      co_return node;
-    }
-    co_await session.prepare_sa();
+    Destination node = co_await session.smp_node(target_);
     const sys::EndPort& port = session.end_port();
-    path::Path path = path::IbDrPath();
-    if (port.sm_lid.is_unicast()) {
-      path::IbPath routed;
-      routed.dlid = port.sm_lid;
-      routed.slid = port.lid;
-      path = routed;
-    } else if (!as_diags_) {
+    if (target_.given() || (as_diags_ && !port.sm_lid.is_unicast())) co_return node;
+    if (!port.sm_lid.is_unicast())
       throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", port.name(), port.sm_lid.value));
-    }
-    path::IbPath& ib = path.ib();
+    path::IbPath ib;
     ib.end_port = &port;
+    ib.dlid = port.sm_lid;
+    ib.slid = port.lid;
     ib.dqpn = ib.sqpn = Qpn{0};
     ib.qkey = 0;
+    path::Path path = ib;
     session.apply_options(path);
     co_return Destination{path, session.name_of(path)};
   }

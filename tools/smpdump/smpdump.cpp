@@ -14,6 +14,7 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
+#include "mad/rpc.hpp"
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
@@ -126,7 +127,10 @@ class Smpdump final : public Command {
                                .attribute_id = attribute_,
                                .attribute_modifier = modifier_,
                                .payload = {}};
-    mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    // infiniband-diags' smpdump tells of no request with -d, but of what came.
+    mad::Transactor& transactor = as_it_comes_ ? static_cast<mad::Transactor&>(session.rpc()) : session.transactor();
+    mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
+    if (as_it_comes_ && session.options().debug > 0) tell(session.world().err, fmt::format("{} bytes received\n", mad::packet_size));
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;
@@ -148,15 +152,15 @@ class Smpdump final : public Command {
   path::Path given_path(Session& session, Emit& emit) const {
     path::Path path = path::IbPath{};
     if (session.options().address == path::Form::direct) {
-      if (session.options().debug > 0) emit.text().print("ibdebug: [{}] str2DRPath: DR str: {}\n", getpid(), harmless(target_.text));
-      const auto route = read_diags_route(target_.text);
-      if (!route) throw DiagsPanic({"main", fmt::format("bad path str '{}'", target_.text)}, 0);
+      if (session.options().debug > 0) emit.text().print("ibdebug: [{}] str2DRPath: DR str: {}\n", getpid(), harmless(target_.text()));
+      const auto route = read_diags_route(target_.text());
+      if (!route) throw DiagsPanic({"main", fmt::format("bad path str '{}'", target_.text())}, 0);
       path::IbDrPath directed;
       std::copy(route->begin() + 1, route->end(), directed.route.begin() + 1);
       directed.hops = static_cast<std::uint8_t>(route->size() - 1);
       path = directed;
     } else {
-      path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text))};
+      path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text()))};
       path.ib().dqpn = path.ib().sqpn = Qpn{0};
     }
     open(session);

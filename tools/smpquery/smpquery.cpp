@@ -56,10 +56,7 @@ std::string operation_list(bool diags) {
 class Smpquery final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.operand("OP", [this](std::string_view word) {
-      word_ = word;
-      operation_ = &find_operation(word);
-    });
+    set.word("OP", word_);
     set.target("TARGET", target_);
     set.optional_operands();
     set.integer("ATTR_MOD", modifier_);
@@ -86,13 +83,14 @@ class Smpquery final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (operation_ == nullptr) operation_ = &find_operation(word_);
     const Destination node = co_await session.smp_node(target_);
     const Ask ask{session, emit, node, word_, modifier_, extended_, always_names_node_};
     co_await operation_->run(ask);
   }
 
  private:
-  const Operation* operation_{};
+  const Operation* operation_{};  ///< null: that of word_
   std::string word_;
   Target target_;
   std::uint32_t modifier_{};

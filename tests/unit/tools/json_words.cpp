@@ -172,7 +172,7 @@ const std::vector<Case>& cases() {
       {{"saquery", "-s"}},
       {{"set_guid", "4", "1", "0x1234"}},
       {{"set_nodedesc", "-v"}},
-      {{"set_port_state", "-n", "--disable", "1@2", "--discovery=DR"}, {}, 4},
+      {{"set_port_state", "-n", "--disable", "1@2", "--discovery=DR"}, {}, 4},  // the sweep met a link without an answer
       {{"set_port_state", "--init", "1@2", "--discovery=DR"}, {}, 4},
       {{"sminfo", "4"}},
       {{"smpdump", "4", "0x11"}},
@@ -302,8 +302,9 @@ TEST_CASE("the lines of every command are its document") {
     CHECK(text.status == one.status);
     lines.add(one, "--json=lines", checked([&]() -> Complaints {
                 json joined = ibtest::joined_lines(text.out), whole = json::parse(document.out);
-                for (json* one_run : {&joined, &whole}) {  // each run has its own
-                  if (one_run->contains("mad") && (*one_run)["mad"].is_object()) (*one_run)["mad"].erase("transaction_id");
+                // Each run has its own transaction IDs.
+                for (json* of : {&joined, &whole}) {
+                  if (of->contains("mad") && (*of)["mad"].is_object()) (*of)["mad"].erase("transaction_id");
                 }
                 if (joined == whole) return {};
                 return {json::diff(whole, joined).dump().substr(0, 200)};
