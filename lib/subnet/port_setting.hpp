@@ -39,7 +39,4 @@ const PortSetting* find_port_setting(std::string_view name);
 /// `read`, with the value for "no change" in each field whose mere repetition may act: states, link width and speeds.
 smp::PortInfo no_change(smp::PortInfo read);
 
-/// To go when ibportstate asks subnet/way_in.hpp, which knows of LID-routed requests too.
-inline bool is_way_in(const smp::PortInfo& info, unsigned port) { return port != 0 && info.local_port_num == port; }
-
 }  // namespace ib::subnet

@@ -10,6 +10,7 @@
 #include "mad/transactor.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/peer.hpp"
+#include "subnet/way_in.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibportstate/report.hpp"
 
@@ -165,9 +166,14 @@ class Ibportstate final : public Command {
     report.dry_run = dry_run_;
     report.needless = changes_.only_if_disabled() && info.port_physical_state != smp::PortPhysicalState::disabled;
     if (report.needless) co_return;
-    if (changes_.disables() && subnet::is_way_in(info, port_) && !force_)
-      throw UsageError(
-          fmt::format("Port {} is the one by which the request came in: disabled, it leaves no way back (see --force)", port_));
+    if (changes_.disables() && !force_) {
+      co_await read_node(session, transactor, side);
+      try {
+        co_await subnet::check_way_in(transactor, side.node.path, *side.node_info, port_, info, session.options().use_sa);
+      } catch (const UsageError& error) {
+        throw UsageError(error.message() + " (--force does it all the same)");
+      }
+    }
     const smp::PortInfo wanted = changes_.applied(info);
     report.changes = changes_.list(info);
     co_await check_node(session, transactor, side);
