@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <utility>
 
 #include "base/error.hpp"
+#include "mad/simulator.hpp"
 #include "tools/frame/run.hpp"
 
 namespace {
@@ -26,7 +26,6 @@ bool occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   if (!occupy_standard_streams()) return static_cast<int>(ib::Exit::failed);
-  // ibsim's client would let requests come before there is an agent for them, and crash. Serving says it at the right time.
-  ::unsetenv("SIM_SET_ISSM");
+  ib::mad::keep_simulator_quiet();
   return ib::tools::run({argv, static_cast<std::size_t>(argc)}, ib::tools::this_host());
 }

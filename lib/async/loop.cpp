@@ -13,7 +13,6 @@
 namespace ib::async {
 
 namespace {
-constexpr int simulated_slice_ms = 100;   // so that a signal or another descriptor is seen at least that often
 constexpr int rounds_before_timers = 64;  // of poll(): enough for all answers that a window can hold, and no flood holds timers up
 }  // namespace
 
@@ -31,10 +30,10 @@ Loop::~Loop() {
   for (Watched& w : watched_) w.source->loop_ = nullptr;
 }
 
-void Loop::watch(PollSource& source, int fd, short events, bool simulated) {
+void Loop::watch(PollSource& source, int fd, short events, Duration slice) {
   source.unwatch();
   source.loop_ = this;
-  watched_.push_back({&source, fd, events, simulated});
+  watched_.push_back({&source, fd, events, slice});
 }
 
 void Loop::run_until(const bool& done) {
@@ -72,26 +71,28 @@ int Loop::timeout_until_next() const {
   return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
 }
 
-/// Looks at the descriptors that a simulated poll() has left out.
+/// Looks at the descriptors that the poll() of a preload library has left out.
 void Loop::poll_others() {
   for (std::size_t i = 0; i < fds_.size(); ++i) {
-    const bool simulated = watched_[i].simulated;
-    if (!simulated && ::poll(&fds_[i], 1, 0) <= 0) fds_[i].revents = 0;
+    const bool is_kernels = watched_[i].slice == Duration::zero();
+    if (is_kernels && ::poll(&fds_[i], 1, 0) <= 0) fds_[i].revents = 0;
   }
 }
 
 bool Loop::poll_once(int timeout_ms) {
   fds_.clear();
-  bool simulated = false;
+  bool preloaded = false;
   for (const Watched& w : watched_) {
     fds_.push_back({w.fd, w.events, 0});
-    simulated = simulated || w.simulated;
+    if (w.slice == Duration::zero()) continue;
+    preloaded = true;
+    const auto slice_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(w.slice).count());
+    if (timeout_ms < 0 || timeout_ms > slice_ms) timeout_ms = slice_ms;
   }
-  if (simulated && (timeout_ms < 0 || timeout_ms > simulated_slice_ms)) timeout_ms = simulated_slice_ms;
   const int count = ::poll(fds_.data(), fds_.size(), timeout_ms);
-  // The simulated poll() fails without an errno when it wakes up for nothing.
-  if (count < 0 && errno != EINTR && !simulated) throw SysError(errno, "poll", "the loop's descriptors");
-  if (simulated) {
+  // The poll() of a preload library may fail without an errno when it wakes up for nothing.
+  if (count < 0 && errno != EINTR && !preloaded) throw SysError(errno, "poll", "the loop's descriptors");
+  if (preloaded) {
     poll_others();
   } else if (count <= 0) {
     return false;

@@ -55,9 +55,9 @@ class Loop {
   void post(ReadyNode& node) { ready_.push(node); }
   /// Calls `timer.expired()` once `deadline` has come.
   void arm(Timer& timer, Time deadline) { timers_.arm(timer, deadline); }
-  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `simulated` descriptor belongs to a preload library
-  /// whose poll() sees no other descriptor and no signal: the loop then polls it alone, in short slices.
-  void watch(PollSource& source, int fd, short events, bool simulated = false);
+  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` is given for a descriptor of a preload library whose poll()
+  /// sees no other descriptor and no signal: the loop then looks at the others by itself, at least that often.
+  void watch(PollSource& source, int fd, short events, Duration slice = Duration::zero());
 
   struct SleepAwaiter;
   /// co_await it to let `delay` pass.
@@ -69,7 +69,7 @@ class Loop {
     PollSource* source;
     int fd;
     short events;
-    bool simulated;
+    Duration slice;  // zero: the kernel's own
   };
 
   void run_until(const bool& done);

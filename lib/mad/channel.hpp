@@ -84,6 +84,8 @@ class Channel {
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// No more than this many requests may be on their way, whatever a user asks for.
   virtual unsigned max_in_flight() const { return ~0U; }
+  /// Whether what a sender left to the kernel to segment arrives as its first packet, without its end. True of no real hardware.
+  virtual bool loses_segments() const { return false; }
 };
 
 }  // namespace ib::mad

@@ -14,9 +14,6 @@ namespace ib::mad {
 
 inline constexpr std::size_t packet_size = 256;  ///< of a MAD on the wire (IBA 13.4.1)
 inline constexpr std::size_t header_size = 24;   ///< of the header that all classes share
-/// What of a MAD the simulated umad (umad2sim of ibsim) hands to its reader. It says that there are 256 bytes, but the rest
-/// is whatever was in its memory.
-inline constexpr std::size_t simulator_bytes = 224;
 
 inline constexpr std::size_t attribute_offset_offset = 44;  ///< of a record's size in a MAD of the SA (IBA 15.2.1.1)
 

@@ -167,7 +167,7 @@ void Rpc::send_refused(Call& call, int code) {
 /// A request that is unanswered for many round trips has left the buffers that the window protects: it was lost, or
 /// its node is slow. Its place goes to another, or a few dead ports would hold up a whole sweep.
 Duration Rpc::stale_after(const Lane& lane) const {
-  // A channel that bounds what may be on its way has buffers of its own to protect, and a simulator may be stopped for a while.
+  // A channel that bounds what may be on its way has buffers of its own to protect, and who empties them may be stopped for a while.
   const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
   return lane.rtt == 0ns ? Duration(100ms) : std::max(8 * lane.rtt, least);
 }

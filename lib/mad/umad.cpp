@@ -9,7 +9,6 @@
 // and keeps answers that nobody acknowledges without a bound.
 #include "mad/umad.hpp"
 
-#include <fcntl.h>
 #include <infiniband/umad.h>
 
 #include <algorithm>
@@ -19,8 +18,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "mad/rmpp.hpp"
 #include "mad/umad_address.hpp"
+#include "mad/umad_host.hpp"
 #include "sys/umad_port.hpp"
 
 namespace ib::mad {
@@ -35,16 +34,15 @@ class Device final : public async::PollSource {
   Device(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp) {
     agents_.fill(-1);
     servers_.fill(-1);
-    // A preload library that simulates umad invents descriptors of which the kernel knows nothing.
-    simulated_ = ::fcntl(port_.fd(), F_GETFD) < 0 && errno == EBADF;
+    host_ = find_umad_host(port_.fd());
   }
   ~Device() override { unwatch(); }
 
-  bool simulated() const { return simulated_; }
+  const UmadHost& host() const { return *host_; }
   void attach(ChannelEvents* events, async::Loop* loop) {
     events_ = events;
     if (loop != nullptr) {
-      loop->watch(*this, port_.fd(), POLLIN, simulated_);
+      loop->watch(*this, port_.fd(), POLLIN, host_->poll_slice());
     } else {
       unwatch();
     }
@@ -55,14 +53,13 @@ class Device final : public async::PollSource {
 
  private:
   std::uint32_t agent(Bytes mad);
-  void serve_simulated();
+  void add_agent(std::uint8_t mgmt_class);
   bool read_one();
   void deliver(std::size_t length);
 
   const sys::EndPort& end_port_;
   sys::UmadPort port_;
-  UniqueFd issm_;  // while it serves on the simulator
-  bool simulated_ = false;
+  std::unique_ptr<UmadHost> host_;
   std::array<std::int64_t, 256> agents_{};   // by class; of what we ask
   std::array<std::int64_t, 256> servers_{};  // by class; of what we answer
   std::array<std::uint8_t, header_bytes + packet_size> buffer_{};
@@ -93,24 +90,11 @@ void Device::serve(const Service& service) {
   sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
   request.methods = service.methods;
   servers_[service.mgmt_class] = port_.register_agent(request);
-  if (simulated_ && !issm_) serve_simulated();
+  host_->serve(end_port_, [this](std::uint8_t mgmt_class) { add_agent(mgmt_class); });
 }
 
-/// The simulator gives requests to subnet managers only. It gives them SMPs too, and its client ends the program when a MAD
-/// comes of a class that has no agent.
-void Device::serve_simulated() {
-  for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) {
-    if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
-  }
-  issm_ = sys::open_issm(end_port_);
-}
-
-/// On the simulator no kernel writes the RMPP header of answers, and SAs repeat that of the request: as the answer's own it
-/// would be wrong. So the only segment of a request is sent as programs hand it to their kernel.
-bool is_only_segment_of_request(Bytes mad) {
-  constexpr std::uint8_t whole = rmpp::flags::active | rmpp::flags::first | rmpp::flags::last;
-  return RmppView::is_active(mad) && !HeaderView(mad).is_response() && RmppView(mad).type() == rmpp::Type::data &&
-         RmppView(mad).flags() == whole;
+void Device::add_agent(std::uint8_t mgmt_class) {
+  if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
 }
 
 void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
@@ -122,7 +106,7 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
   std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
-  if (simulated_ && is_only_segment_of_request(mad)) set_whole(MutableBytes(send_buffer_).subspan(header_bytes));
+  host_->prepare(MutableBytes(send_buffer_).subspan(header_bytes));
   port_.send(send_buffer_);
 }
 
@@ -168,7 +152,6 @@ class UmadChannel final : public Channel {
   explicit UmadChannel(const sys::EndPort& end_port) : end_port_(end_port) {
     // Opened at once where there is only one, so that a lack of permission shows early.
     if (!end_port.gsi_umad.empty()) open(false);
-    simulated_ = gsi_ && gsi_->simulated();
   }
   const sys::EndPort& end_port() const override { return end_port_; }
   void attach(ChannelEvents& events, async::Loop& loop) override {
@@ -185,9 +168,9 @@ class UmadChannel final : public Channel {
   void send(Bytes mad, const path::Path& path, Duration timeout) override { device(is_smp(mad[1])).send(mad, path.ib(), timeout); }
   void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
-  bool reports_timeouts() const override { return !simulated_; }
-  /// The simulator and its client wait for each other when both have filled the other's socket, of 11 packets each.
-  unsigned max_in_flight() const override { return simulated_ ? 20 : ~0U; }
+  bool reports_timeouts() const override { return host().reports_timeouts(); }
+  unsigned max_in_flight() const override { return host().max_in_flight(); }
+  bool loses_segments() const override { return host().loses_segments(); }
 
  private:
   Device& device(bool smp) {
@@ -201,9 +184,11 @@ class UmadChannel final : public Channel {
     if (events_ != nullptr) device->attach(events_, loop_);
   }
 
+  const UmadHost& host() const { return gsi_ ? gsi_->host() : kernel_; }
+
   const sys::EndPort& end_port_;
+  const UmadHost kernel_;
   std::unique_ptr<Device> gsi_, smi_;  // smi_ only where it is another device
-  bool simulated_ = false;
   ChannelEvents* events_{};
   async::Loop* loop_{};
 };

@@ -9,12 +9,9 @@
 namespace ib::sa {
 namespace {
 
-constexpr unsigned last_port = 254;  // IBA 14.2.5.6
-
-/// The link among all that `query` finds; sets `cut` where it may be among those that did not arrive.
-async::Task<std::optional<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from, bool& cut) {
+/// The link among all that `query` finds.
+async::Task<std::optional<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from) {
   const auto table = co_await try_subn_adm_get_table(transactor, query);
-  cut = table && table->cut;
   if (!table) co_return std::nullopt;
   const auto is_it = [&](const LinkRecord& link) { return link.from_lid == from && link.from_port == query.record.from_port; };
   const auto found = std::ranges::find_if(table->records, is_it);
@@ -32,13 +29,7 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
   if (link || !port || !is_no_records(link.error())) co_return link;
   LinkRecord::Query by_port;
   by_port.from_port(*port);
-  bool cut = false;
-  std::optional<LinkRecord> found = co_await pick(transactor, by_port, from, cut);
-  for (unsigned peer = 1; cut && !found && peer <= last_port; ++peer) {  // in smaller parts
-    bool part_cut = false;
-    by_port.to_port(static_cast<std::uint8_t>(peer));
-    found = co_await pick(transactor, by_port, from, part_cut);
-  }
+  const std::optional<LinkRecord> found = co_await pick(transactor, by_port, from);
   if (found) co_return *found;
   co_return link;
 }

@@ -10,7 +10,7 @@ namespace ib::sa {
 async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern) {
   const Records records = co_await find_records(transactor, pattern);
   Nodes nodes;
-  nodes.cut = records.cut;
+  nodes.torn = records.torn;
   for (const Bytes record : records.bytes) nodes.records.push_back(wire::unpack_short<NodeRecord>(record));
   co_return nodes;
 }

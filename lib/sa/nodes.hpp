@@ -13,7 +13,7 @@ namespace ib::sa {
 
 struct Nodes {
   std::vector<NodeRecord> records;  ///< one for each end port
-  bool cut = false;                 ///< there are more, but the answer did not arrive whole
+  bool torn = false;                ///< there may be more: see Records
 };
 
 /// The nodes that `pattern` (of a NodeRecord) matches. Throws a MadError.

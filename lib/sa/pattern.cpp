@@ -82,6 +82,11 @@ std::vector<Component> components(const StructInfo& record) {
 Pattern::Pattern(const StructInfo& record)
     : record_(&record), form_(&record == &TraceRecord::info() ? &PathRecord::info() : &record), bytes_(form_->bytes) {}
 
+Pattern::Pattern(const StructInfo& record, Bytes bytes, std::uint64_t component_mask) : Pattern(record) {
+  component_mask_ = component_mask;
+  std::copy_n(bytes.begin(), std::min(bytes.size(), bytes_.size()), bytes_.begin());
+}
+
 bool Pattern::is_multi_path() const { return record_ == &MultiPathRecord::info(); }
 
 const StructInfo& Pattern::answer() const { return is_multi_path() ? PathRecord::info() : *record_; }

@@ -30,6 +30,9 @@ class Pattern {
   /// Matches every record. `record` is kept by reference.
   explicit Pattern(const StructInfo& record);
 
+  /// Matches what a request with these bytes of its form() and this component mask does.
+  Pattern(const StructInfo& record, Bytes bytes, std::uint64_t component_mask);
+
   /// The attribute that is asked for. Two have answers that they are not the pattern of: the request for TraceRecords says a
   /// path, as a PathRecord (IBA 15.2.5.19), and that for a MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
   const StructInfo& record() const { return *record_; }

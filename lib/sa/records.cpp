@@ -4,28 +4,17 @@
 #include <algorithm>
 
 #include "sa/subn_adm.hpp"
-#include "sa/table_parts.hpp"
 
 namespace ib::sa {
 namespace {
 
 constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 
-/// The bytes up to the end of the last field that says something: SAs differ in what they pad a record to.
-std::size_t least_size(const StructInfo& record) {
-  std::size_t size = 0;
-  for (const FieldInfo& field : record.fields) {
-    if (!field.reserved) size = std::max<std::size_t>(size, (field.bit_offset + std::size_t{field.bits} * field.count + 7) / 8);
-  }
-  return size;
-}
-
 /// The records keep the buffer that they came in.
 Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
   const TableRows table = table_rows(reply, least_size(type));
   Records records;
   records.type = &type;
-  records.cut = table.cut || table.torn;
   records.torn = table.torn;
   records.bytes = RecordBuffer(std::move(reply.bytes), table.records.first(type.bytes));
   if (!mad::is_list_method(method) && records.bytes.empty()) throw Error("The SA's answer holds no record");
@@ -34,6 +23,14 @@ Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
 
 }  // namespace
 
+std::size_t least_size(const StructInfo& record) {
+  std::size_t size = 0;
+  for (const FieldInfo& field : record.fields) {
+    if (!field.reserved) size = std::max<std::size_t>(size, (field.bit_offset + std::size_t{field.bits} * field.count + 7) / 8);
+  }
+  return size;
+}
+
 std::uint8_t list_method(const StructInfo& record) {
   for (const std::uint8_t method : {mad::method::get_table, mad::method::get_multi, mad::method::get_trace_table}) {
     if ((record.methods >> method & 1U) != 0) return method;
@@ -41,23 +38,13 @@ std::uint8_t list_method(const StructInfo& record) {
   return mad::method::get;
 }
 
-async::Task<mad::Result<Records>> try_answer(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
-                                             std::uint8_t method, std::uint32_t modifier) {
+async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
+                                              std::uint8_t method, std::uint32_t modifier) {
   mad::Request request = sa_request(path, pattern.record(), method, pattern.bytes(), pattern.component_mask());
   request.attribute_modifier = modifier;
   mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
   if (!reply) co_return reply.shared_error();
   co_return parse(std::move(*reply), pattern.answer(), method);
-}
-
-async::Task<mad::Result<Records>> try_records(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern,
-                                              std::uint8_t method, std::uint32_t modifier) {
-  mad::Result<Records> answer = co_await try_answer(transactor, path, pattern, method, modifier);
-  if (!answer || !answer->cut || answer->torn || method != mad::method::get_table) co_return answer;
-  Records parts = co_await ask_in_parts(transactor, path, pattern, modifier);
-  // Parts that failed may leave less than what came at first.
-  if (parts.cut && parts.bytes.size() < answer->bytes.size()) co_return answer;
-  co_return parts;
 }
 
 async::Task<Records> find_records(mad::Transactor& transactor, const Pattern& pattern) {

@@ -14,19 +14,16 @@ namespace ib::sa {
 namespace {
 
 using mad::packet_size;
-using mad::simulator_bytes;
 
-/// Where the records of an Active answer end. Sets `cut` where there were more.
-std::size_t end_of_records(Bytes mad, bool& cut) {
+/// Where the records of an Active answer end. Sets `torn` where there were more.
+std::size_t end_of_records(Bytes mad, bool& torn) {
   const mad::RmppView segment(mad);
   const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
-  if (segment.type() != rmpp::Type::data && mad.size() <= packet_size) {
-    cut = mad.size() > simulator_bytes;
-    return std::min(mad.size(), simulator_bytes);
-  }
+  if (mad.size() != packet_size) return mad.size();
+  if (segment.type() != rmpp::Type::data) throw Error("The answer has lost its end: nobody has cut it into segments");
   // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
-  cut = mad.size() == packet_size && (segment.flags() & rmpp::flags::last) == 0;
-  if (mad.size() != packet_size || cut) return mad.size();
+  torn = (segment.flags() & rmpp::flags::last) == 0;
+  if (torn) return mad.size();
   // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
   const std::size_t length = segment.length();
   if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
@@ -59,11 +56,11 @@ TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
     return table;
   }
   if (step < record_size) throw Error(fmt::format("RMPP attribute is too small. Got {}, expected {}", step, record_size));
-  const std::size_t end = std::max(area.offset, end_of_records(mad, table.cut));
+  const std::size_t end = std::max(area.offset, end_of_records(mad, table.torn));
   const Bytes data = mad.subspan(area.offset, end - area.offset);
   table.records = rows_of(data, step, record_size);
   const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
-  table.torn = !table.cut && std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
+  table.torn = table.torn || std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
   return table;
 }
 

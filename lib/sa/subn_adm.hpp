@@ -7,7 +7,6 @@
 // The transactor and the query must live until the call has ended.
 #pragma once
 
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,14 +20,13 @@ namespace ib::sa {
 template <class T>
 struct Table {
   std::vector<T> records;
-  bool cut = false;  ///< the answer lost its end on the way: there may be more records; see table_rows()
+  bool torn = false;  ///< the answer is no whole number of records: there may be more; see table_rows()
 };
 
 /// The records of an answer as byte ranges of it.
 struct TableRows {
   RecordRows records;
-  bool cut = false;   ///< the answer lost its end on the way, and narrower queries may bring what is missing
-  bool torn = false;  ///< it arrived whole, but its end is no whole record
+  bool torn = false;  ///< its end is no whole record
 };
 
 /// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
@@ -37,24 +35,22 @@ struct TableRows {
 /// The last record may lack its padding, and zeros may follow it: there are senders that count the rest of a segment. Other bytes
 /// are the beginning of a record that is not there, and the table is torn.
 ///
-/// An answer is cut where its sender left the segmentation to a kernel that is none: the simulated umad passes on the first
-/// simulator_bytes of a table and throws the rest away. Such a MAD is Active with RMPPType 0. It is shorter where
-/// the table was; then it is whole. A first segment without the others counts as cut too.
+/// An answer of one packet is whole where it is the last segment. One that nobody segmented (RMPPType 0) is whole where it is
+/// shorter than a packet. What else fills a packet has lost its end: of a first segment the records that it holds are
+/// there, and the table is torn; the other one is an error.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
-/// What is wrong with a table that was cut, for messages.
-inline constexpr std::string_view cut_text = "The answer was cut on its way: the table is longer than the records that arrived";
 
 /// A request to the SA on `path` for records of a kind; `payload` is the record to match or what stands for it (IBA 15.2.5).
 mad::Request sa_request(const path::Path& path, const StructInfo& record, std::uint8_t method, Bytes payload, std::uint64_t component_mask);
 
 namespace detail {
 
-/// What a try_ call for a table gives; throws the error, or Error where the table was cut.
+/// What a try_ call for a table gives; throws the error, or Error where the table is torn.
 template <class T>
 mad::Task<std::vector<T>> taken_whole(mad::Task<mad::Result<Table<T>>> tried) {
   mad::Result<Table<T>> result = co_await std::move(tried);
   Table<T> table = std::move(result).take();
-  if (table.cut) throw Error(std::string(cut_text));
+  if (table.torn) throw Error("The SA's answer ends within a record");
   co_return std::move(table.records);
 }
 
@@ -62,7 +58,7 @@ template <class T>
 Table<T> unpacked_table(const mad::Reply& reply) {
   const TableRows rows = table_rows(reply, T::wire_size);
   Table<T> table;
-  table.cut = rows.cut || rows.torn;
+  table.torn = rows.torn;
   table.records.reserve(rows.records.size());
   for (const Bytes row : rows.records) table.records.push_back(T::unpack(row));
   return table;
@@ -108,7 +104,7 @@ mad::Task<decltype(Query::record)> subn_adm_set(mad::Transactor& transactor, con
   return mad::taken(try_subn_adm_set(transactor, query));
 }
 
-/// SubnAdmGetTable: all records that match, or as many as came whole: see Table. Throws Error where the answer contradicts
+/// SubnAdmGetTable: all records that match; see Table. Throws Error where the answer contradicts
 /// itself.
 template <class Query>
 mad::Task<mad::Result<Table<decltype(Query::record)>>> try_subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
@@ -116,7 +112,7 @@ mad::Task<mad::Result<Table<decltype(Query::record)>>> try_subn_adm_get_table(ma
   if (!reply) co_return reply.shared_error();
   co_return detail::unpacked_table<decltype(Query::record)>(*reply);
 }
-/// The same; throws Error where the answer was cut.
+/// The same; throws Error where the answer is torn.
 template <class Query>
 mad::Task<std::vector<decltype(Query::record)>> subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
   return detail::taken_whole(try_subn_adm_get_table(transactor, query));

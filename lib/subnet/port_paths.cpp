@@ -76,7 +76,7 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
     pattern.match("SGID", to_text(start_.ib().end_port->default_gid()));
     pattern.match("reversible", 1);
     pattern.match("numbPath", 1);
-    const mad::Result<sa::Records> answer = co_await sa::try_answer(transactor, transactor.sa_path(), pattern, mad::method::get_table, 0);
+    const mad::Result<sa::Records> answer = co_await sa::try_records(transactor, transactor.sa_path(), pattern);
     if (answer) {
       take_paths(*answer);
     } else {
@@ -96,7 +96,7 @@ void PortPaths::take_paths(const sa::Records& records) {
     if (port == none || !record.dlid.is_unicast() || !record.slid.is_unicast()) continue;
     routes_.try_emplace(port, Route{record.dlid, record.slid, Pkey{record.p_key}, record.sl, record.packet_life_time});
   }
-  if (records.cut) why_sl_0_ = "the subnet administrator's table of paths did not arrive whole";
+  if (records.torn) why_sl_0_ = "the subnet administrator's table of paths did not arrive whole";
   if (routes_.empty() && why_sl_0_.empty()) why_sl_0_ = "the subnet administrator knows no paths from here";
 }
 

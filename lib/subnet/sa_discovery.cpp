@@ -13,21 +13,19 @@ namespace ib::subnet {
 namespace {
 
 template <class Record>
-async::Task<> read_table(mad::Transactor& transactor, const SaDiscoverOptions& options, std::vector<Record>& into) {
+async::Task<> read_table(mad::Transactor& transactor, std::vector<Record>& into) {
   const sa::Pattern everything(Record::info());
   const sa::Records records = co_await sa::find_records(transactor, everything);
   into.reserve(records.bytes.size());
   for (const Bytes bytes : records.bytes) into.push_back(wire::unpack_short<Record>(bytes));
-  if (records.in_parts && options.tell)
-    options.tell(fmt::format("The {} table came back cut: asked for it in parts.", Record::info().iba_name));
 }
 
 async::Task<> read_tables(mad::Transactor& transactor, const SaDiscoverOptions& options, SaRecords& records) {
-  co_await read_table(transactor, options, records.nodes);
+  co_await read_table(transactor, records.nodes);
   if (options.progress) options.progress(records.nodes.size());
-  co_await read_table(transactor, options, records.ports);
-  co_await read_table(transactor, options, records.links);
-  co_await read_table(transactor, options, records.switches);
+  co_await read_table(transactor, records.ports);
+  co_await read_table(transactor, records.links);
+  co_await read_table(transactor, records.switches);
 }
 
 }  // namespace

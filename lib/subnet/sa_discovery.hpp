@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "subnet/discovery.hpp"
@@ -18,14 +17,12 @@ struct SaDiscoverOptions {
   /// Links from the start that are followed. Where it is limited records are asked for one by one, as many as the start's
   /// neighbourhood needs.
   unsigned radius = ~0U;
-  /// Gets a line for people where a table did not come whole at once.
-  std::function<void(std::string_view)> tell;
   /// Called now and then with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };
 
-/// Reads the subnet that the SA knows into `subnet`, which must be empty. What is missing, since a table came cut and even its parts did
-/// not help, becomes Failures. Throws the MadError of a table or of the start's NodeRecord, and Error where the SA does
+/// Reads the subnet that the SA knows into `subnet`, which must be empty. What is missing, since a table ends within a record,
+/// becomes Failures. Throws the MadError of a table or of the start's NodeRecord, and Error where the SA does
 /// not know the start.
 async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options);
 

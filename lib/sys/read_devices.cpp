@@ -65,7 +65,7 @@ Pkey parse_pkey(const std::string& text) {
 LinkLayer link_layer(const std::string& text, unsigned node_type) {
   if (text == "Ethernet") return LinkLayer::ethernet;
   if (text == "InfiniBand" || text == "IB") return LinkLayer::infiniband;
-  // Without the file (kernels before 2.6.37, simulators) what calls itself CA, switch or router speaks InfiniBand.
+  // Without the file (kernels before 2.6.37) what calls itself CA, switch or router speaks InfiniBand.
   return text.empty() && node_type >= 1 && node_type <= 3 ? LinkLayer::infiniband : LinkLayer::unknown;
 }
 

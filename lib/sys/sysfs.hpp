@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Reading sysfs, and the few attributes that are written. Attributes come and go with the hardware, so what can not be
 // read is simply absent. Only open(), read(), write(), close() and scandir() are used, on absolute paths: these are the
-// calls that a simulated umad redirects.
+// calls that a preload library in the place of umad redirects.
 #pragma once
 
 #include <optional>

@@ -93,7 +93,7 @@ UmadPort::Received UmadPort::receive(MutableBytes buffer) {
     const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
     if (n >= 0) return {Read::message, static_cast<std::size_t>(n)};
     if (errno == EINTR) continue;
-    // The simulated umad returns the negative error itself.
+    // The read() of a preload library may return the negative error itself.
     if (errno == EAGAIN || errno == EWOULDBLOCK || (errno == 0 && n == -EWOULDBLOCK)) return {Read::nothing, 0};
     if (errno == ENOSPC && buffer.size() >= header_bytes) {
       ib_user_mad_t header{};

@@ -29,9 +29,7 @@ SysError open_error(int code, const sys::Device& device) {
 
 Context::Context(const sys::Device& device) : device_(&device) {
   if (device.uverbs.empty()) {
-    throw Error(
-        fmt::format("{} has no verbs device (a simulated one never has; for others load the kernel module ib_uverbs: modprobe ib_uverbs)",
-                    device.name));
+    throw Error(fmt::format("{} has no verbs device: load the kernel module ib_uverbs (modprobe ib_uverbs)", device.name));
   }
   int count = 0;
   const Handle<ibv_device*, ibv_free_device_list> list(ibv_get_device_list(&count));

@@ -22,7 +22,7 @@ async::Task<> list_switches(mad::Transactor& mads) {
     const std::string name = quoted(fixed_text(record.node_description.node_string));
     fmt::print("switch {} LID {} {}\n", to_text(record.node_info.node_guid), to_text(record.lid), name);
   }
-  if (table->cut) fmt::print("The path to the SA cuts long tables: there may be more.\n");
+  if (table->torn) fmt::print("The answer ends within a record: there may be more.\n");
 }
 
 async::Task<> find_path(mad::Transactor& mads, Lid lid) {

@@ -42,7 +42,7 @@ inline ib::mad::Task<NodeTable> ask_for_nodes(ib::mad::Rpc& rpc) {
 
 /// Whether these are the `count` records of node_table().
 inline bool is_whole(const NodeTable& result, std::size_t count) {
-  if (!result || result->cut || result->records.size() != count) return false;
+  if (!result || result->torn || result->records.size() != count) return false;
   for (std::size_t i = 0; i < count; ++i) {
     if (result->records[i].lid.value != static_cast<std::uint16_t>(i + 1)) return false;
   }

@@ -132,7 +132,7 @@ class Session {
   std::unique_ptr<mad::Channel> open_channel();
 
   // session_diags.cpp
-  void stack_diags_transactor();
+  void stack_diags_transactor(mad::Transactor& below);
   async::Task<Destination> diags_node(const Target& target);
   async::Task<Destination> diags_gmp_node(const Target& target);
   std::optional<path::Path> path_of_lid(long lid);
@@ -153,9 +153,10 @@ class Session {
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};  ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;
-  std::optional<path::Path> sa_target_;          ///< of --sa-path, until it is in use
-  std::unique_ptr<mad::Rpc> rpc_;                ///< what sends
-  std::unique_ptr<mad::Transactor> transactor_;  ///< what stands on it, if anything
+  std::optional<path::Path> sa_target_;            ///< of --sa-path, until it is in use
+  std::unique_ptr<mad::Rpc> rpc_;                  ///< what sends
+  std::unique_ptr<mad::Transactor> whole_tables_;  ///< on it where its channel loses segments
+  std::unique_ptr<mad::Transactor> transactor_;    ///< what stands on these, if anything
   std::unique_ptr<sa::PathResolver> resolver_;
 };
 

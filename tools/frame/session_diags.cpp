@@ -41,7 +41,7 @@ std::string diags_name(const path::Path& path) {
 /// What a first -d shows of SMPs, as libibmad does.
 class Session::DiagsTransactor final : public mad::Transactor {
  public:
-  DiagsTransactor(const Session& session, mad::Rpc& below) : Transactor(below.end_port()), session_(session), below_(below) {
+  DiagsTransactor(const Session& session, mad::Transactor& below) : Transactor(below.end_port()), session_(session), below_(below) {
     sa_path() = below.sa_path();
   }
 
@@ -58,10 +58,10 @@ class Session::DiagsTransactor final : public mad::Transactor {
 
  private:
   const Session& session_;
-  mad::Rpc& below_;
+  mad::Transactor& below_;
 };
 
-void Session::stack_diags_transactor() { transactor_ = std::make_unique<DiagsTransactor>(*this, *rpc_); }
+void Session::stack_diags_transactor(mad::Transactor& below) { transactor_ = std::make_unique<DiagsTransactor>(*this, below); }
 
 std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   const std::string device = options_.device.value_or("(null)");

@@ -12,6 +12,7 @@
 #include "mad/rpc.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
+#include "sa/simulator_tables.hpp"
 #include "sa/transactor.hpp"
 #include "tools/frame/session.hpp"
 
@@ -41,6 +42,7 @@ Session::~Session() = default;
 mad::Transactor& Session::transactor() {
   mad::Rpc& below = rpc();
   if (transactor_) return *transactor_;
+  if (whole_tables_) return *whole_tables_;
   return below;
 }
 
@@ -54,7 +56,9 @@ mad::Rpc& Session::rpc() {
   if (rpc_) return *rpc_;
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
-  auto rpc = std::make_unique<mad::Rpc>(loop_, open_channel(), limits);
+  auto channel = open_channel();
+  const bool loses_segments = channel->loses_segments();
+  auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
   // infiniband-diags has lines of its own for the first -d; with a second one ours show the packets.
   if (options_.debug > (dialect_ == Dialect::diags ? 1 : 0)) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug, options_.keys);
@@ -69,11 +73,20 @@ mad::Rpc& Session::rpc() {
   rpc_ = std::move(rpc);
   if (dialect_ == Dialect::diags) {
     set_diags_pkey(sa);
-    stack_diags_transactor();
-    return *rpc_;
+  } else if (options_.pkey_index) {
+    path::set_pkey_index(sa, *options_.pkey_index);
   }
-  if (options_.pkey_index) path::set_pkey_index(sa, *options_.pkey_index);
-  if (options_.use_sa) transactor_ = std::make_unique<sa::SaTransactor>(*rpc_);
+  if (loses_segments) {
+    std::function<void(std::string_view)> tell;
+    if (dialect_ == Dialect::ibtool && options_.error_level() >= 1) tell = log::debug;
+    whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
+  }
+  mad::Transactor& below = whole_tables_ ? *whole_tables_ : static_cast<mad::Transactor&>(*rpc_);
+  if (dialect_ == Dialect::diags) {
+    stack_diags_transactor(below);
+  } else if (options_.use_sa) {
+    transactor_ = std::make_unique<sa::SaTransactor>(below);
+  }
   return *rpc_;
 }
 

@@ -42,7 +42,7 @@ struct QueryReport final : Report {
       return;
     }
     sink.value("attribute", answer.type->iba_name);
-    sink.value("complete", !answer.cut);
+    sink.value("complete", !answer.torn);
     sink.begin_array("records");
     for (const Bytes record : answer.bytes) out::visit_fields(sink, {}, record, *answer.type, keys);
     sink.end_array();
@@ -57,7 +57,7 @@ struct QueryReport final : Report {
       if (!note.empty()) out.print("{}{}", table ? indent : "", note);
     }
   }
-  Exit status() const override { return answer.cut ? Exit::incomplete : Exit::ok; }
+  Exit status() const override { return answer.torn ? Exit::incomplete : Exit::ok; }
 
  private:
   static constexpr std::string_view indent = "\t\t";
@@ -140,7 +140,7 @@ class Query final : public Command {
     } else {
       co_await ask(session, rpc, header, report);
     }
-    tell_if_cut(session, report.answer);
+    if (report.answer.torn) warn_torn(report.answer.bytes.size());
     emit(report);
   }
 

@@ -75,7 +75,7 @@ async::Task<> Ask::fetch(FormedReport& report, std::uint8_t method, std::uint32_
   mad::Result<sa::Records> tried = co_await sa::try_records(asked, asked.sa_path(), report.pattern, method, modifier);
   if (tried) {
     report.records = std::move(*tried);
-    if (!as_diags) tell_if_cut(session, report.records);
+    if (!as_diags && report.records.torn) warn_torn(report.records.bytes.size());
     co_return;
   }
   if (as_diags) give_up_as_diags(session, report.pattern.record(), tried.error());

@@ -31,10 +31,10 @@ struct NodesReport final : Report {
   };
   List what = List::adapters;
   std::vector<Node> nodes;
-  bool cut = false;
+  bool torn = false;
 
   void visit(out::Sink& sink) const override {
-    sink.value("complete", !cut);
+    sink.value("complete", !torn);
     sink.begin_array("nodes");
     for (const Node& node : nodes) {
       const smp::NodeInfo& info = node.record.node_info;
@@ -60,7 +60,7 @@ struct NodesReport final : Report {
         out, [](const Node& node) { return fmt::format("\"{}\"", node.diags_name()); }, [](const Node& node) { return node.diags_name(); },
         [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
   }
-  Exit status() const override { return cut ? Exit::incomplete : Exit::ok; }
+  Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
   template <class Quoted, class Name, class GuidText>
@@ -140,7 +140,7 @@ struct ManagersReport final : Report {
   }
   void visit(out::Sink& sink) const override {
     sink.value("attribute", active.records.type->iba_name);
-    sink.value("complete", !active.records.cut && !disabled.records.cut);
+    sink.value("complete", !active.records.torn && !disabled.records.torn);
     active.visit_records(sink, "is_sm");
     disabled.visit_records(sink, "is_sm_disabled");
   }
@@ -157,7 +157,7 @@ struct ManagersReport final : Report {
     out.write("\nIsSMdisabled ports\n");
     disabled.diags_text(out);
   }
-  Exit status() const override { return active.records.cut || disabled.records.cut ? Exit::incomplete : Exit::ok; }
+  Exit status() const override { return active.records.torn || disabled.records.torn ? Exit::incomplete : Exit::ok; }
 
  private:
   static sa::Pattern with(std::string_view capability) {
@@ -214,12 +214,12 @@ async::Task<> look_up(const Ask& ask, List list, std::string word) {
   if (list == List::one_lid && !nodes.records.empty()) nodes.records.resize(1);
   NodesReport report;
   report.what = list;
-  report.cut = nodes.cut;
+  report.torn = nodes.torn;
   for (const sa::NodeRecord& node : nodes.records) {
     const auto mapped = ask.session.node_name_map().find(node.node_info.node_guid);
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (nodes.cut) warn_cut(nodes.records.size());
+  if (nodes.torn) warn_torn(nodes.records.size());
   ask.emit(report);
 }
 

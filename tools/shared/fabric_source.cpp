@@ -58,7 +58,6 @@ class SaTables final : public FabricSource {
     subnet::SaDiscoverOptions how;
     how.radius = wanted.radius;
     how.progress = wanted.progress;
-    how.tell = wanted.tell;
     co_await session_.prepare_sa();
     mad::Transactor& transactor = session_.transactor();
     if (wanted.around.given()) {

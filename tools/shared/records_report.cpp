@@ -45,7 +45,7 @@ void RecordsReport::visit(out::Sink& sink) const {
     }
   }
   sink.end_object();
-  sink.value("complete", !records.cut);
+  sink.value("complete", !records.torn);
   visit_records(sink, "records");
 }
 
@@ -66,12 +66,7 @@ void RecordsReport::text(TextOut& out) const {
   if (none) out.write("No Records.\n");
 }
 
-void tell_if_cut(const Session& session, const sa::Records& records) {
-  if (records.in_parts) session.debug(1, fmt::format("The {} table came back cut: asked for it in parts.", records.type->iba_name));
-  if (records.cut) warn_cut(records.bytes.size());
-}
-
-void warn_cut(std::size_t arrived) {
+void warn_torn(std::size_t arrived) {
   log::warning(arrived == 1 ? "the answer of the SA was cut on its way: only the first record arrived"
                             : fmt::format("the answer of the SA was cut on its way: only the first {} records arrived", arrived));
 }

@@ -25,11 +25,10 @@ struct RecordsReport : Report {
   void visit_records(out::Sink& sink, std::string_view key) const;
   /// A line for each record.
   void text(TextOut& out) const override;
-  Exit status() const override { return records.cut ? Exit::incomplete : Exit::ok; }
+  Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }
 };
 
-/// One line on stderr where not all of an answer came; for -d also where it took several queries to get all.
-void tell_if_cut(const Session& session, const sa::Records& records);
-void warn_cut(std::size_t arrived);
+/// One line on stderr where only that many records of an answer came.
+void warn_torn(std::size_t arrived);
 
 }  // namespace ib::tools

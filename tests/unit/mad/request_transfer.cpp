@@ -58,7 +58,7 @@ Result<sa::Table<sa::PathRecord>> Bench::ask(unsigned sources, unsigned destinat
 }
 
 bool is_right(const Result<sa::Table<sa::PathRecord>>& paths, unsigned sources, unsigned destinations) {
-  if (!paths || paths->cut || paths->records.size() != std::min(sources * destinations, 120U)) return false;
+  if (!paths || paths->torn || paths->records.size() != std::min(sources * destinations, 120U)) return false;
   for (unsigned i = 0; i < paths->records.size(); ++i) {
     const sa::PathRecord& path = paths->records[i];
     if (path.sgid != gid_of(1000 + i / destinations) || path.dgid != gid_of(2000 + i % destinations)) return false;

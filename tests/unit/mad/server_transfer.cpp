@@ -51,7 +51,7 @@ TEST_CASE("a server's table reaches its client whole") {
       bench.loss = loss;
       const auto result = bench.loop.run(ask(*bench.client));
       REQUIRE(result);
-      REQUIRE_FALSE(result->cut);
+      REQUIRE_FALSE(result->torn);
       REQUIRE(result->records.size() == count);
       REQUIRE((count == 0 || result->records.back().lid.value == count - 1));
       bench.loop.run(async::sleep_for(60s));

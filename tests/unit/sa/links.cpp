@@ -55,21 +55,6 @@ TEST_CASE("a link that the SA does not find by its LID is found by its port") {
   CHECK(ring.sa.asked.size() == 1);
 }
 
-TEST_CASE("also where there are more links of that port than arrive at once") {
-  Ring ring(40);
-  ring.sa.lmc = 3;
-  ring.sa.cut = true;
-  CHECK(ring.find(1, 3)->to_lid == Lid{42});
-  CHECK(ring.sa.asked.size() == 2);
-  CHECK(ring.find(2, 1)->to_lid == Lid{3});  // among the first
-  CHECK(ring.sa.asked.size() == 2);
-  CHECK(ring.find(41, 1)->to_lid == Lid{2});  // the only one from a port 1 to a port 3
-  CHECK(ring.sa.asked.size() == 2 + 3);
-  const auto lost = ring.find(39, 1);  // 40 links lead from a port 1 to a port 2
-  REQUIRE_FALSE(lost);
-  CHECK(ring.sa.asked.size() == 2 + 254);
-}
-
 TEST_CASE("the error where there is no link is that of the first query") {
   Ring ring(4);
   const auto link = ring.find(3, 3);

@@ -3,6 +3,7 @@
 // itself is told.
 #include "subnet/sa_discovery.hpp"
 
+#include "sa/simulator_tables.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
@@ -18,8 +19,7 @@ namespace {
 /// A discovery from the SA of a fabric, on a fake clock.
 struct FromSa {
   explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : fabric(of), subnet(limits) {
-    options.tell = [this](std::string_view line) { told += line; };
-    stats = loop.run(discover_from_sa(rpc, subnet, options));
+    stats = loop.run(discover_from_sa(tables, subnet, options));
   }
   std::size_t smps() const {
     std::size_t sum = 0;
@@ -31,9 +31,10 @@ struct FromSa {
   async::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
+  std::string told;
+  sa::SimulatorTables tables{rpc, [this](std::string_view line) { told += line; }};
   Subnet subnet;
   DiscoverStats stats;
-  std::string told;
 };
 
 /// Everything that a model says, line by line, in an order of its own.
@@ -112,7 +113,7 @@ TEST_CASE("four queries tell what a sweep finds, and no SMP leaves") {
   }
 }
 
-TEST_CASE("where tables come back cut, they are asked for in parts") {
+TEST_CASE("where tables come without their end, they are asked for in parts") {
   for (FakeFabric& fabric : std::array{FakeFabric::fat_tree(4, 2, 3), odd_fabric()}) {
     const Swept swept(fabric);
     FakeSa sa(fabric);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Each kind of record has keys to divide its table by, the coarsest first. A part that still comes cut is divided by the next key.
 // The values of a key come from the end ports, and these from asking about every LID up to the top of the forwarding tables.
-#include "sa/table_parts.hpp"
+#include "sa/simulator_tables.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -10,8 +12,14 @@
 
 #include "async/group.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "mad/rmpp.hpp"
+#include "mad/simulator.hpp"
+#include "sa/pattern.hpp"
+#include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 namespace {
@@ -96,33 +104,71 @@ std::vector<Bytes> distinct(const std::vector<Bytes>& records) {
   return result;
 }
 
+bool is_without_end(Bytes mad) {
+  return mad::RmppView::is_active(mad) && mad::RmppView(mad).type() != rmpp::Type::data && mad.size() > mad::simulator_bytes;
+}
+
+/// What arrived of a table.
+struct Arrived {
+  RecordBuffer records;
+  bool whole = true;
+  bool divisible = false;  ///< not whole, but narrower queries may bring what is missing
+};
+
+Arrived parse(mad::Reply reply, const StructInfo& type) {
+  Arrived arrived;
+  arrived.divisible = is_without_end(reply.bytes);
+  if (arrived.divisible) reply.bytes.resize(mad::simulator_bytes);
+  const TableRows rows = table_rows(reply, least_size(type));
+  arrived.whole = !arrived.divisible && !rows.torn;
+  arrived.records = RecordBuffer(std::move(reply.bytes), rows.records.first(type.bytes));
+  return arrived;
+}
+
+/// The answer that `first` would have been with `records`: all of them, or what there is of a table that goes on.
+mad::Reply reply_with(const mad::Reply& first, const StructInfo& type, const std::vector<Bytes>& records, bool all) {
+  const std::size_t step = (std::size_t{type.bytes} + 7) / 8 * 8, begin = mad::data_area(mad::mgmt_class::sa).offset;
+  constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
+  constexpr std::size_t counted_header = 20;  // of the SA, in PayloadLength (IBA 13.6.2.3)
+  mad::Packet header{};
+  std::copy_n(first.bytes.begin(), begin, header.begin());
+  const std::size_t size = records.size() * step + (all ? 0 : 1);
+  mad::set_rmpp(header, rmpp::Type::data, only, rmpp::Status::success, 1, static_cast<std::uint32_t>(size + counted_header));
+  store_be(&header[mad::attribute_offset_offset], static_cast<std::uint16_t>(size == 0 ? 0 : step / 8));
+  mad::Reply reply{{header.begin(), header.begin() + static_cast<std::ptrdiff_t>(begin)}, first.source};
+  for (const Bytes record : records) {
+    reply.bytes.insert(reply.bytes.end(), record.begin(), record.end());
+    reply.bytes.resize(reply.bytes.size() + step - record.size());
+  }
+  if (!all) reply.bytes.push_back(0xff);  // the beginning of a record that is not there: the table is torn
+  return reply;
+}
+
+/// One table that is asked for in parts.
 class Parts {
  public:
-  Parts(mad::Transactor& transactor, const path::Path& path, std::uint32_t modifier)
-      : transactor_(transactor), path_(path), modifier_(modifier) {}
+  Parts(mad::Transactor& below, const mad::Request& request, const StructInfo& type) : below_(below), request_(request), type_(type) {}
 
-  async::Task<Records> whole(const Pattern& pattern) {
-    const std::span<const Key> keys = keys_of(pattern.record());
+  /// The answer to the request with the whole table, of which `first` came in `reply`; torn where it can not be had whole.
+  async::Task<mad::Reply> whole(const mad::Reply& reply, const Arrived& first) {
+    const Pattern pattern(type_, request_.payload, request_.component_mask);
+    const std::span<const Key> keys = keys_of(type_);
     const bool by_end_ports = needs_end_ports(keys, pattern);
     if (by_end_ports) co_await find_end_ports();
     std::vector<Part> parts;
     keys_ = keys;  // not before: the queries for end ports are not to be divided
-    const Division first = by_end_ports && by_node_.empty() ? Division() : divide(pattern, 0);
-    for (const Pattern& child : first.patterns) parts.push_back({child, first.next_key, none_of(pattern.record())});
+    const Division division = by_end_ports && by_node_.empty() ? Division() : divide(pattern, 0);
+    for (const Pattern& child : division.patterns) parts.push_back({child, division.next_key, RecordBuffer(type_.bytes)});
     const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
     co_await async::for_each(parts, open_queries, ask_part);
-    Records all = none_of(pattern.record());
-    all.in_parts = true;
-    all.cut = parts.empty() || end_ports_cut_;
     std::vector<Bytes> records;
-    for (const Part& part : parts) {
-      all.cut = all.cut || part.records.cut;
-      records.insert(records.end(), part.records.bytes.begin(), part.records.bytes.end());
-    }
+    for (const Part& part : parts) records.insert(records.end(), part.records.begin(), part.records.end());
     records = distinct(records);  // an SA may answer for a port by each of its LIDs
-    if (all.type == &LinkRecord::info()) sort_links(records);
-    for (const Bytes record : records) all.bytes.push_back(record);
-    co_return all;
+    if (&type_ == &LinkRecord::info()) sort_links(records);
+    const bool all = !parts.empty() && !incomplete_;
+    // Parts that failed may leave less than what came at first.
+    if (!all && records.size() < first.records.size()) records.assign(first.records.begin(), first.records.end());
+    co_return reply_with(reply, type_, records, all);
   }
 
  private:
@@ -138,16 +184,8 @@ class Parts {
   struct Part {
     Pattern pattern;
     std::size_t next_key;
-    Records records;
+    RecordBuffer records;
   };
-
-  /// Records of a kind that are still to be added.
-  static Records none_of(const StructInfo& type) {
-    Records records;
-    records.type = &type;
-    records.bytes = RecordBuffer(type.bytes);
-    return records;
-  }
 
   /// Brings links into the order of whole tables where they were not asked for node by node.
   void sort_links(std::vector<Bytes>& links) const {
@@ -166,35 +204,40 @@ class Parts {
     });
   }
 
+  /// What arrives of a table.
+  async::Task<mad::Result<Arrived>> answer_to(const Pattern& pattern) {
+    mad::Request request = sa_request(request_.path, pattern.record(), mad::method::get_table, pattern.bytes(), pattern.component_mask());
+    request.attribute_modifier = request_.attribute_modifier;
+    request.reason = request_.reason;
+    mad::Result<mad::Reply> reply = co_await below_.try_call(request);
+    if (reply) co_return parse(std::move(*reply), pattern.record());
+    if (is_no_records(reply.error())) co_return Arrived{};
+    co_return reply.shared_error();
+  }
+
+  /// No more is asked for.
+  void give_up() { gave_up_ = incomplete_ = true; }
+
   /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
-  async::Task<> ask(Pattern pattern, std::size_t next_key, Records& into) {
-    gave_up_ = gave_up_ || ++queries_ > most_queries;
-    if (gave_up_) {
-      into.cut = true;
-      co_return;
-    }
-    mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, modifier_);
-    if (!answer && is_no_records(answer.error())) co_return;
-    if (!answer) {
-      gave_up_ = into.cut = true;
-      co_return;
-    }
-    const Division division = answer->cut && !answer->torn ? divide(pattern, next_key) : Division();
+  async::Task<> ask(Pattern pattern, std::size_t next_key, RecordBuffer& into) {
+    if (gave_up_ || ++queries_ > most_queries) co_return give_up();
+    mad::Result<Arrived> answer = co_await answer_to(pattern);
+    if (!answer) co_return give_up();
+    const Division division = answer->divisible ? divide(pattern, next_key) : Division();
     if (division.patterns.empty()) add(*answer, into);
     for (const Pattern& child : division.patterns) {
-      const std::size_t before = into.bytes.size();
+      const std::size_t before = into.size();
       co_await ask(child, division.next_key, into);
-      if (division.dense && into.bytes.size() == before) break;
+      if (division.dense && into.size() == before) break;
     }
   }
 
   /// Adds the records of a part that is not divided.
-  void add(const Records& part, Records& into) {
-    bytes_ += part.bytes.size() * part.type->bytes;
-    gave_up_ = gave_up_ || bytes_ > most_bytes;
-    into.cut = into.cut || part.cut || gave_up_;
-    if (gave_up_) return;
-    for (const Bytes record : part.bytes) into.bytes.push_back(record);
+  void add(const Arrived& part, RecordBuffer& into) {
+    bytes_ += part.records.size() * type_.bytes;
+    if (bytes_ > most_bytes) return give_up();
+    incomplete_ = incomplete_ || !part.whole;
+    for (const Bytes record : part.records) into.push_back(record);
   }
 
   /// `pattern` with each value of the first key, from `key` on, that it does not have and that has values.
@@ -237,7 +280,7 @@ class Parts {
       case Values::gids:
         if (!key.of.empty() && pattern.matches_on(key.of)) break;
         for (const EndPort& port : by_port_)
-          add(to_text(Gid::from(transactor_.end_port().default_gid().prefix(), port.node.node_info.port_guid)));
+          add(to_text(Gid::from(below_.end_port().default_gid().prefix(), port.node.node_info.port_guid)));
         break;
       case Values::own_lids:
         if (end_port != nullptr) add_numbers(end_port->node.lid.value, end_port->lids);
@@ -254,7 +297,7 @@ class Parts {
   }
 
   bool lids_are_even() const {
-    const unsigned step = std::max(1U << transactor_.end_port().lmc, std::ranges::max(by_node_, {}, &EndPort::lids).lids);
+    const unsigned step = std::max(1U << below_.end_port().lmc, std::ranges::max(by_node_, {}, &EndPort::lids).lids);
     return std::ranges::all_of(by_node_, [step](const EndPort& port) { return port.node.lid.value % step == 0; });
   }
 
@@ -277,12 +320,12 @@ class Parts {
 
   async::Task<> find_end_ports() {
     const Lid top = co_await top_lid();
-    std::vector<Records> found(top.value + std::size_t{1}, none_of(NodeRecord::info()));
+    std::vector<Arrived> found(top.value + std::size_t{1});
     const auto ask = [this, &found](unsigned lid) { return ask_node(lid, found[lid]); };
     co_await async::for_each(std::views::iota(1U, top.value + 1U), open_queries, ask);
-    for (const Records& records : found) {
-      end_ports_cut_ = end_ports_cut_ || records.cut;
-      for (const Bytes bytes : records.bytes) {
+    for (const Arrived& node_records : found) {
+      incomplete_ = incomplete_ || !node_records.whole;
+      for (const Bytes bytes : node_records.records) {
         const auto node = wire::unpack_short<NodeRecord>(bytes);
         if (!by_node_.empty() && by_node_.back().node.lid == node.lid) {
           ++by_node_.back().lids;
@@ -298,49 +341,71 @@ class Parts {
     std::ranges::sort(by_port_, {}, [](const EndPort& port) { return opensm_rank(port.node.node_info.port_guid); });
   }
 
-  async::Task<> ask_node(unsigned lid, Records& into) {
+  async::Task<> ask_node(unsigned lid, Arrived& into) {
+    if (gave_up_ || ++queries_ > most_queries) co_return give_up();
     Pattern pattern(NodeRecord::info());
     pattern.match("LID", lid);
-    co_await ask(pattern, 0, into);
+    mad::Result<Arrived> answer = co_await answer_to(pattern);
+    if (!answer) co_return give_up();
+    into = std::move(*answer);
   }
 
   /// No end port has a higher LID. Switches say so; without one there are two ends of a cable.
   async::Task<Lid> top_lid() {
-    Lid top = std::max(transactor_.end_port().lid, transactor_.end_port().sm_lid);
+    Lid top = std::max(below_.end_port().lid, below_.end_port().sm_lid);
     const Pattern switches(SwitchInfoRecord::info()), links(LinkRecord::info());
-    const Records some_switches = co_await answer_to(switches);
-    for (const Bytes bytes : some_switches.bytes)
+    const Arrived some_switches = co_await some_of(switches);
+    for (const Bytes bytes : some_switches.records)
       top = std::max(top, Lid{wire::unpack_short<SwitchInfoRecord>(bytes).switch_info.linear_fdb_top});
-    const Records some_links = co_await answer_to(links);
-    for (const Bytes bytes : some_links.bytes) {
+    const Arrived some_links = co_await some_of(links);
+    for (const Bytes bytes : some_links.records) {
       const auto link = wire::unpack_short<LinkRecord>(bytes);
       top = std::max({top, link.from_lid, link.to_lid});
     }
     co_return std::min(top, Lid{last_unicast_lid});
   }
 
-  /// What arrives of a table.
-  async::Task<Records> answer_to(const Pattern& pattern) {
-    mad::Result<Records> answer = co_await try_answer(transactor_, path_, pattern, mad::method::get_table, 0);
-    if (!answer) co_return Records();
+  /// The records that arrive at once; none where that fails.
+  async::Task<Arrived> some_of(const Pattern& pattern) {
+    mad::Result<Arrived> answer = co_await answer_to(pattern);
+    if (!answer) co_return Arrived();
     co_return std::move(*answer);
   }
 
-  mad::Transactor& transactor_;
-  const path::Path& path_;
-  const std::uint32_t modifier_;
+  mad::Transactor& below_;
+  const mad::Request& request_;
+  const StructInfo& type_;
   std::vector<EndPort> by_node_, by_port_;
   std::span<const Key> keys_;
   std::uint64_t queries_ = 0;
   std::size_t bytes_ = 0;  // of all records that came
-  bool gave_up_ = false, end_ports_cut_ = false;
+  bool incomplete_ = false, gave_up_ = false;
 };
 
 }  // namespace
 
-async::Task<Records> ask_in_parts(mad::Transactor& transactor, const path::Path& path, const Pattern& pattern, std::uint32_t modifier) {
-  Parts parts(transactor, path, modifier);
-  co_return co_await parts.whole(pattern);
+SimulatorTables::SimulatorTables(mad::Transactor& below, std::function<void(std::string_view)> tell)
+    : Transactor(below.end_port()), below_(below), tell_(std::move(tell)) {
+  sa_path() = below.sa_path();
+}
+
+mad::Task<mad::Result<mad::Reply>> SimulatorTables::try_call(const mad::Request& request) {
+  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
+  const bool lists = request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method);
+  if (!reply || !lists || !is_without_end(reply->bytes)) co_return reply;
+  const StructInfo* type = find_attribute(request.mgmt_class, request.class_version, request.attribute_id);
+  if (type == nullptr) co_return reply;
+  const bool divisible = request.method == mad::method::get_table;
+  const StructInfo& answer = Pattern(*type).answer();
+  const Arrived first = parse(*reply, answer);
+  if (!divisible) {
+    const std::vector<Bytes> records(first.records.begin(), first.records.end());
+    co_return reply_with(*reply, answer, records, false);
+  }
+  Parts parts(below_, request, *type);
+  mad::Reply whole = co_await parts.whole(*reply, first);
+  if (tell_) tell_(fmt::format("The {} table came back cut: asked for it in parts.", type->iba_name));
+  co_return whole;
 }
 
 }  // namespace ib::sa

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The simulated umad as what stands behind a device.
+#include "mad/simulator.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "mad/rmpp.hpp"
+#include "mad/umad_host.hpp"
+#include "sys/umad_port.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+bool is_known_to_kernel(int fd) { return ::fcntl(fd, F_GETFD) >= 0 || errno != EBADF; }
+
+bool is_only_segment_of_request(Bytes mad) {
+  constexpr std::uint8_t whole = rmpp::flags::active | rmpp::flags::first | rmpp::flags::last;
+  return RmppView::is_active(mad) && !HeaderView(mad).is_response() && RmppView(mad).type() == rmpp::Type::data &&
+         RmppView(mad).flags() == whole;
+}
+
+class Simulator final : public UmadHost {
+ public:
+  bool reports_timeouts() const override { return false; }
+  unsigned max_in_flight() const override { return 20; }  // two sockets of 11 packets
+  bool loses_segments() const override { return true; }
+  /// So that a signal or another descriptor is seen at least that often.
+  async::Duration poll_slice() const override { return std::chrono::milliseconds(100); }
+  /// An SA repeats the RMPP header of a request as that of its answer, where it would be wrong. So the only segment of a request
+  /// is sent as programs hand it to their kernel.
+  void prepare(MutableBytes mad) const override {
+    if (is_only_segment_of_request(mad)) set_whole(mad);
+  }
+  void serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent) override {
+    if (issm_) return;
+    for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) add_agent(mgmt_class);
+    issm_ = sys::open_issm(end_port);
+  }
+
+ private:
+  UniqueFd issm_;  // requests come while it is open
+};
+
+}  // namespace
+
+std::unique_ptr<UmadHost> find_umad_host(int fd) {
+  if (is_known_to_kernel(fd)) return std::make_unique<UmadHost>();
+  return std::make_unique<Simulator>();
+}
+
+void keep_simulator_quiet() { ::unsetenv("SIM_SET_ISSM"); }
+
+}  // namespace ib::mad

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What stands behind an open umad device: the kernel, or a library that was preloaded in its place. What is said here is how
+// the kernel behaves; the other one stands in simulator.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "async/clock.hpp"
+#include "base/bytes.hpp"
+#include "sys/device.hpp"
+
+namespace ib::mad {
+
+class UmadHost {
+ public:
+  UmadHost() = default;
+  UmadHost(const UmadHost&) = delete;
+  UmadHost& operator=(const UmadHost&) = delete;
+  virtual ~UmadHost() = default;
+
+  /// Channel::reports_timeouts() of the device.
+  virtual bool reports_timeouts() const { return true; }
+  /// Channel::max_in_flight() of the device.
+  virtual unsigned max_in_flight() const { return ~0U; }
+  /// Channel::loses_segments() of the device.
+  virtual bool loses_segments() const { return false; }
+  /// How long one poll() of the device may last: see async::Loop::watch(). Zero: as long as others want.
+  virtual async::Duration poll_slice() const { return async::Duration::zero(); }
+  /// May change a MAD that is about to be sent.
+  virtual void prepare(MutableBytes /*mad*/) const {}
+  /// The program is about to answer requests that come to `end_port`. `add_agent` registers an agent of a class that answers none,
+  /// where there is none yet. Called for each class that is served.
+  virtual void serve(const sys::EndPort& /*end_port*/, const std::function<void(std::uint8_t mgmt_class)>& /*add_agent*/) {}
+};
+
+/// What stands behind the open umad device `fd`.
+std::unique_ptr<UmadHost> find_umad_host(int fd);
+
+}  // namespace ib::mad
