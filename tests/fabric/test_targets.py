@@ -13,7 +13,8 @@ TO_THE_SM = ["query SubnAdmGet SANodeRecord -f LID=1 TARGET", "sminfo TARGET"]
 TO_A_HOST = ["ibping -c 1 TARGET", "ibsysstat TARGET ping", "query PerformanceGet MADClassPortInfo TARGET",
              "set_guid TARGET 1 0x0000000000001234"]
 TO_A_DEVICE = ["vendstat -N TARGET"]
-COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE
+TO_A_PMA = ["perfquery -E TARGET 1"]
+COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA
 
 NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x1234567890", "b859:9f03:00a0", "fe80::1::2",
               "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
@@ -87,6 +88,7 @@ class Targets(case.ServingCase):
     def test_devices(self):
         lid = self.serve(["serve-vendor", "53000"], VENDOR_SERVER, self.answered("vendstat", "-N"))
         self.all_alike(TO_A_DEVICE, self.forms_of_host(lid))
+        self.all_alike(TO_A_PMA, self.forms_of_host(lid))
 
     def test_number_zero_is_a_route(self):
         """With -D a number is the first port of a route, of which there is but one."""

@@ -151,7 +151,7 @@ def steady(text):
     text = re.sub(r"(transactionID=0\n +\d+ )[0-9A-F]{8}", r"\g<1>00000000", text)
     # What the subnet manager sends each second is counted too: traffic as perfquery, packet dumps and JSON show it. So is what goes
     # astray in other cases on the same fabric.
-    text = re.sub(r"((?:Port)?(?:RcvSwitchRelayErrors|RcvSwRelayErrors|XmitDiscards|XmtDiscards):\.+)\d+", r"\g<1>0", text)
+    text = re.sub(r"((?:Port)?(?:RcvSwitchRelayErrors|RcvSwRelayErrors|XmitDiscards|XmtDiscards)[:.]\.+)\d+", r"\g<1>0", text)
     text = re.sub(r"((?:Xmit|Xmt|Rcv)(?:Data|Pkts)[:.]\.+|\"port_(?:xmit|rcv)_(?:data|pkts)\": )\d+", r"\g<1>0", text)
     text = re.sub(r"^( *\d+ )[0-9A-F]{8}( port(?:Xmit|Rcv)(?:Data|Pkts)=)\d+", r"\g<1>00000000\g<2>0", text, flags=re.MULTILINE)
     return re.sub(r"^(ib\w+): \[\d+\]", r"\1: [0]", text, flags=re.MULTILINE)

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "mad/rpc.hpp"
 #include "subnet/sa_discovery.hpp"
 #include "tools/shared/fabric.hpp"
 
@@ -18,7 +19,7 @@ class Sweep final : public FabricSource {
 
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
-  const mad::Stats* stats() override { return session_.transactor().stats(); }
+  const mad::Stats* stats() override { return session_.rpc().stats(); }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     subnet::DiscoverOptions how;
     how.routing = routing_;
@@ -35,8 +36,8 @@ class Sweep final : public FabricSource {
       const Destination node = co_await session_.smp_node(wanted.around);
       start = node.path;
     }
-    mad::Transactor& transactor = session_.transactor();
-    subnet::DiscoverStats stats = co_await subnet::discover(transactor, subnet, start, how);
+    // libibnetdisc, unlike libibmad, tells of no request with -d.
+    subnet::DiscoverStats stats = co_await subnet::discover(session_.rpc(), subnet, start, how);
     co_return stats;
   }
 
