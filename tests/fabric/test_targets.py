@@ -38,9 +38,9 @@ class Targets(case.ServingCase):
         return self.forms(int(lid), guid + 1, f"0,1,{port}")
 
     def command_line(self, command, target, option):
-        """ibaddr has a use of its own for -L."""
+        """ibaddr has a use of its own for -L, perfquery for -D."""
         words = [word.replace("TARGET", target) for word in command.split()]
-        options = {"": [], "-L": ["--Lid"]}.get(option, [option])
+        options = {"": [], "-L": ["--Lid"], "-D": ["--Direct"]}.get(option, [option])
         return [words[0], *options, *words[1:]]
 
     def answer(self, command, target, option=""):

@@ -94,7 +94,7 @@ void OptionSet::check_combinations() const {
       if (given != together.end()) first = *given;
       all.insert(all.end(), together.begin(), together.end());
     }
-    if (one_of.required && first.empty()) throw UsageError(fmt::format("One of {} is needed", listed(all)));
+    if (one_of.required && first.empty()) throw MissingOperands(fmt::format("One of {} is needed", listed(all)));
   }
 }
 

@@ -83,7 +83,7 @@ struct TargetPort {
 /// Reads the text of a target. Throws UsageError with the reason.
 using TargetReader = std::function<path::Path(std::string_view)>;
 
-/// Operands are missing: the usage line helps.
+/// Something that the command needs is missing: the usage line helps.
 class MissingOperands : public UsageError {
  public:
   using UsageError::UsageError;

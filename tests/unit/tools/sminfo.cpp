@@ -89,7 +89,7 @@ TEST_CASE("sminfo: options that set nothing, and operands that are wrong") {
     CHECK(done.status == 2);
     CHECK(done.out.empty());
   }
-  CHECK_THAT(ibtool(f.fabric, {"sminfo", "1", "x"}).err, contains("ibtool sminfo [TARGET] [ATTR_MOD]"));
+  CHECK_THAT(ibtool(f.fabric, {"sminfo", "1", "x"}).err, contains("#2 'x' - ATTR_MOD: 'x' is not an integer"));
   CHECK(diags(f.fabric, {"sminfo", "-p", "5"}).status == 0);
   CHECK(diags(f.fabric, {"sminfo", "zz"}).out == "sminfo: iberror: failed: can't resolve destination port zz\n");
   CHECK(f.fabric.sets.empty());
