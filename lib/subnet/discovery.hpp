@@ -36,7 +36,7 @@ struct DiscoverOptions {
   std::chrono::milliseconds patience{50};
   /// Gets one line for people when the sweep changes its ways (LID routing does not work here, …).
   std::function<void(std::string_view)> tell;
-  /// Called now and then with the number of nodes found so far.
+  /// Called for each node with the number of those found so far.
   std::function<void(std::size_t)> progress;
 };
 

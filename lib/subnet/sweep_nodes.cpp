@@ -103,7 +103,7 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   readings_.resize(index + 1);
   subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
   check_claims(index);
-  if (options_.progress && subnet_.nodes().size() % 64 == 0) options_.progress(subnet_.nodes().size());
+  if (options_.progress) options_.progress(subnet_.nodes().size());
   return index;
 }
 

@@ -31,7 +31,7 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   std::rewind(in.get());
   world.in = in.get();
   world.out = out.get();
-  world.err = err.get();
+  world.err = outside.err != nullptr ? outside.err : err.get();
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   Outcome outcome;

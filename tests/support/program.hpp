@@ -3,6 +3,7 @@
 // fabric in memory, a clock that jumps, streams that are files.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Outside {
   std::string in{};           ///< standard input
   bool full_disk = false;     ///< standard output takes nothing
   ib::async::Clock* clock{};  ///< instead of a FakeClock of its own
+  std::FILE* err{};           ///< standard error, where it is not to be Outcome::err
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.

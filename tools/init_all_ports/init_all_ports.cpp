@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "iba/text.hpp"
+#include "path/json.hpp"
 #include "subnet/port_setting.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -38,6 +39,16 @@ struct InitReport final : FabricReport {
     sink.value("dry_run", dry_run);
     sink.value("ports_set", ports_set);
     sink.value("ports_failed", ports_failed);
+    sink.begin_array("ports");  // in the order in which they are set
+    for (const Step& step : steps) {
+      const subnet::Port& port = fabric.subnet.port(step.port);
+      sink.begin_object();
+      sink.value("node_guid", fabric.subnet.node(port.node).guid());
+      sink.value("port_num", port.number);
+      path::visit(sink, "path", step.path);
+      sink.end_object();
+    }
+    sink.end_array();
     visit_failures(sink);
   }
   void text(TextOut& out) const override {

@@ -179,3 +179,11 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   }
   CHECK(terminal.text().empty());
 }
+
+TEST_CASE_METHOD(Fabric, "the line of progress counts the nodes of a small fabric too") {
+  ::setenv("TERM", "xterm", 1);
+  const Terminal terminal;
+  fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
+  CHECK(ibtool(fabric, {"ibnetdiscover"}, {.err = terminal.file}).status == 4);
+  CHECK_THAT(terminal.text(), contains("\r3 nodes, ") && contains(" lost), "));
+}
