@@ -110,7 +110,7 @@ class Devices(guest.GuestCase):
             self.assertEqual(number(device["system_image_guid"]), number(debian["sys_image_guid"]))
             self.assertEqual(len(device["ports"]), int(debian["phys_port_cnt"]))
             self.assertEqual(f"({port['state']})", debian["state"].split()[-1])
-            self.assertEqual((port["lid"], port["sm_lid"]), (int(debian["port_lid"]), int(debian["sm_lid"])))
+            self.assertEqual((port["lid"] or 0, port["sm_lid"] or 0), (int(debian["port_lid"]), int(debian["sm_lid"])))
 
     def test_smp_commands_say_what_works(self):
         for name in SMP_COMMANDS:
