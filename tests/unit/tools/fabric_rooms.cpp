@@ -120,7 +120,9 @@ struct Terminal {
     REQUIRE(master >= 0);
     REQUIRE(::grantpt(master) == 0);
     REQUIRE(::unlockpt(master) == 0);
-    file = std::fopen(::ptsname(master), "r+");
+    const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);  // else its end would end a test without a terminal
+    REQUIRE(slave >= 0);
+    file = ::fdopen(slave, "r+");
     REQUIRE(file != nullptr);
   }
   ~Terminal() {
