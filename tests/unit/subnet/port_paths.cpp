@@ -148,16 +148,16 @@ TEST_CASE("where no SA tells the service levels they are 0, and it is said why")
   CHECK(silent.reached() == 7);
   CHECK(silent.paths->gmp(silent.port(4, 2))->ib().sl == 0);
 
-  WithSa none([](FakeFabric& fabric) {
+  WithSa no_sa([](FakeFabric& fabric) {
     for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
       for (FakeFabric::Port& port : fabric.node(id).ports) port.info.master_sm_lid = {};
     }
     fabric.attach(2);
   });
-  none.ask();
-  CHECK(none.sa->asked.empty());
-  CHECK(none.paths->why_sl_0() == "no subnet administrator is known");
-  CHECK(none.reached() == 7);
+  no_sa.ask();
+  CHECK(no_sa.sa->asked.empty());
+  CHECK(no_sa.paths->why_sl_0() == "no subnet administrator is known");
+  CHECK(no_sa.reached() == 7);
 
   for (const std::uint16_t status : {std::uint16_t{0x0300}, std::uint16_t{0x0200}}) {
     WithSa refusing;
