@@ -98,7 +98,7 @@ class Site {
 
  private:
   void serve() {
-    fabric.network.gmp = [this, sa = fabric.network.gmp](Bytes request, const path::Path& path) -> std::optional<FakeFabric::Answer> {
+    fabric.network.gmp = [sa = fabric.network.gmp](Bytes request, const path::Path& path) -> std::optional<FakeFabric::Answer> {
       const auto attribute = load_be<std::uint16_t>(&request[16]);
       if (request[3] == mad::method::set) return ibtest::answer_to(request);
       const bool by_bit = load_be<std::uint32_t>(&request[20]) != 0;  // of the capability mask, which the FakeSa does not know
