@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Runs command lines by infiniband-diags' names twice on one simulated fabric, Debian's program and ours, and shows where they differ in
+stdout or in the exit status (--stderr: or in stderr).
+
+    beside.py tests/beside/*.net                                  # all lines of lines.txt on each fabric
+    beside.py tests/golden/fattree.net --only ibroute             # the lines that begin with a word
+    beside.py FILE.net 'ibtracert {host} {host2}' 'ibroute 7'     # these lines
+
+A line may name what the fabric has, {switch_guid} for instance: `--names` prints them with their values."""
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("golden", "support"):
+    sys.path.insert(0, os.path.join(HERE, "..", folder))
+import golden  # noqa: E402
+import simfabric  # noqa: E402
+
+LINES = os.path.join(HERE, "lines.txt")
+HEAD = re.compile(r"^(Switch|Ca|Rt)\s+(\d+)\s+\"[SHR]-([0-9a-f]{16})\"\s*# \"(.*)\"(.*)$")
+PORT = re.compile(r"^\[(\d+)\](?:\(([0-9a-f]+)\))?\s+\"([SHR])-([0-9a-f]{16})\"\[(\d+)\].*# (?:lid (\d+) )?")
+
+
+def names(fabric):
+    """What a line may name: word → text. Read from Debian's listing, so that ours has no part in it."""
+    listing = fabric.run(["ibnetdiscover"]).stdout
+    found = {"Switch": [], "Ca": [], "Rt": []}
+    node = None
+    for line in listing.splitlines():
+        if match := HEAD.match(line):
+            kind, ports, guid, text, rest = match.groups()
+            lid = re.search(r" lid (\d+) ", rest)
+            node = {"guid": "0x" + guid, "port_guid": "0x" + guid, "text": text, "lid": lid[1] if lid else "", "port": "0", "ports": ports,
+                    "linked": []}
+            found[kind].append(node)
+        elif node and (match := PORT.match(line)):
+            number, port_guid, _, _, _, lid = match.groups()
+            node["linked"].append(number)
+            if port_guid and not node["lid"]:
+                node.update(lid=lid or "", port=number, port_guid="0x" + port_guid)
+    values = {"none": "4000", "no_guid": "0x00dead00beef0000"}
+    for kind, word in (("Switch", "switch"), ("Ca", "host"), ("Rt", "router")):
+        nodes = sorted((node for node in found[kind] if node["linked"]), key=lambda node: int(node["lid"] or 0))
+        for suffix, chosen in (("", nodes[:1]), ("2", nodes[-1:]), ("3", nodes[len(nodes) // 2:len(nodes) // 2 + 1])):
+            for node in chosen:
+                name = word + suffix
+                values |= {name: node["lid"], name + "_guid": node["guid"], name + "_port_guid": node["port_guid"], name + "_text": node["text"],
+                           name + "_port": node["port"] if word != "switch" else node["linked"][0], name + "_last_port": node["linked"][-1]}
+    here = fabric.run(["ibaddr", "-L"]).stdout.split()
+    values["here"] = here[-1] if here else "1"
+    values["map"] = fabric.path("names.map")
+    with open(values["map"], "w", encoding="utf-8") as file:
+        for word in ("switch", "host", "switch2"):
+            if word + "_guid" in values:
+                file.write(f'{values[word + "_guid"]} "mapped {word}"\n')
+    values["dir"] = fabric.dir
+    return values
+
+
+def fill(line, values):
+    """The line with its names replaced, None if the fabric lacks one of them."""
+    wanted = re.findall(r"\{(\w+)\}", line)
+    return None if any(word not in values for word in wanted) else re.sub(r"\{(\w+)\}", lambda match: values[match[1]], line)
+
+
+def ran(done, with_stderr):
+    """What is compared of a run, as lines."""
+    text = golden.steady(done.stdout).splitlines()
+    if with_stderr:
+        text += ["-- stderr"] + golden.steady(done.stderr).splitlines()
+    return text + [f"-- status {done.returncode}"]
+
+
+def differences(fabric, line, with_stderr=False):
+    """What ours prints otherwise than Debian's, as lines of a diff; [] if nothing, None if Debian's does not end."""
+    words = shlex.split(line)
+    try:
+        theirs = fabric.run(words, executable=simfabric.find_program(words[0]), COLUMNS=80, timeout=15)
+    except subprocess.TimeoutExpired:
+        return None
+    ours = fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
+    return list(difflib.unified_diff(ran(theirs, with_stderr), ran(ours, with_stderr), "Debian", "ours", lineterm="", n=1))
+
+
+def lines_of_file():
+    """The lines of lines.txt."""
+    with open(LINES, encoding="utf-8") as file:
+        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="+", metavar="FILE.net or 'COMMAND LINE'", help="fabrics, and command lines instead of those of lines.txt")
+    parser.add_argument("--only", default="", metavar="REGEX", help="the lines that match at their beginning")
+    parser.add_argument("--stderr", action="store_true", help="compare stderr too")
+    parser.add_argument("--show", type=int, default=20, metavar="N", help="lines of each difference that are shown (default 20)")
+    parser.add_argument("--lmc", type=int, default=0)
+    parser.add_argument("--host", help="the node id of the host to run on (default: the first of the file)")
+    parser.add_argument("--names", action="store_true", help="print what lines may name")
+    parser.add_argument("--no-rmpp", action="store_true", help="the fabric as Debian has it, where a table ends after one MAD")
+    return parser.parse_args()
+
+
+def compare(netfile, lines, args):
+    """Compares on one fabric. Returns (same, all)."""
+    host = args.host or (golden.HOSTS.get(os.path.basename(netfile)[:-4]) if "golden" in netfile else None)
+    same = count = 0
+    with simfabric.Fabric(netfile, host=host, lmc=args.lmc, rmpp=not args.no_rmpp) as fabric:
+        values = names(fabric)
+        if args.names:
+            print(netfile, *(f"  {word}={text}" for word, text in values.items()), sep="\n")
+        for line in lines:
+            filled = fill(line, values)
+            if filled is None or not re.match(args.only, line):
+                continue
+            found = differences(fabric, filled, args.stderr)
+            if found is None:
+                print(f"\n{os.path.basename(netfile)}$ {filled}\nDebian's does not end")
+                continue
+            count += 1
+            same += not found
+            if found:
+                more = [f"  … {len(found) - args.show} lines more"] if len(found) > args.show else []
+                print(f"\n{os.path.basename(netfile)}$ {filled}", *found[2:2 + args.show], *more, sep="\n")
+    return same, count
+
+
+def main():
+    args = options()
+    netfiles = [word for word in args.words if os.path.exists(word)]
+    lines = [word for word in args.words if word not in netfiles] or lines_of_file()
+    totals = [compare(netfile, lines, args) for netfile in netfiles]
+    for netfile, (same, count) in zip(netfiles, totals):
+        print(f"{os.path.basename(netfile)}: {same} of {count} the same")
+    return 0 if all(same == count for same, count in totals) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
