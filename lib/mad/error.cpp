@@ -22,6 +22,14 @@ std::string class_error_text(Bytes request, Bytes reply) {
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
 }
 
+/// Without a try the request never left: its node had fallen silent before (mad/responder.hpp).
+std::string timeout_text(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited) {
+  const std::string what = describe(request), where = path::to_text(path);
+  if (tries == 0) return fmt::format("RPC {} was not sent to '{}': its node answers no more", what, where);
+  return fmt::format("RPC {} timed out to '{}': no answer after {} {} in {:.1f} s", what, where, tries, tries == 1 ? "try" : "tries",
+                     std::chrono::duration<double>(waited).count());
+}
+
 }  // namespace
 
 MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
@@ -60,8 +68,8 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   return lines;
 }
 
-MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries)
-    : MadError(fmt::format("RPC {} timed out to '{}'", describe(request), path::to_text(path)), request, {}, path), tries_(tries) {}
+MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited)
+    : MadError(timeout_text(request, path, tries, waited), request, {}, path), tries_(tries) {}
 
 std::optional<unsigned> tries_in_vain(const Error& error) {
   const auto* timeout = dynamic_cast<const MadTimeout*>(&error);

@@ -3,6 +3,7 @@
 // that the deepest layer's facts reach the user (-v, -vv) and a server can answer by throwing one.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,7 +48,8 @@ constexpr std::uint8_t class_code(std::uint16_t status) { return static_cast<std
 /// No try was answered.
 class MadTimeout : public MadError {
  public:
-  MadTimeout(Bytes request, const path::Path& path, unsigned tries);
+  /// `waited`: from the first try until the last one was given up.
+  MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
   /// How often the request was sent. 0: its node had fallen silent before its turn came (mad/responder.hpp).
   unsigned tries() const { return tries_; }
   [[noreturn]] void raise() const override { throw *this; }

@@ -68,7 +68,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
     throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
   }
   if (request.responder != nullptr && request.responder->is_silent())
-    co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0));
+    co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
   if (const path::Path* elsewhere = redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
@@ -137,7 +137,7 @@ void Rpc::Call::resume() {
 }
 
 void Rpc::Call::give_up() {
-  failure = std::make_shared<MadTimeout>(mad, path, tries);
+  failure = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
   finish();
 }
 
@@ -150,7 +150,7 @@ void Rpc::Call::drop_tries(const Sent* kept) {
       continue;
     }
     sent->call = nullptr;
-    if (sent->transfer || sent->sending) {
+    if (sent->segmented_answer || sent->segmented_request) {
       rpc.abandon(*sent);
     } else if (sent->lost) {
       rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it

@@ -70,8 +70,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   struct Queued;
   struct Live;
   struct Sent;
-  struct Sending;
-  struct Transfer;
+  struct SegmentedRequest;
+  struct SegmentedAnswer;
   class Call;
   using Queue = List<Call, Queued>;
   /// The requests to one SMA that are on their way or wait because enough are.
@@ -97,7 +97,7 @@ class Rpc final : public Transactor, private ChannelEvents {
     Duration rtt{};  ///< smoothed; zero before the first answer
   };
 
-  // Sending (rpc_send.cpp)
+  // Sending (rpc_requests.cpp)
   Lane& lane(bool smp) { return smp ? smps_ : gmps_; }
   void pump(bool smp);
   void left_queue(const Call& call);
@@ -132,22 +132,22 @@ class Rpc final : public Transactor, private ChannelEvents {
   void stray(Bytes mad, const Source& source);
   void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
-  // Requests in segments, where the channel does no RMPP (rpc_sending.cpp)
+  // Requests in segments, where the channel does no RMPP (rpc_segmented_requests.cpp)
   bool goes_in_segments(const Call& call) const;
-  void begin_sending(Sent& sent);
+  void begin_segmented_request(Sent& sent);
   void take_control(Sent& sent, Bytes mad);
   void send_segments(Sent& sent);
-  void sending_expired(Sent& sent);
+  void segmented_request_expired(Sent& sent);
 
-  // Answers in segments, where the channel does no RMPP (rpc_transfer.cpp)
+  // Answers in segments, where the channel does no RMPP (rpc_segmented_answers.cpp)
   bool is_segment(const Sent& sent, Bytes mad) const;
   void take_segment(Sent& sent, Bytes mad, const Source& source);
-  void begin_transfer(Sent& sent, const Source& source);
-  void arm_transfer(Sent& sent);
+  void begin_segmented_answer(Sent& sent, const Source& source);
+  void arm_segmented_answer(Sent& sent);
   void send_acks(Sent& sent);
-  void transfer_ended(Sent& sent);
-  void transfer_failed(Call& call, const RmppFailure& failure);
-  void transfer_expired(Sent& sent);
+  void segmented_answer_ended(Sent& sent);
+  void segments_failed(Call& call, const RmppFailure& failure);
+  void segmented_answer_expired(Sent& sent);
   void abandon(Sent& sent);
 
   async::Loop& loop_;

@@ -17,8 +17,8 @@ inline bool may_answer_in_segments(const HeaderView& request) {
 }
 
 /// An answer that comes in segments. It is kept for a while after its end, for its sender may have missed the last ACK.
-struct Rpc::Transfer {
-  Transfer(const Call& call, RmppReceiver::Limits limits, const Source& from);
+struct Rpc::SegmentedAnswer {
+  SegmentedAnswer(const Call& call, RmppReceiver::Limits limits, const Source& from);
   RmppReceiver receiver;
   path::Path path;  // of the ACKs: the call may end, and its path with it
   Source source;
@@ -29,7 +29,7 @@ struct Rpc::Transfer {
 };
 
 /// A request that goes in segments, until its answer begins to come.
-struct Rpc::Sending {
+struct Rpc::SegmentedRequest {
   RmppSender sender;
   path::Path path;  // the call may end, and its path with it
 };
@@ -51,8 +51,8 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   bool in_window{};
   bool lost{};
   async::Time sent_at, deadline;
-  std::unique_ptr<Sending> sending;    // of a request in segments
-  std::unique_ptr<Transfer> transfer;  // once the first segment of an answer came
+  std::unique_ptr<SegmentedRequest> segmented_request;  // while it goes
+  std::unique_ptr<SegmentedAnswer> segmented_answer;    // once the first segment of an answer came
 };
 
 /// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
@@ -106,6 +106,7 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   bool busy = false;  // why it waits for its next try
   bool done = false;
   std::uint64_t first_try{}, last_try{};  // by number, as Sent has it
+  async::Time first_sent_at;              // of the first try
   Sent* current{};                        // the last try, while it may be answered in time
   List<Sent, Sent> sents;
   Reply reply;

@@ -95,7 +95,7 @@ void Rpc::received(Bytes mad, const Source& source) {
   const bool smp = sent->smp;
   Responder* const responder = sent->call != nullptr ? sent->call->responder : nullptr;
   const std::uint64_t number = sent->number;
-  if (sent->sending && RmppView::is_control(mad)) {
+  if (sent->segmented_request && RmppView::is_control(mad)) {
     take_control(*sent, mad);
   } else if (is_segment(*sent, mad)) {
     take_segment(*sent, mad, source);
@@ -171,7 +171,7 @@ void Rpc::send_failed(Bytes header, int error) {
   // What answers a request of somebody else bears that one's transaction ID, which may be one of ours too.
   const bool ours = header.size() >= header_size && !HeaderView(header).is_response();
   Sent* sent = ours ? find_sent(header) : nullptr;
-  if (sent == nullptr || sent->lost || sent->transfer || sent->sending) return;  // segments and ACKs are repeated
+  if (sent == nullptr || sent->lost || sent->segmented_answer || sent->segmented_request) return;  // segments and ACKs are repeated
   const bool smp = sent->smp;
   Call* call = sent->call;
   try_lost(*sent, error);

@@ -12,6 +12,7 @@
 
 using namespace ib;
 using namespace ib::mad;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -77,10 +78,16 @@ TEST_CASE("an error says what, with -v where to, with -vv what was in the packet
 
 TEST_CASE("a timeout has no reply to show") {
   const Fixture f;
-  const MadTimeout error(f.mad, f.path, 4);
+  const MadTimeout error(f.mad, f.path, 4, 2100ms);
   REQUIRE(error.lines(2).size() == 3);
   REQUIRE(error.status() == 0);
-  REQUIRE(error.message() == "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) timed out to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0'");
+  REQUIRE(error.message() ==
+          "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) timed out to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0': "
+          "no answer after 4 tries in 2.1 s");
+  REQUIRE_THAT(MadTimeout(f.mad, f.path, 1, 250ms).message(), ibtest::ends_with(": no answer after 1 try in 0.2 s"));
+  REQUIRE(MadTimeout(f.mad, f.path, 0, 0ms).message() ==
+          "RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPPortInfo(21) was not sent to 'Path 1 -> 2 SL=0 PKey=0xffff DQPN=0': its node answers no "
+          "more");
 }
 
 TEST_CASE("status 0 is no error, and the direction bit is no status") {
@@ -155,7 +162,7 @@ TEST_CASE("a Result is a value or an error") {
   Result<int> good = 5;
   REQUIRE(good);
   REQUIRE(std::move(good).take() == 5);
-  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path, 4));
+  Result<int> bad = std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(f.mad, f.path, 4, 2100ms));
   REQUIRE_FALSE(bad);
   REQUIRE_THROWS_AS(std::move(bad).take(), MadTimeout);
   try {

@@ -30,7 +30,7 @@ RmppReceiver::Limits limits_for(const Channel& channel, RmppMemory& memory) {
 
 }  // namespace
 
-Rpc::Transfer::Transfer(const Call& call, RmppReceiver::Limits limits, const Source& from)
+Rpc::SegmentedAnswer::SegmentedAnswer(const Call& call, RmppReceiver::Limits limits, const Source& from)
     : receiver(call.mad[1], limits),
       path(call.path),
       source(from),
@@ -53,7 +53,7 @@ bool Rpc::Call::has_time_for_segments() const { return silence < longest_silence
 /// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
   if (!RmppView::is_active(mad) || RmppView(mad).type() == rmpp::Type::none || channel_->does_rmpp(mad[1])) return false;
-  if (sent.transfer) return true;
+  if (sent.segmented_answer) return true;
   if (sent.call == nullptr || !may_answer_in_segments(HeaderView(sent.call->mad))) return false;
   const RmppView segment(mad);
   if (segment.type() != rmpp::Type::data) return segment.type() != rmpp::Type::ack;  // an ACK of nothing begins nothing
@@ -62,49 +62,49 @@ bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
 }
 
 void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
-  if (!sent.transfer) begin_transfer(sent, source);
+  if (!sent.segmented_answer) begin_segmented_answer(sent, source);
   ++stats_.segments;
-  Transfer& transfer = *sent.transfer;
-  if (tracer_ != nullptr) tracer_->segment(mad, transfer.path, false);
-  const std::uint32_t before = transfer.receiver.segments();
-  transfer.receiver.take(mad);
+  SegmentedAnswer& answer = *sent.segmented_answer;
+  if (tracer_ != nullptr) tracer_->segment(mad, answer.path, false);
+  const std::uint32_t before = answer.receiver.segments();
+  answer.receiver.take(mad);
   send_acks(sent);
   if (sent.call == nullptr) return;  // complete already
-  if (transfer.receiver.state() != RmppState::active) {
-    transfer_ended(sent);
-  } else if (transfer.receiver.segments() != before) {
-    transfer.last_progress = loop_.now();
-    transfer.patience = transfer.first_patience;
-    arm_transfer(sent);
+  if (answer.receiver.state() != RmppState::active) {
+    segmented_answer_ended(sent);
+  } else if (answer.receiver.segments() != before) {
+    answer.last_progress = loop_.now();
+    answer.patience = answer.first_patience;
+    arm_segmented_answer(sent);
   }
 }
 
-void Rpc::arm_transfer(Sent& sent) {
-  const Transfer& transfer = *sent.transfer;
-  loop_.arm(sent, std::min({loop_.now() + transfer.patience, transfer.last_progress + transfer.longest_silence, *sent.call->segments_end}));
+void Rpc::arm_segmented_answer(Sent& sent) {
+  const SegmentedAnswer& answer = *sent.segmented_answer;
+  loop_.arm(sent, std::min({loop_.now() + answer.patience, answer.last_progress + answer.longest_silence, *sent.call->segments_end}));
 }
 
-/// From now on this try is the one: it is answered, if not completely.
-void Rpc::begin_transfer(Sent& sent, const Source& source) {
+/// The first segment of the answer to this try came. The call's other tries are given up.
+void Rpc::begin_segmented_answer(Sent& sent, const Source& source) {
   Call& call = *sent.call;
   if (!sent.lost) measure(sent);
   sent.lost = false;
   call.drop_tries(&sent);
   call.disarm();
   call.leave_queue();
-  sent.sending.reset();  // an answer to all of it
+  sent.segmented_request.reset();  // an answer to all of it
   call.begin_segments();
-  sent.transfer = std::make_unique<Transfer>(call, limits_for(*channel_, memory_), source);
-  sent.transfer->last_progress = loop_.now();
-  arm_transfer(sent);
+  sent.segmented_answer = std::make_unique<SegmentedAnswer>(call, limits_for(*channel_, memory_), source);
+  sent.segmented_answer->last_progress = loop_.now();
+  arm_segmented_answer(sent);
 }
 
 /// Sends what the receiver has to say. What can not be sent is as good as lost: the sender will repeat itself.
 void Rpc::send_acks(Sent& sent) {
   Packet packet{};
-  while (sent.transfer->receiver.next(packet)) {
+  while (sent.segmented_answer->receiver.next(packet)) {
     try {
-      transmit(packet, sent.transfer->path);
+      transmit(packet, sent.segmented_answer->path);
       ++stats_.acks;
     } catch (const Error&) {
       continue;
@@ -118,14 +118,14 @@ void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) 
 }
 
 /// The transfer is complete or has failed; its call goes on.
-void Rpc::transfer_ended(Sent& sent) {
+void Rpc::segmented_answer_ended(Sent& sent) {
   Call& call = *sent.call;
-  Transfer& transfer = *sent.transfer;
-  if (transfer.receiver.state() == RmppState::failed) {
-    const RmppFailure failure = transfer.receiver.failure();
-    call.silence += loop_.now() - transfer.last_progress;
+  SegmentedAnswer& answer = *sent.segmented_answer;
+  if (answer.receiver.state() == RmppState::failed) {
+    const RmppFailure failure = answer.receiver.failure();
+    call.silence += loop_.now() - answer.last_progress;
     erase(sent);
-    transfer_failed(call, failure);
+    segments_failed(call, failure);
     return;
   }
   if (sent.in_window) lane(sent.smp).window.answered();
@@ -133,11 +133,11 @@ void Rpc::transfer_ended(Sent& sent) {
   static_cast<ListHook<Sent>&>(sent).unlink();
   sent.call = nullptr;
   loop_.arm(sent, loop_.now() + linger);
-  take_answer(call, Reply{transfer.receiver.take_mad(), transfer.source});
+  take_answer(call, Reply{answer.receiver.take_mad(), answer.source});
 }
 
 /// What was lost on the way may come at the next try, while there is time; who breaks the protocol will do it again.
-void Rpc::transfer_failed(Call& call, const RmppFailure& failure) {
+void Rpc::segments_failed(Call& call, const RmppFailure& failure) {
   const bool lost = failure.status == rmpp::Status::total_time_too_long || failure.status == rmpp::Status::too_many_retries;
   if (lost && call.tries_left > 0 && call.has_time_for_segments()) {
     ++stats_.timeouts;
@@ -151,43 +151,43 @@ void Rpc::transfer_failed(Call& call, const RmppFailure& failure) {
 }
 
 /// Nothing came for a while.
-void Rpc::transfer_expired(Sent& sent) {
+void Rpc::segmented_answer_expired(Sent& sent) {
   if (sent.call == nullptr) {
     erase(sent);
     return;
   }
   const Call& call = *sent.call;
-  Transfer& transfer = *sent.transfer;
-  const Duration silence = loop_.now() - transfer.last_progress;
-  const auto give_up = [&transfer](Duration bound, std::string_view of) {
-    transfer.receiver.abort(rmpp::Status::total_time_too_long,
-                            fmt::format("no end after {} segments in {:.3g} s{}", transfer.receiver.segments(),
-                                        std::chrono::duration<double>(bound).count(), of));
+  SegmentedAnswer& answer = *sent.segmented_answer;
+  const Duration silence = loop_.now() - answer.last_progress;
+  const auto give_up = [&answer](Duration bound, std::string_view of) {
+    answer.receiver.abort(rmpp::Status::total_time_too_long,
+                          fmt::format("no end after {} segments in {:.3g} s{}", answer.receiver.segments(),
+                                      std::chrono::duration<double>(bound).count(), of));
   };
   if (loop_.now() >= *call.segments_end) {
     give_up(call.longest_time, "");
-  } else if (silence >= transfer.longest_silence) {
+  } else if (silence >= answer.longest_silence) {
     give_up(call.silence + silence, " of silence");
   } else {
-    transfer.receiver.ask_again();
+    answer.receiver.ask_again();
   }
   send_acks(sent);
-  if (transfer.receiver.state() != RmppState::active) {
-    transfer_ended(sent);
+  if (answer.receiver.state() != RmppState::active) {
+    segmented_answer_ended(sent);
   } else {
     // Ever longer: there are senders whose own timer starts anew with every ACK.
-    transfer.patience *= 2;
-    arm_transfer(sent);
+    answer.patience *= 2;
+    arm_segmented_answer(sent);
   }
 }
 
 /// Its call is gone: tells the other side to stop.
 void Rpc::abandon(Sent& sent) {
-  if (sent.transfer) {
-    sent.transfer->receiver.abort(rmpp::Status::unspecified);
+  if (sent.segmented_answer) {
+    sent.segmented_answer->receiver.abort(rmpp::Status::unspecified);
     send_acks(sent);
   } else {
-    sent.sending->sender.abort(rmpp::Status::unspecified);
+    sent.segmented_request->sender.abort(rmpp::Status::unspecified);
     send_segments(sent);
   }
   erase(sent);

@@ -105,7 +105,7 @@ void Rpc::send(Call& call) {
   if (call.tries > 0 && tracer_ != nullptr) tracer_->retried(call.mad, call.path);
   try {
     if (goes_in_segments(call)) {
-      begin_sending(sent);
+      begin_segmented_request(sent);
     } else {
       channel_->send(call.mad, call.path, call.timeout);
     }
@@ -131,13 +131,17 @@ void Rpc::send(Call& call) {
   }
   sent.sent_at = loop_.now();
   sent.number = call.last_try = ++tries_;
-  if (call.tries == 0) call.first_try = sent.number;
+  if (call.tries == 0) {
+    call.first_try = sent.number;
+    call.first_sent_at = sent.sent_at;
+  }
   ++call.tries;
   --call.tries_left;
   // Segments take their time, whoever sends them.
   const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
-  loop_.arm(sent, sent.sending ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(lane(sent.smp)), sent.deadline));
+  loop_.arm(sent,
+            sent.segmented_request ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(lane(sent.smp)), sent.deadline));
 }
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
@@ -174,10 +178,10 @@ Duration Rpc::stale_after(const Lane& lane) const {
 
 void Rpc::sent_expired(Sent& sent) {
   const bool smp = sent.smp;
-  if (sent.transfer) {
-    transfer_expired(sent);
-  } else if (sent.sending && sent.sending->sender.state() == RmppState::active) {
-    sending_expired(sent);
+  if (sent.segmented_answer) {
+    segmented_answer_expired(sent);
+  } else if (sent.segmented_request && sent.segmented_request->sender.state() == RmppState::active) {
+    segmented_request_expired(sent);
   } else if (sent.in_window && loop_.now() < sent.deadline) {
     leave_window(sent);
     loop_.arm(sent, sent.deadline);
@@ -210,8 +214,8 @@ void Rpc::erase(Sent& sent) {
   leave_node(sent);
   if (sent.call != nullptr && sent.call->current == &sent) sent.call->current = nullptr;
   sent.call = nullptr;
-  sent.sending.reset();
-  sent.transfer.reset();
+  sent.segmented_request.reset();
+  sent.segmented_answer.reset();
   static_cast<ListHook<Sent>&>(sent).unlink();
   sent.disarm();
   open_.erase(static_cast<std::uint32_t>(sent.tid));

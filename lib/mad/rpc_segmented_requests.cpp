@@ -15,22 +15,22 @@ namespace ib::mad {
 bool Rpc::goes_in_segments(const Call& call) const { return RmppView::is_active(call.mad) && !channel_->does_rmpp(call.mad[1]); }
 
 /// Sends the first segment; the receiver's ACKs ask for the others. Throws as Channel::send() does.
-void Rpc::begin_sending(Sent& sent) {
+void Rpc::begin_segmented_request(Sent& sent) {
   Call& call = *sent.call;
   call.begin_segments();
   RmppSender::Options options;
   options.retries = call.path.ib().retries;
   options.double_sided = may_answer_in_segments(HeaderView(call.mad));
-  sent.sending = std::make_unique<Sending>(Sending{RmppSender(call.mad, options), call.path});
+  sent.segmented_request = std::make_unique<SegmentedRequest>(SegmentedRequest{RmppSender(call.mad, options), call.path});
   Packet packet{};
-  sent.sending->sender.next(packet);
+  sent.segmented_request->sender.next(packet);
   transmit(packet, call.path, call.timeout);
 }
 
 /// Takes an ACK, STOP or ABORT.
 void Rpc::take_control(Sent& sent, Bytes mad) {
-  RmppSender& sender = sent.sending->sender;
-  if (tracer_ != nullptr) tracer_->segment(mad, sent.sending->path, false);
+  RmppSender& sender = sent.segmented_request->sender;
+  if (tracer_ != nullptr) tracer_->segment(mad, sent.segmented_request->path, false);
   const RmppState before = sender.state();
   sender.take(mad);
   send_segments(sent);
@@ -43,17 +43,17 @@ void Rpc::take_control(Sent& sent, Bytes mad) {
     Call& call = *sent.call;
     const RmppFailure failure = sender.failure();
     erase(sent);
-    transfer_failed(call, failure);
+    segments_failed(call, failure);
   }
 }
 
 /// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
 void Rpc::send_segments(Sent& sent) {
-  RmppSender& sender = sent.sending->sender;
+  RmppSender& sender = sent.segmented_request->sender;
   const Duration answer_time = sent.call == nullptr ? Duration::zero() : sent.call->timeout;
   for (Packet packet{}; sender.next(packet);) {
     try {
-      transmit(packet, sent.sending->path, answer_time);
+      transmit(packet, sent.segmented_request->path, answer_time);
     } catch (const Error&) {
       break;  // it and the rest of the window go when the timer has run
     }
@@ -63,9 +63,9 @@ void Rpc::send_segments(Sent& sent) {
 }
 
 /// Nothing was acknowledged in time.
-void Rpc::sending_expired(Sent& sent) {
+void Rpc::segmented_request_expired(Sent& sent) {
   Call& call = *sent.call;
-  RmppSender& sender = sent.sending->sender;
+  RmppSender& sender = sent.segmented_request->sender;
   const bool in_time = loop_.now() < *call.segments_end;
   if (in_time) {
     sender.timed_out();
@@ -79,7 +79,7 @@ void Rpc::sending_expired(Sent& sent) {
   }
   call.tries_left = 0;  // its segments were sent as often as it would have been
   if (in_time && sender.acknowledged() == 0) {
-    sent.sending.reset();
+    sent.segmented_request.reset();
     try_lost(sent, ETIMEDOUT);
     return;
   }
@@ -89,7 +89,7 @@ void Rpc::sending_expired(Sent& sent) {
                                std::chrono::duration<double>(bound).count(), in_time ? " of silence" : "");
   erase(sent);
   ++stats_.timeouts;
-  transfer_failed(call, failure);
+  segments_failed(call, failure);
 }
 
 }  // namespace ib::mad
