@@ -82,7 +82,7 @@ std::string_view width(unsigned code) {
 /// The GUID of a port as ibnetdiscover keeps it: a switch's ports have that of port 0.
 Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
   const Node& node = subnet.node(port.node);
-  return node.kind() == NodeKind::sw ? node.info.port_guid : port.guid;
+  return node.kind() == NodeKind::sw && port.guid.value == 0 ? node.info.port_guid : port.guid;
 }
 
 }  // namespace

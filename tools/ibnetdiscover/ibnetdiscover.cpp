@@ -10,6 +10,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/ibnetdiscover/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -66,14 +67,19 @@ struct TopologyReport final : FabricReport {
   }
 
   void diags_text(TextOut& out) const override {
-    const subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
+    subnet::LegacySweep sweep;
+    if (fabric.stored) {
+      sweep.hops = fabric.stored->max_hops;
+    } else {
+      sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
+    }
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.full = shown.full;
     if (shown.max_hops) topology.sweep = &sweep;
     for (const subnet::LegacyStep& step : sweep.steps) topology.step(out.buffer(), step), out.write({});
     if (steps_only) return;
     TextOut& listing = file != nullptr ? *file : out;
-    const std::vector<NodeIndex> nodes = diags_order(sweep);
+    const std::vector<NodeIndex> nodes = diags_order(fabric, asks_fdr10);
     const auto each = [&](NodeKind kind, auto use) {
       for (const NodeIndex at : nodes) {
         if (fabric.subnet.node(at).kind() == kind) use(at);
@@ -96,15 +102,6 @@ struct TopologyReport final : FabricReport {
   bool steps_only = false;
 
  private:
-  /// Backwards, as infiniband-diags keeps its lists; what it would not have found stands at the end.
-  std::vector<NodeIndex> diags_order(const subnet::LegacySweep& sweep) const {
-    std::vector<bool> listed(fabric.subnet.nodes().size());
-    std::vector<NodeIndex> nodes(sweep.found.rbegin(), sweep.found.rend());
-    for (const NodeIndex at : nodes) listed[at] = true;
-    std::ranges::copy_if(order, std::back_inserter(nodes), [&](NodeIndex at) { return !listed[at]; });
-    return nodes;
-  }
-
   template <class Each>
   void diags_topology(TextOut& out, DiagsTopology& topology, const std::vector<NodeIndex>& nodes, Each each) const {
     topology.header(out.buffer(), std::time(nullptr));
@@ -188,10 +185,8 @@ class Ibnetdiscover final : public Command {
     const auto list = [this, &set](std::string_view name, char letter, std::vector<NodeKind> kinds, std::string_view help) {
       set.action(name, letter, help, [this, kinds] { shown_.diags_list = kinds; });
     };
-    const auto no_cache = [&set](std::string_view name) {
-      set.value(name, 0, "FILE", "Not supported.", [](const std::string&) {
-        throw DiagsFailure({"process_opt", "caches of ibnetdiscover are not supported in this version"});
-      });
+    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
+      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
     };
     set.optional_operands();
     set.word("FILE", file_);
@@ -203,7 +198,8 @@ class Ibnetdiscover final : public Command {
     list("Switch_list", 'S', {NodeKind::sw}, "List the switches alone.");
     list("Router_list", 'R', {NodeKind::router}, "List the routers alone.");
     set.node_name_map();
-    for (const std::string_view name : {"cache", "load-cache", "diff", "diffcheck"}) no_cache(name);
+    file("cache", cache_, "Store what was found in this file.");
+    file("load-cache", discovery_.load_cache, "Read this file of --cache, and no fabric.");
     set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
     set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
     set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
@@ -216,18 +212,37 @@ class Ibnetdiscover final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    co_await find(session, fabric);
     TopologyReport report(fabric, shown_, session.options().mlnx_extended_port_info);
     if (file_) {
       write_file(session, emit, report);
     } else {
       emit(report);
     }
+    if (cache_) store(session, fabric);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
   static constexpr std::uint64_t most_outstanding = 4096;
+
+  async::Task<> find(Session& session, Fabric& fabric) const {
+    try {
+      co_await discover(session, discovery_, fabric);
+    } catch (const CannotLoad& error) {
+      session.diags_debug("ibnd_load_fabric", error.message());
+      session.refuse(error, {"main", "loading cached fabric failed\n"});
+    }
+  }
+
+  void store(const Session& session, const Fabric& fabric) const {
+    try {
+      store_fabric(fabric, session.options().mlnx_extended_port_info, *cache_);
+    } catch (const Error& error) {
+      session.diags_debug("ibnd_cache_fabric", error.message());
+      session.refuse(error, {"main", "caching ibnetdiscover data failed\n"});
+    }
+  }
 
   void write_file(Session& session, Emit& emit, TopologyReport& report) const {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file_->c_str(), "w"), std::fclose);
@@ -245,7 +260,7 @@ class Ibnetdiscover final : public Command {
 
   Shown shown_;
   DiscoveryOptions discovery_;
-  std::optional<std::string> file_;
+  std::optional<std::string> file_, cache_;
 };
 
 }  // namespace
