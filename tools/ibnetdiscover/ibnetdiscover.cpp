@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
+#include <type_traits>
 
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibnetdiscover/diags_topology.hpp"
+#include "tools/ibnetdiscover/topology_diff.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -177,6 +179,8 @@ class Ibnetdiscover final : public Command {
     set.flag("-f --full", shown_.full, "Print also the codes of speed, width and VLCap.");
     set.flag("-g --grouping", shown_.grouping, "Group the nodes of a chassis and name their slots.");
     set.flag("-m --max_hops", shown_.max_hops, "Print also the greatest number of hops to a node.");
+    add_diff(set, diff_);
+    for (const std::string_view list : {"--list", "--Hca_list", "--Switch_list", "--Router_list", "--ports"}) set.one_of({"--diff", list});
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
@@ -200,6 +204,7 @@ class Ibnetdiscover final : public Command {
     set.node_name_map();
     file("cache", cache_, "Store what was found in this file.");
     file("load-cache", discovery_.load_cache, "Read this file of --cache, and no fabric.");
+    add_diff(set, diff_);
     set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
     set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
     set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
@@ -211,13 +216,20 @@ class Ibnetdiscover final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    Fabric fabric;
+    Fabric stored, fabric;
+    if (diff_.file) load_stored(session, stored);
     co_await find(session, fabric);
-    TopologyReport report(fabric, shown_, session.options().mlnx_extended_port_info);
-    if (file_) {
-      write_file(session, emit, report);
+    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
+    TopologyReport report(fabric, shown_, asks_fdr10);
+    if (diff_.file && !shown_.ports && shown_.diags_list.empty()) {
+      if (shown_.steps) {
+        report.steps_only = true;
+        emit.so_far(report);
+      }
+      DiffReport diff(stored, fabric, diff_.checks, shown_.full, asks_fdr10);
+      print(session, emit, diff);
     } else {
-      emit(report);
+      print(session, emit, report);
     }
     if (cache_) store(session, fabric);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
@@ -226,12 +238,19 @@ class Ibnetdiscover final : public Command {
  private:
   static constexpr std::uint64_t most_outstanding = 4096;
 
+  void load_stored(const Session& session, Fabric& fabric) const {
+    try {
+      load_fabric(*diff_.file, fabric);
+    } catch (const CannotLoad& error) {
+      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
+    }
+  }
+
   async::Task<> find(Session& session, Fabric& fabric) const {
     try {
       co_await discover(session, discovery_, fabric);
     } catch (const CannotLoad& error) {
-      session.diags_debug("ibnd_load_fabric", error.message());
-      session.refuse(error, {"main", "loading cached fabric failed\n"});
+      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric failed\n");
     }
   }
 
@@ -239,17 +258,27 @@ class Ibnetdiscover final : public Command {
     try {
       store_fabric(fabric, session.options().mlnx_extended_port_info, *cache_);
     } catch (const Error& error) {
-      session.diags_debug("ibnd_cache_fabric", error.message());
-      session.refuse(error, {"main", "caching ibnetdiscover data failed\n"});
+      refuse_file(session, error, "ibnd_cache_fabric", "caching ibnetdiscover data failed\n");
     }
   }
 
-  void write_file(Session& session, Emit& emit, TopologyReport& report) const {
+  /// Gives up. infiniband-diags tells with -d alone what is wrong with a file, here as `function`.
+  template <class E>
+  static void refuse_file(const Session& session, const E& error, std::string_view function, std::string words) {
+    session.diags_debug(function, error.message());
+    session.refuse(error, {"main", std::move(words)});
+  }
+
+  template <class R>
+  void print(Session& session, Emit& emit, R& report) const {
+    if (!file_) return emit(report);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file_->c_str(), "w"), std::fclose);
     const int code = errno;
     if (!opened) {
-      report.steps_only = true;
-      emit.so_far(report);
+      if constexpr (std::is_same_v<R, TopologyReport>) {
+        report.steps_only = true;
+        emit.so_far(report);
+      }
       session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
     }
     TextOut out(opened.get());
@@ -260,6 +289,7 @@ class Ibnetdiscover final : public Command {
 
   Shown shown_;
   DiscoveryOptions discovery_;
+  DiffOptions diff_ = topology_diff_options();
   std::optional<std::string> file_, cache_;
 };
 

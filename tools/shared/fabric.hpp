@@ -60,6 +60,8 @@ void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::h
 /// A port that did not tell or take its PortInfo, for Subnet::failures.
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
+struct NodeDifference;
+
 /// The base of reports on a fabric: those that are not complete say so in their exit status.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
@@ -74,6 +76,8 @@ struct FabricReport : Report {
   void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
   /// The members by which a node is known: GUID, type, description and the site's name.
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
+  /// The member `differences`: what is different from the fabric `before`.
+  void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
   /// The member `unreachable`: what did not answer, and why.
   void visit_failures(out::Sink& sink) const;
 
@@ -82,7 +86,8 @@ struct FabricReport : Report {
  private:
   void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
   void visit_addresses(out::Sink& sink, subnet::PortIndex at) const;
-  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
+  void visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
   void visit_peer(out::Sink& sink, subnet::PortIndex at) const;
   void visit_failure(out::Sink& sink, const subnet::Failure& failure) const;
 };
