@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
@@ -20,6 +22,15 @@ std::string_view kind_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "a FIFO or pipe";
   if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
   return "a special file";
+}
+
+void write_all(int fd, Bytes content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SysError(errno, "write", path);
+    content = content.subspan(static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace
@@ -41,6 +52,23 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
     if (count == 0) return text;
     text.append(chunk.data(), static_cast<std::size_t>(count));
     if (text.size() > limit) throw UsageError(fmt::format("'{}' is too long: it may have {} bytes at most", path, limit));
+  }
+}
+
+void replace_file(const std::string& path, Bytes content) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
+  const std::string unfinished = fmt::format("{}.{}.new", path, ::getpid());
+  constexpr mode_t readable = 0644;
+  const UniqueFd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable));
+  if (!fd) throw SysError(errno, "create", path);
+  try {
+    write_all(fd.get(), content, path);
+    if (::rename(unfinished.c_str(), path.c_str()) != 0) throw SysError(errno, "replace", path);
+  } catch (const Error&) {
+    ::unlink(unfinished.c_str());
+    throw;
   }
 }
 

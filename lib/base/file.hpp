@@ -5,10 +5,16 @@
 #include <cstddef>
 #include <string>
 
+#include "base/bytes.hpp"
+
 namespace ib {
 
 /// The content of the regular file `path`, which may have at most `limit` bytes. Does not wait: a FIFO, a directory, a device and a
 /// longer file are refused with a UsageError. Throws SysError where the file can not be opened or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
+
+/// Writes `content` into the file `path`, which everybody may read. A regular file that was there is replaced when all is written, and
+/// stays as it was where that fails. Throws SysError, and UsageError for a path that is something else than a regular file.
+void replace_file(const std::string& path, Bytes content);
 
 }  // namespace ib

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "subnet/mlnx.hpp"
 
@@ -24,7 +25,9 @@ void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, 
 class LegacyQueue {
  public:
   LegacyQueue(const Subnet& subnet, bool with_steps, bool mlnx)
-      : subnet_(subnet), with_steps_(with_steps), mlnx_(mlnx), states_(subnet.nodes().size()), read_(subnet.ports().size()) {}
+      : subnet_(subnet), with_steps_(with_steps), mlnx_(mlnx), states_(subnet.nodes().size()), read_(subnet.ports().size()) {
+    sweep_.entry_ports.resize(subnet.nodes().size());
+  }
 
   LegacySweep run() {
     ask_node(subnet_.start, 0);
@@ -83,6 +86,7 @@ class LegacyQueue {
     if (is_new) {
       state = {true, false, static_cast<std::uint8_t>(hops), port.number, arrival == subnet_.start ? none : port.peer};
       sweep_.found.push_back(port.node);
+      sweep_.entry_ports[port.node] = port.number;
       ask(What::description, port.node, hops);
       if (node.kind() == NodeKind::sw) {
         ask(What::switch_info, port.node, hops);
@@ -95,6 +99,7 @@ class LegacyQueue {
   void got_port(PortIndex at) {
     const Port& port = subnet_.port(at);
     if (!port.has_info) return;
+    if (!read_[at]) sweep_.ports.push_back(at);
     read_[at] = true;
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
@@ -193,6 +198,14 @@ std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kin
 LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info) {
   if (subnet.start == none) return {};
   return LegacyQueue(subnet, with_steps, mlnx_extended_port_info).run();
+}
+
+std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep) {
+  std::vector<NodeIndex> order(sweep.found.rbegin(), sweep.found.rend());
+  std::vector<bool> listed(subnet.nodes().size());
+  for (const NodeIndex at : order) listed[at] = true;
+  std::ranges::copy_if(breadth_first(subnet), std::back_inserter(order), [&](NodeIndex at) { return !listed[at]; });
+  return order;
 }
 
 }  // namespace ib::subnet

@@ -29,12 +29,18 @@ struct LegacyStep {
 
 /// How infiniband-diags' ibnetdiscover would have swept this fabric with replies in order of the requests.
 struct LegacySweep {
-  std::vector<NodeIndex> found;   ///< nodes in the order of discovery; it lists them backwards
+  std::vector<NodeIndex> found;  ///< nodes in the order of discovery; it lists them backwards
+  std::vector<PortIndex> ports;  ///< in the order in which their PortInfo came
+  /// By node: the port by which it was found. The PortInfos of a switch were asked for through that one.
+  std::vector<std::optional<std::uint8_t>> entry_ports;
   std::vector<LegacyStep> steps;  ///< only where they were asked for
   unsigned hops{};                ///< the longest route it tried
   std::uint64_t mads{};           ///< the requests it would have sent, retries not counted
 };
 /// `mlnx_extended_port_info`: it would ask Mellanox devices whether a link is FDR10.
 LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info);
+/// The order in which the programs of infiniband-diags list the nodes of what they swept: the last found first, behind them what `sweep`
+/// would not have found.
+std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
 }  // namespace ib::subnet

@@ -93,7 +93,7 @@ void TopologyText::ids(std::string& out, NodeIndex at) const {
   out += '\n';
 }
 
-void TopologyText::node(std::string& out, NodeIndex at) const {
+void TopologyText::head(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   ids(out, at);
   switch (node.kind()) {
@@ -125,6 +125,11 @@ void TopologyText::node(std::string& out, NodeIndex at) const {
   print(out, "\"\t# \"{}\"", name(at));
   if (is_switch) print(out, " {} port 0 lid {} lmc {}", port0_kind(node), subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
   out += '\n';
+}
+
+void TopologyText::node(std::string& out, NodeIndex at) const {
+  head(out, at);
+  const Node& node = subnet_.node(at);
   for (unsigned number = 0; number < node.slots; ++number) {
     if (subnet_.port(node.first_port + number).peer != none) link(out, node.first_port + number);
   }

@@ -37,6 +37,10 @@ class TopologyText {
   void header(std::string& out, std::time_t now) const;
   /// The block of a node, without an empty line after it.
   void node(std::string& out, NodeIndex at) const;
+  /// The block without its ports.
+  void head(std::string& out, NodeIndex at) const;
+  /// The line of a port that is linked.
+  void link(std::string& out, PortIndex at) const;
   /// `Ca      : GUID ports 1 devid 0x673c vendid 0x2c9 "name"`
   void listed(std::string& out, NodeIndex at) const;
   /// `Switch  : GUID ports 8 "name" base port 0 lid 2 lmc 0`
@@ -49,7 +53,6 @@ class TopologyText {
  private:
   std::string name(NodeIndex at) const;
   void ids(std::string& out, NodeIndex at) const;
-  void link(std::string& out, PortIndex at) const;
   void port_name(std::string& out, PortIndex at) const;
   std::string_view port0_kind(const Node& node) const;
 

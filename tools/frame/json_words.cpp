@@ -10,9 +10,11 @@ using enum JsonType;
 
 // key, type, list, coded, meaning
 constexpr JsonWord table[] = {
+    {"after", object, false, false, "A node or port in the fabric of which the report is; null: it is not there."},
     {"attribute", text, false, false,
      "The attribute that a request was for, or whose fields data or records hold, by its name in ibtool query: SMPPortInfo."},
     {"avg_rtt_ms", number, false, false, "Mean time from request to answer."},
+    {"before", object, false, false, "A node or port in the stored fabric; null: it is not there."},
     {"best_speed", number, false, true, "The highest speed that both ends of the link support: Mb/s of a lane."},
     {"best_width", integer, false, true, "The greatest width that both ends of the link support: lanes."},
     {"beyond", boolean, false, false, "What did not answer is the node at the other end of the port."},
@@ -31,6 +33,7 @@ constexpr JsonWord table[] = {
     {"device_id", integer, false, false, "NodeInfo.DeviceID."},
     {"devices", object, true, false, "RDMA devices of this host."},
     {"dgid", gid, false, false, "Destination GID of a path."},
+    {"differences", object, true, false, "Nodes that are new, gone or different."},
     {"dlid", integer, false, false, "Destination LID of a path."},
     {"dqpn", integer, false, false, "Destination queue pair of a path."},
     {"dr_dlid", integer, false, false, "DrDLID of a directed route."},

@@ -11,6 +11,7 @@
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_diff.hpp"
 
 namespace ib::tools {
 namespace {
@@ -82,7 +83,7 @@ std::string_view width(unsigned code) {
 /// The GUID of a port as ibnetdiscover keeps it: a switch's ports have that of port 0.
 Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
   const Node& node = subnet.node(port.node);
-  return node.kind() == NodeKind::sw ? node.info.port_guid : port.guid;
+  return node.kind() == NodeKind::sw && port.guid.value == 0 ? node.info.port_guid : port.guid;
 }
 
 }  // namespace
@@ -92,10 +93,6 @@ std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.
 std::string DiagsTopology::name(NodeIndex at) const {
   const auto mapped = names_.find(subnet_.node(at).guid());
   return mapped ? printable_words(*mapped) : clean(at);
-}
-
-bool DiagsTopology::exists(PortIndex at) const {
-  return subnet_.port(at).has_info || subnet_.port(at).guid.value != 0 || subnet_.port(at).peer != none;
 }
 
 /// Width and speed. Extended speeds count where the end port says that it has them; those of a switch whose port 0 is
@@ -137,11 +134,11 @@ void DiagsTopology::header(std::string& out, std::time_t now) const {
   print(out, "# Initiated from node {:016x} port {:016x}\n", node.guid().value, node.info.port_guid.value);
 }
 
-void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host) const {
+void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host, std::string_view prefix) const {
   const Node& node = subnet_.node(at);
   const std::uint64_t image = node.info.system_image_guid.value;
-  print(out, "\nvendid=0x{:x}\ndevid=0x{:x}\n", node.info.vendor_id, node.info.device_id);
-  if (image != 0) print(out, "sysimgguid=0x{:x}", image);
+  print(out, "\n{0}vendid=0x{1:x}\n{0}devid=0x{2:x}\n", prefix, node.info.vendor_id, node.info.device_id);
+  if (image != 0) print(out, "{}sysimgguid=0x{:x}", prefix, image);
   const bool grouped = grouping != nullptr && grouping->grouped(at);
   if (grouped) {
     print(out, "\t\t# Chassis {}", grouping->chassis[grouping->places[at].chassis].number);
@@ -154,35 +151,53 @@ void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host) c
   if (image != 0 || grouped) out += '\n';
 }
 
-void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host) const {
+void DiagsTopology::head(std::string& out, NodeIndex at, const Prefixes& prefixes, std::string_view host) const {
   const Node& node = subnet_.node(at);
-  ids(out, at, host);
+  ids(out, at, host, prefixes.ids);
   if (node.kind() == NodeKind::sw) {
-    print(out, "switchguid=0x{:x}({:x})", node.guid().value, node.info.port_guid.value);
+    print(out, "{}switchguid=0x{:x}({:x})", prefixes.ids, node.guid().value, node.info.port_guid.value);
     if (grouping != nullptr) {
       out += "\t# ";
       const subnet::Place& place = grouping->places[at];
       if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
       out += grouping->slot_text(node, at);
     }
-    const bool enhanced = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
-    print(out, "\nSwitch\t{} {}\t\t# \"{}\" {} port 0 lid {} lmc {}\n", node.info.num_ports, node_id(node), name(at),
-          enhanced ? "enhanced" : "base", subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
-  } else {
-    const bool router = node.kind() == NodeKind::router;
-    print(out, "{}guid=0x{:x}\n{}\t{} {}\t\t# \"{}\"", router ? "rt" : "ca", node.guid().value, router ? "Rt" : "Ca", node.info.num_ports,
-          node_id(node), clean(at));
-    if (grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
     out += '\n';
+    detail(out, at, prefixes.detail);
+  } else {
+    print(out, "{}{}guid=0x{:x}\n", prefixes.ids, node.kind() == NodeKind::router ? "rt" : "ca", node.guid().value);
+    detail(out, at, prefixes.detail);
+    if (grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
   }
+  out += '\n';
+}
+
+void DiagsTopology::detail(std::string& out, NodeIndex at, std::string_view prefix) const {
+  const Node& node = subnet_.node(at);
+  if (node.kind() != NodeKind::sw) {
+    print(out, "{}{}\t{} {}\t\t# \"{}\"", prefix, node.kind() == NodeKind::router ? "Rt" : "Ca", node.info.num_ports, node_id(node),
+          clean(at));
+    return;
+  }
+  const bool enhanced = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+  print(out, "{}Switch\t{} {}\t\t# \"{}\" {} port 0 lid {} lmc {}", prefix, node.info.num_ports, node_id(node), name(at),
+        enhanced ? "enhanced" : "base", subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
+}
+
+void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host, std::string_view prefix) const {
+  const Node& node = subnet_.node(at);
+  head(out, at, {prefix, prefix}, host);
   for (unsigned number = 1; number < node.slots; ++number) {
-    const PortIndex port = node.first_port + number;
-    if (subnet_.port(port).peer == none) continue;
-    if (node.kind() == NodeKind::sw) {
-      switch_port(out, port);
-    } else {
-      end_port(out, port);
-    }
+    if (subnet_.port(node.first_port + number).peer != none) port(out, node.first_port + number, prefix);
+  }
+}
+
+void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix) const {
+  out += prefix;
+  if (subnet_.node(subnet_.port(at).node).kind() == NodeKind::sw) {
+    switch_port(out, at);
+  } else {
+    end_port(out, at);
   }
 }
 
@@ -263,8 +278,8 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   for (unsigned number = node.info.num_ports; number > 0; --number) {
     const PortIndex index = node.first_port + number;
-    if (!exists(index)) continue;
     const Port& port = subnet_.port(index);
+    if (!is_known(port)) continue;
     print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
           rate(index, " "));
     if (port.peer == none) {

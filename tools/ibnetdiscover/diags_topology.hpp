@@ -24,8 +24,18 @@ class DiagsTopology {
 
   /// The comment at the top.
   void header(std::string& out, std::time_t now) const;
-  /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty.
-  void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}) const;
+  /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty. Each line begins with `prefix`.
+  void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}, std::string_view prefix = {}) const;
+  /// What the lines of a head begin with: those of IDs, and the last one.
+  struct Prefixes {
+    std::string_view ids, detail;
+  };
+  /// The block without its ports.
+  void head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host = {}) const;
+  /// The last line of a head, without its end.
+  void detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
+  /// The line of a port that is linked.
+  void port(std::string& out, subnet::PortIndex at, std::string_view prefix) const;
   void chassis(std::string& out, const subnet::Chassis& box) const;
   void listed(std::string& out, subnet::NodeIndex at) const;
   void ports(std::string& out, subnet::NodeIndex at) const;
@@ -35,12 +45,11 @@ class DiagsTopology {
  private:
   std::string clean(subnet::NodeIndex at) const;
   std::string name(subnet::NodeIndex at) const;
-  void ids(std::string& out, subnet::NodeIndex at, std::string_view host) const;
+  void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void end_port(std::string& out, subnet::PortIndex at) const;
   std::string rate(subnet::PortIndex at, std::string_view between) const;
   std::string external(subnet::PortIndex at) const;
-  bool exists(subnet::PortIndex at) const;
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;

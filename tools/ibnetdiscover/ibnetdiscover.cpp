@@ -4,12 +4,15 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
+#include <type_traits>
 
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibnetdiscover/diags_topology.hpp"
+#include "tools/ibnetdiscover/topology_diff.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -66,14 +69,19 @@ struct TopologyReport final : FabricReport {
   }
 
   void diags_text(TextOut& out) const override {
-    const subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
+    subnet::LegacySweep sweep;
+    if (fabric.stored) {
+      sweep.hops = fabric.stored->max_hops;
+    } else {
+      sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
+    }
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.full = shown.full;
     if (shown.max_hops) topology.sweep = &sweep;
     for (const subnet::LegacyStep& step : sweep.steps) topology.step(out.buffer(), step), out.write({});
     if (steps_only) return;
     TextOut& listing = file != nullptr ? *file : out;
-    const std::vector<NodeIndex> nodes = diags_order(sweep);
+    const std::vector<NodeIndex> nodes = diags_order(fabric, asks_fdr10);
     const auto each = [&](NodeKind kind, auto use) {
       for (const NodeIndex at : nodes) {
         if (fabric.subnet.node(at).kind() == kind) use(at);
@@ -96,15 +104,6 @@ struct TopologyReport final : FabricReport {
   bool steps_only = false;
 
  private:
-  /// Backwards, as infiniband-diags keeps its lists; what it would not have found stands at the end.
-  std::vector<NodeIndex> diags_order(const subnet::LegacySweep& sweep) const {
-    std::vector<bool> listed(fabric.subnet.nodes().size());
-    std::vector<NodeIndex> nodes(sweep.found.rbegin(), sweep.found.rend());
-    for (const NodeIndex at : nodes) listed[at] = true;
-    std::ranges::copy_if(order, std::back_inserter(nodes), [&](NodeIndex at) { return !listed[at]; });
-    return nodes;
-  }
-
   template <class Each>
   void diags_topology(TextOut& out, DiagsTopology& topology, const std::vector<NodeIndex>& nodes, Each each) const {
     topology.header(out.buffer(), std::time(nullptr));
@@ -180,6 +179,8 @@ class Ibnetdiscover final : public Command {
     set.flag("-f --full", shown_.full, "Print also the codes of speed, width and VLCap.");
     set.flag("-g --grouping", shown_.grouping, "Group the nodes of a chassis and name their slots.");
     set.flag("-m --max_hops", shown_.max_hops, "Print also the greatest number of hops to a node.");
+    add_diff(set, diff_);
+    for (const std::string_view list : {"--list", "--Hca_list", "--Switch_list", "--Router_list", "--ports"}) set.one_of({"--diff", list});
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
@@ -188,10 +189,8 @@ class Ibnetdiscover final : public Command {
     const auto list = [this, &set](std::string_view name, char letter, std::vector<NodeKind> kinds, std::string_view help) {
       set.action(name, letter, help, [this, kinds] { shown_.diags_list = kinds; });
     };
-    const auto no_cache = [&set](std::string_view name) {
-      set.value(name, 0, "FILE", "Not supported.", [](const std::string&) {
-        throw DiagsFailure({"process_opt", "caches of ibnetdiscover are not supported in this version"});
-      });
+    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
+      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
     };
     set.optional_operands();
     set.word("FILE", file_);
@@ -203,7 +202,9 @@ class Ibnetdiscover final : public Command {
     list("Switch_list", 'S', {NodeKind::sw}, "List the switches alone.");
     list("Router_list", 'R', {NodeKind::router}, "List the routers alone.");
     set.node_name_map();
-    for (const std::string_view name : {"cache", "load-cache", "diff", "diffcheck"}) no_cache(name);
+    file("cache", cache_, "Store what was found in this file.");
+    file("load-cache", discovery_.load_cache, "Read this file of --cache, and no fabric.");
+    add_diff(set, diff_);
     set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
     set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
     set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
@@ -215,26 +216,69 @@ class Ibnetdiscover final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
-    TopologyReport report(fabric, shown_, session.options().mlnx_extended_port_info);
-    if (file_) {
-      write_file(session, emit, report);
+    Fabric stored, fabric;
+    if (diff_.file) load_stored(session, stored);
+    co_await find(session, fabric);
+    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
+    TopologyReport report(fabric, shown_, asks_fdr10);
+    if (diff_.file && !shown_.ports && shown_.diags_list.empty()) {
+      if (shown_.steps) {
+        report.steps_only = true;
+        emit.so_far(report);
+      }
+      DiffReport diff(stored, fabric, diff_.checks, shown_.full, asks_fdr10);
+      print(session, emit, diff);
     } else {
-      emit(report);
+      print(session, emit, report);
     }
+    if (cache_) store(session, fabric);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
   static constexpr std::uint64_t most_outstanding = 4096;
 
-  void write_file(Session& session, Emit& emit, TopologyReport& report) const {
+  void load_stored(const Session& session, Fabric& fabric) const {
+    try {
+      load_fabric(*diff_.file, fabric);
+    } catch (const CannotLoad& error) {
+      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
+    }
+  }
+
+  async::Task<> find(Session& session, Fabric& fabric) const {
+    try {
+      co_await discover(session, discovery_, fabric);
+    } catch (const CannotLoad& error) {
+      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric failed\n");
+    }
+  }
+
+  void store(const Session& session, const Fabric& fabric) const {
+    try {
+      store_fabric(fabric, session.options().mlnx_extended_port_info, *cache_);
+    } catch (const Error& error) {
+      refuse_file(session, error, "ibnd_cache_fabric", "caching ibnetdiscover data failed\n");
+    }
+  }
+
+  /// Gives up. infiniband-diags tells with -d alone what is wrong with a file, here as `function`.
+  template <class E>
+  static void refuse_file(const Session& session, const E& error, std::string_view function, std::string words) {
+    session.diags_debug(function, error.message());
+    session.refuse(error, {"main", std::move(words)});
+  }
+
+  template <class R>
+  void print(Session& session, Emit& emit, R& report) const {
+    if (!file_) return emit(report);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file_->c_str(), "w"), std::fclose);
     const int code = errno;
     if (!opened) {
-      report.steps_only = true;
-      emit.so_far(report);
+      if constexpr (std::is_same_v<R, TopologyReport>) {
+        report.steps_only = true;
+        emit.so_far(report);
+      }
       session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
     }
     TextOut out(opened.get());
@@ -245,7 +289,8 @@ class Ibnetdiscover final : public Command {
 
   Shown shown_;
   DiscoveryOptions discovery_;
-  std::optional<std::string> file_;
+  DiffOptions diff_ = topology_diff_options();
+  std::optional<std::string> file_, cache_;
 };
 
 }  // namespace

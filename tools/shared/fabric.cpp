@@ -100,7 +100,7 @@ std::string diags_failure_note(const subnet::Failure& failure) {
 /// One reading of the source; what it did not learn stays in the model.
 async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   const bool tells = session.options().error_level() >= 1;
-  if (tells) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
+  if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   ProgressLine progress(session.loop(), session.world().err, source.stats(), "nodes");
   wanted.progress = [&progress](std::size_t nodes) { progress.count(nodes); };
   if (tells) {
@@ -110,6 +110,7 @@ async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted w
     };
   }
   fabric.stats = co_await source.read(std::move(wanted), fabric.subnet);
+  fabric.stored = source.stored();
 }
 
 void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
@@ -144,6 +145,8 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
+  set.text("--load-cache", options.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
+  set.one_of({"--discovery", "--load-cache"});
   set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,13 +21,14 @@
 namespace ib::tools {
 
 struct DiscoveryOptions {
-  std::optional<std::string> mode;  ///< LID, DR or SA
-  bool fdr10{};                     ///< also ask for MlnxExtPortInfo
-  std::optional<unsigned> retries;  ///< where the common options give none
-  bool diags{};                     ///< failures are told of in the words of infiniband-diags
+  std::optional<std::string> mode;        ///< LID, DR or SA
+  std::optional<std::string> load_cache;  ///< the file to read instead (tools/shared/stored_fabric.hpp)
+  bool fdr10{};                           ///< also ask for MlnxExtPortInfo
+  std::optional<unsigned> retries;        ///< where the common options give none
+  bool diags{};                           ///< failures are told of in the words of infiniband-diags
 };
 
-/// Adds --discovery and --fdr10.
+/// Adds --discovery, --load-cache and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// As the programs of infiniband-diags discover: by directed routes, FDR10 as ibdiag.conf has it.
 void discover_as_diags(DiscoveryOptions& options);
@@ -38,10 +40,11 @@ struct Fabric {
   subnet::Subnet subnet;
   subnet::DiscoverStats stats;
   subnet::NodeNameMap names;
+  std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< what was read, where that is a cache of libibnetdisc
 };
 
 /// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws what fabric_source() and its source
-/// throw.
+/// throw: CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
 /// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
@@ -57,6 +60,8 @@ void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::h
 /// A port that did not tell or take its PortInfo, for Subnet::failures.
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
+struct NodeDifference;
+
 /// The base of reports on a fabric: those that are not complete say so in their exit status.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
@@ -71,6 +76,8 @@ struct FabricReport : Report {
   void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
   /// The members by which a node is known: GUID, type, description and the site's name.
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
+  /// The member `differences`: what is different from the fabric `before`.
+  void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
   /// The member `unreachable`: what did not answer, and why.
   void visit_failures(out::Sink& sink) const;
 
@@ -79,7 +86,8 @@ struct FabricReport : Report {
  private:
   void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
   void visit_addresses(out::Sink& sink, subnet::PortIndex at) const;
-  void visit_port(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
+  void visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
   void visit_peer(out::Sink& sink, subnet::PortIndex at) const;
   void visit_failure(out::Sink& sink, const subnet::Failure& failure) const;
 };

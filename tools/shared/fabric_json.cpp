@@ -5,6 +5,7 @@
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_diff.hpp"
 
 namespace ib::tools {
 namespace {
@@ -65,11 +66,11 @@ void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
   sink.end_object();
 }
 
-void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at) const {
+void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();
-  sink.begin_object();
+  sink.begin_object(key);
   sink.value("port_num", port.number);
   visit_addresses(sink, at);
   if (port.has_info) {
@@ -154,6 +155,51 @@ FabricReport::PortFilter FabricReport::known_ports() const {
 void FabricReport::visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
   sink.begin_array("nodes");
   for (const subnet::NodeIndex at : nodes) visit_node(sink, at, ports);
+  sink.end_array();
+}
+
+/// What a comparison looks at of a node.
+void FabricReport::visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const {
+  if (at == subnet::none) {
+    sink.null(key);
+    return;
+  }
+  const subnet::Node& node = fabric.subnet.node(at);
+  const Lid lid = node.kind() == subnet::NodeKind::sw ? fabric.subnet.lid(node.first_port) : Lid{};
+  sink.begin_object(key);
+  optional(sink, "node_description", node.has_description, node.description());
+  optional(sink, "lid", lid != Lid{}, lid);
+  sink.value("num_ports", node.info.num_ports);
+  sink.end_object();
+}
+
+void FabricReport::visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const {
+  struct Side final : FabricReport {
+    using FabricReport::FabricReport;
+    void visit(out::Sink&) const override {}
+    void text(TextOut&) const override {}
+  };
+  const Side was(before), is(fabric);
+  const auto visit_side = [&sink](const FabricReport& side, subnet::PortIndex at, std::string_view key) {
+    at == subnet::none ? sink.null(key) : side.visit_port(sink, at, key);
+  };
+  sink.begin_array("differences");
+  for (const NodeDifference& found : differences) {
+    sink.begin_object();
+    found.after != subnet::none ? visit_names(sink, found.after) : was.visit_names(sink, found.before);
+    was.visit_head(sink, found.before, "before");
+    visit_head(sink, found.after, "after");
+    sink.begin_array("ports");
+    for (const PortDifference& port : found.ports) {
+      sink.begin_object();
+      sink.value("port_num", port.after != subnet::none ? fabric.subnet.port(port.after).number : before.subnet.port(port.before).number);
+      visit_side(was, port.before, "before");
+      visit_side(is, port.after, "after");
+      sink.end_object();
+    }
+    sink.end_array();
+    sink.end_object();
+  }
   sink.end_array();
 }
 

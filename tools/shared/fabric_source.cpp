@@ -7,6 +7,7 @@
 #include "mad/rpc.hpp"
 #include "subnet/sa_discovery.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -76,6 +77,7 @@ class SaTables final : public FabricSource {
 }  // namespace
 
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
+  if (options.load_cache) return stored_fabric(*options.load_cache, options.diags);
   if (session.world().fabric_source) return session.world().fabric_source(session, options);
   const bool use_sa = session.options().use_sa;
   if (use_sa && options.mode && options.mode != "SA")

@@ -9,6 +9,7 @@
 
 #include "async/task.hpp"
 #include "subnet/discovery.hpp"
+#include "subnet/netdisc_cache.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -28,18 +29,21 @@ struct FabricWanted {
 class FabricSource {
  public:
   virtual ~FabricSource() = default;
-  /// "DR", "LID", "SA", …
+  /// "DR", "LID", "SA", …; empty where no fabric is asked
   virtual std::string_view name() const = 0;
   /// Fills `subnet`, which must be empty, as far as the source knows. What it does not know is a Failure in it. Throws where there is
   /// nothing to tell.
   virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) = 0;
   /// What is sent for it; null where nothing is.
   virtual const mad::Stats* stats() { return nullptr; }
+  /// What was read, where that is a cache of libibnetdisc.
+  virtual std::shared_ptr<const subnet::NetdiscCache> stored() const { return nullptr; }
   /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
   virtual bool asks_nodes() const { return false; }
 };
 
-/// The source of a run: World's where it has one, else the fabric itself, swept or from its SA, as the options say. `session` and
+/// The source of a run: the file of --load-cache, else World's where it has one, else the fabric itself, swept or from its SA, as the
+/// options say. `session` and
 /// `options` must outlive it. Throws UsageError for --sa with another mode.
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options);
 
