@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/escape.hpp"
 
@@ -41,13 +42,25 @@ std::shared_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
+std::function<void()>& clear_line() {
+  static std::function<void()> instance;
+  return instance;
+}
+
 }  // namespace
+
+void before_output(std::function<void()> clear) { clear_line() = std::move(clear); }
+
+void about_to_write() {
+  if (clear_line()) clear_line()();
+}
 
 void write_to(std::FILE* stream) { logger() = logger_to(stream); }
 
 void write(Level level, std::string_view text) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   const std::string shown = harmless(text);
+  about_to_write();
   logger()->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 

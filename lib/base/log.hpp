@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <string_view>
 
 namespace ib::log {
@@ -18,6 +19,11 @@ void write(Level level, std::string_view text);
 
 /// Where messages go from now on; stderr at first. `stream` must stay open while messages are written.
 void write_to(std::FILE* stream);
+
+/// Before a program writes to stdout or stderr, a line of progress must leave the terminal. Who shows one gives a function here that takes
+/// it away; an empty function ends that. write() calls the function itself. All others that write call about_to_write() first.
+void before_output(std::function<void()> clear);
+void about_to_write();
 
 inline void debug(std::string_view text) { write(Level::debug, text); }
 inline void warning(std::string_view text) { write(Level::warning, text); }

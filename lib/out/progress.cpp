@@ -10,7 +10,6 @@ namespace ib::out {
 
 namespace {
 
-constexpr std::chrono::milliseconds period{100};
 constexpr std::size_t columns = 79;
 
 bool can_erase(std::FILE* file) {
@@ -21,14 +20,6 @@ bool can_erase(std::FILE* file) {
 }  // namespace
 
 Progress::Progress(std::FILE* file) : file_(file), terminal_(can_erase(file)) {}
-
-bool Progress::due() const { return terminal_ && std::chrono::steady_clock::now() >= next_; }
-
-void Progress::update(std::string_view text) {
-  if (!due()) return;
-  show(text);
-  next_ = std::chrono::steady_clock::now() + period;
-}
 
 void Progress::show(std::string_view text) {
   if (!terminal_) return;

@@ -2,7 +2,6 @@
 // A line on the terminal that says how far a long operation has come, and vanishes when it is over.
 #pragma once
 
-#include <chrono>
 #include <cstdio>
 #include <string_view>
 
@@ -18,11 +17,7 @@ class Progress {
 
   /// Whether anything is ever shown.
   bool is_terminal() const { return terminal_; }
-  /// Whether update() would show anything now: it shows at most ten lines a second. Ask before formatting.
-  bool due() const;
   /// Replaces the line by `text`, cut at 79 columns; it must be plain ASCII.
-  void update(std::string_view text);
-  /// The same, as often as it is called.
   void show(std::string_view text);
   /// Takes the line away, as one does before anything else is written to the terminal.
   void clear();
@@ -31,7 +26,6 @@ class Progress {
   std::FILE* file_;
   bool terminal_;
   bool shown_ = false;
-  std::chrono::steady_clock::time_point next_{};
 };
 
 }  // namespace ib::out

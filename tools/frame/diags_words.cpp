@@ -8,11 +8,13 @@
 #include <iterator>
 
 #include "base/escape.hpp"
+#include "base/log.hpp"
 
 namespace ib::tools {
 
 bool tell(std::FILE* err, std::string_view text) {
   const std::string shown = printable_words(text);
+  log::about_to_write();
   return std::fwrite(shown.data(), 1, shown.size(), err) == shown.size();
 }
 

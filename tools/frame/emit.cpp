@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <iterator>
 
+#include "base/log.hpp"
+
 namespace ib::tools {
 namespace {
 
@@ -25,6 +27,8 @@ void TextOut::vprint(fmt::string_view format, fmt::format_args args) {
 }
 
 void TextOut::flush() {
+  if (buffer_.empty()) return;
+  log::about_to_write();
   if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() && failure_ == 0) failure_ = errno;
   buffer_.clear();
 }

@@ -20,6 +20,7 @@
 #include "sys/device.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::mad {
@@ -51,6 +52,8 @@ class Session {
   /// What the program was called by, for messages in infiniband-diags' words.
   const std::string& program() const { return program_; }
   async::Loop& loop() { return loop_; }
+  /// The line that a run of more than a second shows on a terminal. It counts MADs by itself; who knows more tells it.
+  ProgressLine& progress() { return progress_; }
 
   /// Hands the operands to `set`; targets choose the end port. Throws UsageError.
   void bind_operands(const OptionSet& set);
@@ -148,6 +151,7 @@ class Session {
   CommonOptions options_;
   std::vector<std::string> operands_;
   async::Loop& loop_;
+  ProgressLine progress_;
   std::optional<sys::DeviceList> devices_;
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};

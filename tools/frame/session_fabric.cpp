@@ -35,7 +35,13 @@ class ErrorTracer final : public mad::Tracer {
 
 Session::Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
                  async::Loop& loop)
-    : world_(world), dialect_(dialect), program_(program), options_(std::move(options)), operands_(std::move(operands)), loop_(loop) {}
+    : world_(world),
+      dialect_(dialect),
+      program_(program),
+      options_(std::move(options)),
+      operands_(std::move(operands)),
+      loop_(loop),
+      progress_(loop, world.err) {}
 
 Session::~Session() = default;
 
@@ -71,6 +77,7 @@ mad::Rpc& Session::rpc() {
   sa.sm_key = options_.sm_key;
   if (options_.sm_lid) sa.dlid = *options_.sm_lid;
   rpc_ = std::move(rpc);
+  progress_.count_mads(rpc_->stats());
   if (dialect_ == Dialect::diags) {
     set_diags_pkey(sa);
   } else if (options_.pkey_index) {

@@ -137,6 +137,7 @@ class Ibping final : public Command {
     if (server_)
       return serve(
           session, [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
+    session.progress().stop();
     return ping(session, emit);
   }
 

@@ -14,7 +14,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/progress.hpp"
 
 namespace ib::tools {
 namespace {
@@ -128,24 +127,21 @@ class InitAllPorts final : public Command {
   }
 
   static async::Task<> set_all(Session& session, Fabric& fabric, InitReport& report) {
-    ProgressLine progress(session.loop(), session.world().err, session.smp_transactor().stats(), "ports");
     std::size_t done = 0;
     for (const Step& step : report.steps) {
-      progress.count(done++, report.steps.size());
+      session.progress().count(done++, report.steps.size(), "ports");
       mad::Result<bool> was_set = co_await set_down(session.smp_transactor(), step.path, fabric.subnet.port(step.port).number);
       if (was_set) {
         if (*was_set) ++report.ports_set;
         continue;
       }
       ++report.ports_failed;
-      progress.clear();
       const subnet::Port& port = fabric.subnet.port(step.port);
       log::error(fmt::format("Failed to set port state of port {} of {} via {}", port.number, to_text(fabric.subnet.node(port.node).guid()),
                              to_text(step.path)));
       print_error(was_set.error(), session.options().error_level(), session.options().keys, false);
       fabric.subnet.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
     }
-    progress.clear();
     session.note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
   }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/rdma_bw/bandwidth_test.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "async/group.hpp"
-#include "out/progress.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
 
@@ -153,9 +150,8 @@ async::Task<> BandwidthTest::own_part(Peer& peer) {
   BandwidthMessage done;
   done.kind = Kind::done;
   if (role_ == BandwidthRole::client || result_.plan.bidirectional) {
-    out::Progress progress;
-    const std::function<void(std::uint32_t)> show = [&](std::uint32_t count) {
-      if (progress.due()) progress.update(fmt::format("rdma_bw: {} of {} iterations", count, result_.plan.iterations));
+    const std::function<void(std::uint32_t)> show = [this](std::uint32_t count) {
+      session_.progress().count(count, result_.plan.iterations, "iterations");
     };
     result_.sent = co_await end_->write(show);
     done.nanoseconds = static_cast<std::uint64_t>(result_.sent->count());

@@ -14,7 +14,6 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/shared/progress.hpp"
 
 namespace ib::tools {
 namespace {
@@ -101,14 +100,8 @@ std::string diags_failure_note(const subnet::Failure& failure) {
 async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   const bool tells = session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
-  ProgressLine progress(session.loop(), session.world().err, source.stats(), "nodes");
-  wanted.progress = [&progress](std::size_t nodes) { progress.count(nodes); };
-  if (tells) {
-    wanted.tell = [&progress](std::string_view line) {
-      progress.clear();
-      log::debug(line);
-    };
-  }
+  wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
+  if (tells) wanted.tell = log::debug;
   fabric.stats = co_await source.read(std::move(wanted), fabric.subnet);
   fabric.stored = source.stored();
 }

@@ -8,9 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/log.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "tools/shared/progress.hpp"
+#include "tools/frame/progress.hpp"
 
 using ibtest::contains;
 using ibtest::diags;
@@ -138,7 +139,7 @@ struct Terminal {
 };
 
 ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::milliseconds time) {
-  line.count(1284, 52983);
+  line.count(1284, 52983, "nodes");
   co_await ib::async::sleep_for(time);
 }
 
@@ -154,11 +155,18 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   stats.retries_lost = 2;
   stats.timeouts = 3;
   {
-    ib::tools::ProgressLine line(loop, terminal.file, &stats, "nodes");
+    ib::tools::ProgressLine line(loop, terminal.file);
+    line.count_mads(&stats);
     loop.run(wait_beside(line, std::chrono::milliseconds(900)));
     CHECK(terminal.text().empty());
     loop.run(wait_beside(line, std::chrono::milliseconds(400)));
     CHECK_THAT(terminal.text(), contains("1,284 of 52,983 nodes, 3 MADs (2 tried again, 3 lost), ") && contains(", 1 s\x1b[K"));
+    ib::log::about_to_write();  // takes it away for a second
+    CHECK_THAT(terminal.text(), ibtest::ends_with("\r\x1b[K"));
+    loop.run(wait_beside(line, std::chrono::milliseconds(900)));
+    CHECK(terminal.text().empty());
+    loop.run(wait_beside(line, std::chrono::milliseconds(200)));
+    CHECK_THAT(terminal.text(), contains(", 2 s\x1b[K"));
   }
   CHECK_THAT(terminal.text(), ibtest::ends_with("\r\x1b[K"));
 }
@@ -168,7 +176,7 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   ib::async::Loop loop(clock);
   std::FILE* file = std::tmpfile();
   {
-    ib::tools::ProgressLine line(loop, file, nullptr, "nodes");
+    ib::tools::ProgressLine line(loop, file);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(std::ftell(file) == 0);
@@ -176,10 +184,18 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   ::setenv("TERM", "dumb", 1);
   const Terminal terminal;
   {
-    ib::tools::ProgressLine line(loop, terminal.file, nullptr, "nodes");
+    ib::tools::ProgressLine line(loop, terminal.file);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(terminal.text().empty());
+}
+
+TEST_CASE_METHOD(Fabric, "a run without a fabric shows its MADs, and the line is gone before its result comes") {
+  ::setenv("TERM", "xterm", 1);
+  const Terminal terminal;
+  fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
+  CHECK(ibtool(fabric, {"smpquery", "nodedesc", "-D", "0,1,1"}, {.err = terminal.file}).status == 3);
+  CHECK_THAT(terminal.text(), contains("\r1 MADs, ") && contains("\r\x1b[KE: RPC "));
 }
 
 TEST_CASE_METHOD(Fabric, "the line of progress counts the nodes of a small fabric too") {

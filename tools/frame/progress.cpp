@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/shared/progress.hpp"
+#include "tools/frame/progress.hpp"
 
 #include <fmt/format.h>
+
+#include "base/log.hpp"
 
 namespace ib::tools {
 namespace {
@@ -17,9 +19,23 @@ std::string counted(std::uint64_t number) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file, const mad::Stats* stats, std::string_view unit)
-    : loop_(loop), line_(file), stats_(stats), unit_(unit), begin_(loop.now()) {
-  if (line_.is_terminal()) loop_.arm(*this, begin_ + patience);
+ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file) : loop_(loop), line_(file), begin_(loop.now()) {
+  if (!line_.is_terminal()) return;
+  loop_.arm(*this, begin_ + patience);
+  log::before_output([this] { interrupt(); });
+}
+
+void ProgressLine::stop() {
+  if (!line_.is_terminal()) return;
+  disarm();
+  line_.clear();
+  log::before_output({});
+}
+
+void ProgressLine::count(std::size_t done, std::size_t all, std::string_view unit) {
+  done_ = done;
+  all_ = all;
+  if (unit != unit_) unit_ = unit;
 }
 
 void ProgressLine::expired() {
@@ -27,16 +43,23 @@ void ProgressLine::expired() {
   loop_.arm(*this, loop_.now() + period);
 }
 
+void ProgressLine::interrupt() {
+  line_.clear();
+  loop_.arm(*this, loop_.now() + patience);
+}
+
 std::string ProgressLine::text() const {
   const std::uint64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - begin_).count();
-  std::string line = counted(done_) + (all_ != 0 ? " of " + counted(all_) : "") + ' ' + unit_;
+  std::string line;
+  if (!unit_.empty()) line = counted(done_) + (all_ != 0 ? " of " + counted(all_) : "") + ' ' + unit_ + ", ";
   if (stats_ != nullptr) {
-    line += fmt::format(", {} MADs", counted(stats_->sent()));
+    line += fmt::format("{} MADs", counted(stats_->sent()));
     if (const std::uint64_t again = stats_->retries_lost + stats_->retries_busy; again != 0 || stats_->timeouts != 0)
       line += fmt::format(" ({} tried again, {} lost)", counted(again), counted(stats_->timeouts));
     if (ms != 0) line += fmt::format(", {}/s", counted(stats_->sent() * 1000 / ms));
+    line += ", ";
   }
-  return line + fmt::format(", {} s", ms / 1000);
+  return line + fmt::format("{} s", ms / 1000);
 }
 
 }  // namespace ib::tools
