@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "iba-gen/sa.hpp"
 #include "mad/channel.hpp"
@@ -175,7 +176,9 @@ void Session::tell_failure(const mad::MadError& error) const {
       diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
-  if (options_.show_errors) {
+  if (!hears_of_timeouts_) {  // libibmad's wait for an answer ends by itself then, and it does not try again
+    diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
+  } else if (options_.show_errors) {
     const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0)).count();
     const unsigned tries = options_.retries.value_or(0) + 1;
     for (unsigned i = 1; i < tries; ++i) diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
