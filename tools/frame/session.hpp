@@ -156,7 +156,6 @@ class Session {
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};          ///< named by -P or by a target
-  bool hears_of_timeouts_ = true;  ///< the channel reports what is not answered; a simulated one does not
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;            ///< of --sa-path, until it is in use
   std::unique_ptr<mad::Rpc> rpc_;                  ///< what sends

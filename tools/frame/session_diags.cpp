@@ -176,7 +176,9 @@ void Session::tell_failure(const mad::MadError& error) const {
       diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
-  if (!hears_of_timeouts_) {  // libibmad's wait for an answer ends by itself then, and it does not try again
+  const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
+  if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
+    // libibmad's wait for an answer ends by itself then, and it does not try again.
     diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
   } else if (options_.show_errors) {
     const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0)).count();

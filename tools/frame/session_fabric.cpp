@@ -64,7 +64,6 @@ mad::Rpc& Session::rpc() {
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
   auto channel = open_channel();
   const bool loses_segments = channel->loses_segments();
-  hears_of_timeouts_ = channel->reports_timeouts();
   auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
   // infiniband-diags has lines of its own for the first -d; with a second one ours show the packets.
   if (options_.debug > (dialect_ == Dialect::diags ? 1 : 0)) {

@@ -44,6 +44,14 @@ bool has_line_board(const subnet::Subnet& subnet) {
   });
 }
 
+/// Whether nothing was found beyond any port of the node at the start, though something should.
+bool is_cut_off(const subnet::Subnet& subnet) {
+  if (subnet.start == subnet::none) return false;
+  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
+  const bool linked = std::ranges::any_of(subnet.ports_of(node), [](const subnet::Port& port) { return port.peer != subnet::none; });
+  return !linked && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
+}
+
 }  // namespace
 
 async::Task<std::optional<path::Path>> PartialScan::resolve(Session& session) const {
@@ -125,6 +133,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
     cuts = true;
     co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric);
   }
+  if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {
     const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, last_port);
@@ -132,6 +141,18 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
     bounds.start = fabric.subnet.port(port).peer;
   }
   cut_off(fabric, bounds);
+}
+
+/// Where a switch does not answer directed routes that begin at its LID, the whole subnet is swept for it. Returns its port 0.
+async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, DiscoveryOptions discovery, Fabric& fabric) const {
+  const Guid wanted = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
+  fabric = Fabric();
+  discovery.quiet = true;
+  co_await discover(session, discovery, fabric);
+  const subnet::NodeIndex node = fabric.subnet.find_node(wanted);
+  if (node == subnet::none) co_return subnet::none;
+  if (!all) std::erase_if(fabric.subnet.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
+  co_return fabric.subnet.node(node).first_port;
 }
 
 async::Task<> PartialScan::read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric) {

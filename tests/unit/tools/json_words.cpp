@@ -135,6 +135,7 @@ const std::vector<Case>& cases() {
       {{"decode_mad"}, mad_hex(0x1f), 2},  // a class that nobody knows: told, and an error
       {{"ibaddr", "4"}},
       {{"ibhosts"}, {}, 4},
+      {{"ibidsverify", "-v"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
       {{"iblinkinfo", "--discovery=SA"}},
       {{"ibnetdiscover", "-m"}, {}, 4},
