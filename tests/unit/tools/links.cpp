@@ -253,11 +253,11 @@ TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags reads caches and tells 
   CHECK(diags(fabric, {"iblinkinfo", "--diff", cache.name(), "--switches-only"}).out ==
         "Switch: 0x0000000000000100 leaf \"one\":\n"
         "<            1    2[  ] ==( 4X          10.0 Gbps Active/  LinkUp)==>       4    1[  ] \"other [31m\" ( )\n"
-        ">            1    2[  ] ==(                Down/ Polling)==>             [  ] \"\" ( )\n");
+        ">            1    2[  ] ==(                Down/Disabled)==>             [  ] \"\" ( )\n");
   CHECK_THAT(diags(fabric, {"iblinkinfo", "--diff", cache.name()}).out, contains("< CA: other [31m:\n<       0x0000000000000301"));
   // A port that went down since then is not filtered.
   CHECK(diags(fabric, {"iblinkinfo", "-d", "-l", "--filterdownports", cache.name()}).out ==
-        "0x0000000000000100 \"                    leaf \"one\"\"      1    2[  ] ==(                Down/ Polling)==>             [  ] "
+        "0x0000000000000100 \"                    leaf \"one\"\"      1    2[  ] ==(                Down/Disabled)==>             [  ] "
         "\"\" ( )\n");
   const auto no_cache = diags(fabric, {"iblinkinfo", "--load-cache", "/nowhere"});
   CHECK(no_cache.status == 1);
@@ -309,10 +309,10 @@ TEST_CASE_METHOD(Fabric, "ibhosts and its kin of infiniband-diags read topology 
       "4xQDR\n"
       "Ca\t2 \"H-0000000000000200\"\t\t# \"ibwarn: b\"\nRt\t1 \"R-0000000000000300\"\t\t# \"c #2\"\nibwarn: [7] x: y\n");
   const std::string complaint = "ibwarn: [7] x: y\n";
-  CHECK(diags(fabric, {"ibhosts", file.name()}).out == "Ca\t: 0x0000000000000200 ports 2 \"ibwarn: b\"\n" + complaint + complaint);
+  CHECK(diags(fabric, {"ibhosts", file.name()}).out == "Ca\t: 0x0000000000000200 ports 2 \"ibwarn: b\"\n" + complaint);
   CHECK(diags(fabric, {"ibswitches", file.name()}).out ==
-        "Switch\t: 0x0000000000000100 ports 8 \"a\" base port 0 lid 2 lmc 0\n" + complaint + complaint);
-  CHECK(diags(fabric, {"ibrouters", file.name()}).out == "Rt\t: 0x0000000000000300 ports 1 \"c #2\"\n" + complaint + complaint);
+        "Switch\t: 0x0000000000000100 ports 8 \"a\" base port 0 lid 2 lmc 0\n" + complaint);
+  CHECK(diags(fabric, {"ibrouters", file.name()}).out == "Rt\t: 0x0000000000000300 ports 1 \"c #2\"\n" + complaint);
   const auto none = diags(fabric, {"ibhosts", "/nowhere"});
   CHECK(none.status == 1);
   CHECK(none.out.empty());
