@@ -52,6 +52,21 @@ Request attribute_request(const path::Path& path, const StructInfo& info, std::u
           .oui = info.oui};
 }
 
+Request on_path(const Request& request, const path::Path& path) {
+  return {.path = path,
+          .mgmt_class = request.mgmt_class,
+          .class_version = request.class_version,
+          .method = request.method,
+          .attribute_id = request.attribute_id,
+          .attribute_modifier = request.attribute_modifier,
+          .payload = request.payload,
+          .component_mask = request.component_mask,
+          .oui = request.oui,
+          .reason = request.reason,
+          .responder = request.responder,
+          .optional = request.optional};
+}
+
 std::vector<std::uint8_t> to_mad(const Request& request) {
   const DataArea area = data_area(request.mgmt_class);
   const bool by_rmpp = needs_rmpp(request);
