@@ -59,7 +59,7 @@ class FabricCheck final : public Command {
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
     CheckReport report(fabric);
-    report.verbose = session.options().error_level() >= 1;
+    report.verbose = session.options().verbosity >= 1;
     report.colour = !plain_ && takes_colours(session.world().out);
     for (const PortIndex end : end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
     emit(report);

@@ -45,7 +45,7 @@ class SingleCheck final : public Command {
     Fabric fabric;
     const Destination node = co_await session.smp_node(target_);
     CheckReport report(fabric);
-    report.verbose = session.options().error_level() >= 1;
+    report.verbose = session.options().verbosity >= 1;
     report.colour = !plain_ && takes_colours(session.world().out);
     report.describes = report.summary = false;
     report.errors_apart = true;
@@ -109,8 +109,9 @@ class SingleCheck final : public Command {
     pattern.match("DGID", to_text(Gid::from(session.end_port().default_gid().prefix(), info.port_guid)));
     pattern.match("reversible", 1);
     pattern.match("numbPath", 1);
-    const sa::Records paths = co_await sa::find_records(transactor, pattern);
-    if (paths.bytes.size() == 0) row.findings = {subnet::no_sa_path(info.port_guid)};
+    const mad::Result<sa::Records> path = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
+    if (!path && !sa::is_no_records(path.error())) path.error().raise();
+    if (!path) row.findings = {subnet::no_sa_path(info.port_guid)};
   }
 
   /// Reads and checks the port; false where the other end of its link does not answer, so that not all could be checked.
