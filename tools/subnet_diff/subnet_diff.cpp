@@ -14,6 +14,7 @@
 #include "subnet/topology_reader.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -24,11 +25,11 @@ using subnet::SubnetDifference;
 
 constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times the listing of 49,151 nodes
 
-/// Reads a stored fabric. Throws UsageError where the file holds none.
+/// Reads a stored fabric: a listing of ibnetdiscover, or what load_fabric() knows. Throws UsageError where the file holds none.
 void load(const std::string& file, Fabric& fabric) {
-  const std::string text = read_regular_file(file, longest_file);
   try {
-    if (!subnet::is_topology_text(text)) throw UsageError("not a stored fabric: neither the listing of ibnetdiscover nor its cache");
+    const std::string text = read_regular_file(file, longest_file);
+    if (!subnet::is_topology_text(text)) return load_fabric(file, fabric);
     subnet::read_topology_text(text, fabric.subnet);
   } catch (UsageError& error) {
     error.note(fmt::format("Reading {}", harmless(file)));
@@ -133,54 +134,54 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
+  /// One side of a difference; null where there is no such thing.
+  static void visit_side(out::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
+    if (!is_there) {
+      sink.null(key);
+      return;
+    }
+    sink.begin_object(key);
+    visit_one();
+    sink.end_object();
+  }
+
   template <class T>
   static void visit_set(out::Sink& sink, std::string_view what, const SetDifference<T>& set,
                         const std::function<void(const T&)>& visit_one) {
-    const auto visit_all = [&](const std::vector<T>& list, std::string_view only_in) {
+    const auto visit_all = [&](const std::vector<T>& list, bool added) {
       for (const T& one : list) {
         sink.begin_object();
         sink.value("difference", what);
-        sink.value("only_in", only_in);
-        visit_one(one);
+        visit_side(sink, "before", !added, [&] { visit_one(one); });
+        visit_side(sink, "after", added, [&] { visit_one(one); });
         sink.end_object();
       }
     };
-    visit_all(set.added, "current");
-    visit_all(set.missing, "reference");
+    visit_all(set.added, true);
+    visit_all(set.missing, false);
   }
 
-  static void visit_link_rate(out::Sink& sink, std::string_view key, const subnet::LinkRate& rate) {
-    sink.begin_object(key);
+  static void visit_link_rate(out::Sink& sink, const LinkEnds& link, const subnet::LinkRate& rate) {
+    visit_link(sink, link);
     rate.lanes != 0 ? sink.symbol("width", rate.lanes, fmt::format("{}x", rate.lanes)) : sink.no_symbol("width");
     rate.speed != subnet::Speed::unknown ? sink.symbol("speed", subnet::lane_mbps(rate.speed), subnet::name(rate.speed))
                                          : sink.no_symbol("speed");
-    sink.end_object();
   }
 
   static void visit_rate(out::Sink& sink, const subnet::RateDifference& one) {
     sink.begin_object();
     sink.value("difference", "rate");
-    sink.null("only_in");
-    visit_link(sink, one.link);
-    visit_link_rate(sink, "current", one.current);
-    visit_link_rate(sink, "reference", one.reference);
+    visit_side(sink, "before", true, [&] { visit_link_rate(sink, one.link, one.reference); });
+    visit_side(sink, "after", true, [&] { visit_link_rate(sink, one.link, one.current); });
     sink.end_object();
   }
 
   static void visit_lid(out::Sink& sink, const subnet::LidDifference& one) {
     sink.begin_object();
     sink.value("difference", "lid");
-    sink.text_or_null("only_in", !one.reference ? "current" : !one.current ? "reference" : "");
     sink.value("lid", one.lid);
-    for (const auto& [key, guid] : {std::pair{"current", one.current}, {"reference", one.reference}}) {
-      if (!guid) {
-        sink.null(key);
-        continue;
-      }
-      sink.begin_object(key);
-      sink.value("port_guid", *guid);
-      sink.end_object();
-    }
+    visit_side(sink, "before", one.reference.has_value(), [&] { sink.value("port_guid", *one.reference); });
+    visit_side(sink, "after", one.current.has_value(), [&] { sink.value("port_guid", *one.current); });
     sink.end_object();
   }
 };
