@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibchecknode, ibcheckport, ibcheckportstate and ibcheckportwidth look at one node or port; ibchecknet, ibcheckstate and ibcheckwidth
-// at all of the fabric.
+// ibchecknode, ibcheckport, ibcheckportstate and ibcheckportwidth look at one node or port; ibcheckerrors, ibchecknet, ibcheckstate
+// and ibcheckwidth at all of the fabric.
 #include "tools/checks/checks.hpp"
 
 #include <iterator>
@@ -27,6 +27,12 @@ subnet::Findings check_port(const subnet::Subnet& subnet, subnet::PortIndex port
 
 }  // namespace checks
 
+constinit const CommandInfo rooms::ibcheckerrors{
+    .name = "ibcheckerrors",
+    .group = HelpGroup::counters,
+    .summary = "Check every node, the state of every link, and error counters.",
+    .make = [] { return checks::make_fabric({.node = true, .state = true, .errors = true}); },
+};
 constinit const CommandInfo rooms::ibchecknode{
     .name = "ibchecknode",
     .group = HelpGroup::topology,

@@ -13,7 +13,6 @@
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/shared/check_rows.hpp"
-#include "tools/shared/progress.hpp"
 
 namespace ib::tools::checks {
 namespace {
@@ -92,13 +91,11 @@ class FabricCheck final : public Command {
     for (const PortIndex end : end_ports(fabric.subnet)) {
       for (const PortIndex port : counted_ports(fabric.subnet, end)) ports.push_back(port);
     }
-    ProgressLine progress(session.loop(), session.world().err, session.rpc().stats(), "ports");
     subnet::SurveyOptions options(start);
     options.paths = &paths;
-    options.progress = [&progress](std::size_t done, std::size_t of) { progress.count(done, of); };
+    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
     subnet::Surveyed<subnet::CounterReading> found =
         co_await subnet::survey_counters(session.transactor(), fabric.subnet, ports, std::move(options));
-    progress.clear();
     Counters counters;
     for (auto& row : found.rows) {
       if (row.value) counters.emplace(row.port, std::move(*row.value));
