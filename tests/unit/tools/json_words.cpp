@@ -3,9 +3,12 @@
 #include "tools/frame/json_words.hpp"
 
 #include <fmt/format.h>
-#include <array>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -127,6 +130,17 @@ struct Case {
   int status = 0;
 };
 
+/// The file of a fabric of one switch, which is in none of the sites.
+std::string stored_fabric() {
+  static const std::string name = fmt::format("/tmp/ibtool-stored-{}", ::getpid());
+  struct Remover {
+    ~Remover() { std::remove(name.c_str()); }
+  };
+  static const Remover remover;
+  std::ofstream(name) << "#\nSwitch\t4 \"S-0000000000009999\"\t\t# \"old\" base port 0 lid 1 lmc 0\n";
+  return name;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {{"decode_mad"}, mad_hex()},
@@ -134,6 +148,21 @@ const std::vector<Case>& cases() {
       {{"decode_mad", "--lrh"}, packet_hex()},
       {{"decode_mad"}, mad_hex(0x1f), 2},  // a class that nobody knows: told, and an error
       {{"ibaddr", "4"}},
+      {{"ibchecknet", "--discovery=DR"}, {}, 1},
+      {{"ibchecknode", "-v", "1"}},
+      {{"ibcheckport", "1", "3"}, {}, 1},
+      {{"ibcheckportstate", "-v", "1", "2"}},
+      {{"ibcheckportwidth", "-v", "1", "2"}},
+      {{"ibcheckstate", "-v"}, {}, 1},
+      {{"ibcheckwidth", "-v"}, {}, 4},
+      {{"ibcheckerrors"}, {}, 1},
+      {{"ibcheckerrs", "1", "2"}},
+      {{"ibcheckerrs", "-s"}},
+      {{"ibclearcounters"}, {}, 4},
+      {{"ibclearerrors"}, {}, 4},
+      {{"ibdatacounters"}, {}, 4},
+      {{"ibdatacounters", "--interval", "1", "--count", "2"}, {}, 4},
+      {{"ibdatacounts", "1"}},
       {{"ibhosts"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
       {{"iblinkinfo", "--discovery=SA"}},
@@ -150,10 +179,14 @@ const std::vector<Case>& cases() {
       {{"ibprintca", "0x400"}, {}, 4},
       {{"ibprintrt", "-l"}, {}, 4},
       {{"ibprintswitch", "0x100"}, {}, 4},
+      {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
+      {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
+      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}},
       {{"ibrouters"}, {}, 4},
       {{"ibstat"}},
       {{"ibstatus"}},
       {{"ibswitches"}, {}, 4},
+      {{"ibswportwatch", "-n", "2", "1", "2"}},
       {{"ibsysstat", "4", "ping"}},
       {{"ibsysstat", "4", "host"}},
       {{"ibsysstat", "4", "cpu"}},
@@ -164,6 +197,7 @@ const std::vector<Case>& cases() {
       {{"perfquery", "1", "2"}},
       {{"perfquery", "-x", "-l", "1"}},
       {{"perfquery", "-a", "-R", "1"}},
+      {{"perfquery", "--vl-xmit-wait", "--interval", "0.5", "--count", "2", "1", "2"}},
       {{"query", "SubnGet", "SMPPortInfo", "1", "-a", "2"}},
       {{"query", "SubnAdmGetTable", "SANodeRecord"}},
       {{"saquery"}},
@@ -184,6 +218,7 @@ const std::vector<Case>& cases() {
       {{"smpquery", "GI", "4"}},
       {{"smpquery", "LFT", "1"}},
       {{"smpquery", "MFT", "2"}},
+      {{"subnet_diff", stored_fabric()}, {}, 1},
       {{"vendstat", "-N", "1"}},
       {{"vendstat", "-R", "10", "1"}},
       {{"vendstat", "-R", "10", "-W", "10,1", "1"}},
