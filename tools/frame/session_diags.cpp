@@ -168,7 +168,8 @@ void Session::tell_failure(const mad::MadError& error) const {
   }
   const mad::HeaderView request(error.request());
   const bool smp = request.mgmt_class() == mad::mgmt_class::smp || request.mgmt_class() == mad::mgmt_class::smp_directed;
-  const std::string_view function = smp ? "mad_rpc" : "mad_rpc_rmpp";
+  const bool plain = smp || request.mgmt_class() == mad::mgmt_class::congestion;
+  const std::string_view function = plain ? "mad_rpc" : "mad_rpc_rmpp";
   const std::string port = diags_name(error.path());
   if (error.status() != 0) {
     if (options_.show_errors)
