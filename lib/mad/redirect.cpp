@@ -92,6 +92,7 @@ Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path)
   path.ib().timeout = request.path.ib().timeout;
   path.ib().retries = request.path.ib().retries;
   path.ib().sm_key = request.path.ib().sm_key;
+  path.ib().cc_key = request.path.ib().cc_key;
   const Request elsewhere = on_path(request, path);
   Call call(*this, elsewhere);
   co_return co_await call;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t m_key_offset = 24;           // IBA 14.2.1.1
 constexpr std::size_t initial_path_offset = 128;   // IBA 14.2.1.2
+constexpr std::size_t cc_key_offset = 24;          // IBA A10.4.1
 constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
@@ -85,6 +86,8 @@ std::vector<std::uint8_t> to_mad(const Request& request) {
   } else if (request.mgmt_class == mgmt_class::sa) {
     store_be(&mad[sm_key_offset], request.path.ib().sm_key);
     store_be(&mad[component_mask_offset], request.component_mask);
+  } else if (request.mgmt_class == mgmt_class::congestion) {
+    store_be(&mad[cc_key_offset], request.path.ib().cc_key);
   } else if (has_oui(request.mgmt_class)) {
     for (std::size_t i = 0; i < 3; ++i) mad[oui_offset + i] = static_cast<std::uint8_t>(request.oui >> (16 - 8 * i));
   }

@@ -167,7 +167,8 @@ void Session::tell_failure(const mad::MadError& error) const {
     return;
   }
   const mad::HeaderView request(error.request());
-  const bool single = mad::is_smp(request.mgmt_class()) || request.mgmt_class() == mad::mgmt_class::performance;
+  const std::uint8_t mgmt_class = request.mgmt_class();
+  const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;
   const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
   const std::string port = diags_name(error.path());
   if (error.status() != 0) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -115,6 +116,9 @@ class Site {
         return mad;
       };
     }
+    fabric.node(near_).services[mad::mgmt_class::congestion].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
+      return ibtest::answer_to(request);
+    };
     fabric.node(near_).services[mlx::GeneralInfo::mgmt_class].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
       return ibtest::answer_to(request);
     };
@@ -123,6 +127,26 @@ class Site {
   FakeFabric::NodeId near_, far_, other_{};
   ibtest::FakeSa sa_;
 };
+
+/// The site in a file, as ibnetdiscover stores it.
+const std::string& stored_site() {
+  struct File {
+    File() {
+      const int fd = mkstemp(name.data());
+      REQUIRE(fd >= 0);
+      close(fd);
+      Site site;
+      REQUIRE(ibtest::diags(site.fabric, {"ibnetdiscover", "-l", "--cache", name}).status == 0);
+    }
+    ~File() {
+      unlink(name.c_str());
+      unlink((name + ".json").c_str());
+    }
+    std::string name = "/tmp/stored-site-XXXXXX";
+  };
+  static const File file;
+  return file.name;
+}
 
 struct Case {
   std::vector<std::string> words;
@@ -163,10 +187,17 @@ const std::vector<Case>& cases() {
       {{"ibdatacounters"}, {}, 4},
       {{"ibdatacounters", "--interval", "1", "--count", "2"}, {}, 4},
       {{"ibdatacounts", "1"}},
+      {{"ibcacheedit", "--sysimgguid", "0x400:0x401", "--portguid", "0x400:0x401:0x409", stored_site(), stored_site() + ".json"}},
+      {{"ibccconfig", "CS", "1", "0", "1", "1", "1", "1", "1"}},
+      {{"ibccquery", "CK", "1"}},
+      {{"ibccquery", "SP", "1"}},
+      {{"ibccquery", "CT", "1"}},
       {{"ibhosts"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
       {{"iblinkinfo", "--discovery=SA"}},
       {{"ibnetdiscover", "-m"}, {}, 4},
+      {{"ibnetdiscover", "--diff", stored_site(), "--diffcheck", "sw,lid"}, {}, 4},
+      {{"ibnetdiscover", "-p", "--load-cache", stored_site()}},
       {{"ibnodes"}, {}, 4},
       {{"ibping", "-c", "2", "4"}},
       {{"ibping", "-c", "2", "--protocol", "ibping", "4"}},
@@ -237,6 +268,10 @@ std::vector<Case> failing_cases() {
   all.push_back({{"decode_mad"}, "zz", 2});
   all.push_back({{"ibaddr", "zzz"}, {}, 2});
   all.push_back({{"ibaddr", "77"}, {}, 3});
+  all.push_back({{"ibcacheedit", "/nowhere/a", "/nowhere/b"}, {}, 2});
+  all.push_back({{"ibccconfig", "CT", "1"}, {}, 2});
+  all.push_back({{"ibccquery", "CL", "1"}, {}, 3});
+  all.push_back({{"ibnetdiscover", "--diff", "/nowhere/a"}, {}, 2});
   all.push_back({{"ibportstate", "1", "1", "nosuch"}, {}, 2});
   all.push_back({{"ibprintca", "0x999"}, {}, 3});
   all.push_back({{"perfquery", "1", "77"}, {}, 3});
