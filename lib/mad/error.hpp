@@ -52,10 +52,14 @@ class MadTimeout : public MadError {
   MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
   /// How often the request was sent. 0: its node had fallen silent before its turn came (mad/responder.hpp).
   unsigned tries() const { return tries_; }
+  /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.
+  bool reported() const { return reported_; }
+  MadTimeout& set_reported(bool reported) { return reported_ = reported, *this; }
   [[noreturn]] void raise() const override { throw *this; }
 
  private:
   unsigned tries_;
+  bool reported_{};
 };
 
 /// How often a request was sent that nobody answered; nothing where it failed in another way.

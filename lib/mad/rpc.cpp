@@ -137,7 +137,9 @@ void Rpc::Call::resume() {
 }
 
 void Rpc::Call::give_up() {
-  failure = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
+  const auto timeout = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
+  timeout->set_reported(reported);
+  failure = timeout;
   finish();
 }
 

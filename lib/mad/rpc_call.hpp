@@ -103,7 +103,8 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   // Of a call in segments, all its tries together: what it may take, and what it took; see begin_segments().
   Duration longest_time{}, longest_silence{}, silence{};
   std::optional<async::Time> segments_end;
-  bool busy = false;  // why it waits for its next try
+  bool busy = false;      // why it waits for its next try
+  bool reported = false;  // the channel said that the last try is not answered
   bool done = false;
   std::uint64_t first_try{}, last_try{};  // by number, as Sent has it
   async::Time first_sent_at;              // of the first try

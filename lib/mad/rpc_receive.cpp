@@ -174,6 +174,7 @@ void Rpc::send_failed(Bytes header, int error) {
   if (sent == nullptr || sent->lost || sent->segmented_answer || sent->segmented_request) return;  // segments and ACKs are repeated
   const bool smp = sent->smp;
   Call* call = sent->call;
+  if (call != nullptr) call->reported = true;
   try_lost(*sent, error);
   // The kernel has forgotten the request and drops a late answer, but for one in segments: it matches those with nothing.
   const bool waits = call != nullptr && !call->done;

@@ -186,6 +186,7 @@ void Rpc::sent_expired(Sent& sent) {
     leave_window(sent);
     loop_.arm(sent, sent.deadline);
   } else {
+    if (sent.call != nullptr) sent.call->reported = false;
     try_lost(sent, ETIMEDOUT);
   }
   pump(smp);

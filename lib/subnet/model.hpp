@@ -36,7 +36,8 @@ struct Port {
   NodeIndex node = none;
   PortIndex peer = none;  ///< the other end of the link
   std::uint8_t number{};
-  std::uint8_t fdr10{};  ///< MlnxExtPortInfo's LinkSpeedActive, where that was asked for
+  std::uint8_t fdr10{};            ///< MlnxExtPortInfo's LinkSpeedActive, where that was asked for
+  std::uint8_t fdr10_supported{};  ///< its LinkSpeedSupported
   bool has_info{};
 
   /// The PortInfo, all zero if it was not read.

@@ -24,19 +24,21 @@ void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, 
 
 class LegacyQueue {
  public:
-  LegacyQueue(const Subnet& subnet, bool with_steps, bool mlnx)
-      : subnet_(subnet), with_steps_(with_steps), mlnx_(mlnx), states_(subnet.nodes().size()), read_(subnet.ports().size()) {
+  LegacyQueue(const Subnet& subnet, const LegacyScan& scan) : subnet_(subnet), scan_(scan), states_(subnet.nodes().size()) {
+    sweep_.read.resize(subnet.ports().size());
     sweep_.entry_ports.resize(subnet.nodes().size());
+    start_ = scan.start != none ? scan.start : arrival_at_start();
   }
 
   LegacySweep run() {
-    ask_node(subnet_.start, 0);
+    sweep_.start = start_;
+    ask(What::node_info, start_, 0);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
       switch (request.what) {
         case What::node_info:
-          got_node(request.at, request.hops);
+          got_node(request);
           break;
         case What::description:
           states_[request.at].described = true;
@@ -58,81 +60,103 @@ class LegacyQueue {
   enum class What : std::uint8_t { node_info, description, switch_info, port_info, mlnx_port_info };
   struct Request {
     What what;
-    std::uint8_t hops;
-    std::uint32_t at;  // a port; a node for its description and SwitchInfo
+    std::int16_t hops;
+    std::uint32_t at;       // a port; a node for its description and SwitchInfo
+    PortIndex from = none;  // of a NodeInfo: the port that it was asked beyond
   };
   struct State {
     bool found{}, described{};
-    std::uint8_t hops{};
+    std::int16_t hops{};
     std::uint8_t entry{};  // the port that the first request came in by
     PortIndex via = none;
   };
 
-  void ask(What what, std::uint32_t at, unsigned hops) {
-    queue_.push_back({what, static_cast<std::uint8_t>(hops), at});
-    ++sweep_.mads;
-  }
-  void ask_node(PortIndex arrival, unsigned hops) {
-    sweep_.hops = std::max(sweep_.hops, hops);
-    ask(What::node_info, arrival, hops);
+  /// The port by which the node at the start was reached.
+  PortIndex arrival_at_start() const {
+    const Port& port = subnet_.port(subnet_.start);
+    const PortIndex entry = subnet_.port_of(port.node, subnet_.node(port.node).entry_port);
+    return entry != none ? entry : subnet_.start;
   }
 
-  void got_node(PortIndex arrival, unsigned hops) {
+  void ask(What what, std::uint32_t at, int hops, PortIndex from = none) {
+    queue_.push_back({what, static_cast<std::int16_t>(hops), at, from});
+    ++sweep_.mads;
+  }
+
+  void got_node(const Request& request) {
+    const PortIndex arrival = request.at;
     const Port& port = subnet_.port(arrival);
     const Node& node = subnet_.node(port.node);
     State& state = states_[port.node];
     const bool is_new = !state.found;
-    if (with_steps_) add_step(arrival, is_new, state);
+    if (scan_.with_steps) add_step(arrival, is_new, state);
+    if (request.from != none) sweep_.links.emplace_back(request.from, arrival);
     if (is_new) {
-      state = {true, false, static_cast<std::uint8_t>(hops), port.number, arrival == subnet_.start ? none : port.peer};
+      state = {true, false, request.hops, port.number, request.from};
       sweep_.found.push_back(port.node);
       sweep_.entry_ports[port.node] = port.number;
-      ask(What::description, port.node, hops);
+      ask(What::description, port.node, request.hops);
       if (node.kind() == NodeKind::sw) {
-        ask(What::switch_info, port.node, hops);
-        ask(What::port_info, node.first_port, hops);
+        ask(What::switch_info, port.node, request.hops);
+        ask(What::port_info, node.first_port, request.hops);
       }
     }
-    if (node.kind() != NodeKind::sw) ask(What::port_info, arrival, hops);
+    if (node.kind() != NodeKind::sw) ask(What::port_info, arrival, request.hops);
   }
 
   void got_port(PortIndex at) {
     const Port& port = subnet_.port(at);
     if (!port.has_info) return;
-    if (!read_[at]) sweep_.ports.push_back(at);
-    read_[at] = true;
+    if (!sweep_.read[at]) sweep_.ports.push_back(at);
+    sweep_.read[at] = true;
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
-    if (mlnx_ && may_be_fdr10(node.info, port.info())) {
+    if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
       ask(What::mlnx_port_info, at, state.hops);
     } else {
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
-      for (unsigned number = 1; number <= node.info.num_ports; ++number) {
+      for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
         ask(What::port_info, node.first_port + number, state.hops);
       }
     }
   }
 
-  /// Asks for the node beyond a port that is up.
+  /// Asks for the node beyond a port that is up. The bound counts hops as they are tried, so that it can be one more than wanted
+  /// before it is noticed.
   void go_on(PortIndex at) {
     const Port& port = subnet_.port(at);
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (port.number == 0) return;
-    const bool onward = node.kind() == NodeKind::sw ? port.number != state.entry : at == subnet_.start;
+    const bool is_start = at == start_;
+    const bool is_switch = node.kind() == NodeKind::sw;
+    const bool onward = is_start || (is_switch && port.number != state.entry);
     if (!onward || port.physical_state() != link_up) return;
-    if (port.peer != none) {
-      ask_node(port.peer, state.hops + 1U);
+    if (scan_.max_hops != 0 && sweep_.hops > scan_.max_hops) return;
+    if (!is_switch && scan_.start_hops > 1) return go_back(port);
+    if (!is_switch && scan_.by_lid) return;
+    sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
+    const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
+    if (port.peer != none && !through_end_node) {
+      ask(What::node_info, port.peer, state.hops + 1, at);
     } else {
       ++sweep_.mads;  // it asks, and gets no answer
+      sweep_.unanswered.push_back(at);
     }
   }
 
+  /// From an end node at the end of a directed route the way leads back along that route. libibnetdisc takes the port by which that
+  /// route enters the switch there for the other end of the link; this one takes the right port.
+  void go_back(const Port& port) {
+    ++sweep_.hops;
+    if (port.peer != none) ask(What::node_info, port.peer, -1, start_);
+  }
+
   void add_step(PortIndex arrival, bool is_new, const State& state) {
-    LegacyStep step{arrival, {}, is_new, state.described, read_[arrival]};
-    PortIndex via = arrival == subnet_.start ? none : subnet_.port(arrival).peer;
+    LegacyStep step{arrival, {}, is_new, state.described, sweep_.read[arrival]};
+    PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
     while (via != none && step.route.size() < 63) {
       step.route.push_back(subnet_.port(via).number);
       via = states_[subnet_.port(via).node].via;
@@ -142,12 +166,24 @@ class LegacyQueue {
   }
 
   const Subnet& subnet_;
-  bool with_steps_, mlnx_;
+  const LegacyScan scan_;
+  PortIndex start_ = none;
   std::deque<Request> queue_;
   std::vector<State> states_;
-  std::vector<bool> read_;  // by port: its PortInfo was read
   LegacySweep sweep_;
 };
+
+/// Copies what was read of a node that `to` has under another number.
+void copy_node(const Subnet& from, NodeIndex at, Subnet& to, NodeIndex copy) {
+  const Node& node = from.node(at);
+  Node& target = to.node(copy);
+  target.description_bytes = node.description_bytes;
+  target.switch_info_bytes = node.switch_info_bytes;
+  target.has_description = node.has_description;
+  target.has_switch_info = node.has_switch_info;
+  target.hops = node.hops;
+  target.entry_port = node.entry_port;
+}
 
 }  // namespace
 
@@ -195,9 +231,58 @@ std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kin
   return order;
 }
 
-LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info) {
+LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan) {
   if (subnet.start == none) return {};
-  return LegacyQueue(subnet, with_steps, mlnx_extended_port_info).run();
+  return LegacyQueue(subnet, scan).run();
+}
+
+LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info) {
+  LegacyScan scan;
+  scan.with_steps = with_steps;
+  scan.mlnx = mlnx_extended_port_info;
+  return legacy_sweep(subnet, scan);
+}
+
+Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep) {
+  Subnet part;
+  std::vector<NodeIndex> copies(subnet.nodes().size(), none);
+  for (const NodeIndex at : sweep.found) {
+    copies[at] = part.add_node(subnet.node(at).info);
+    copy_node(subnet, at, part, copies[at]);
+  }
+  const auto copy_of = [&](PortIndex at) {
+    const Port& port = subnet.port(at);
+    return copies[port.node] == none ? none : part.port_of(copies[port.node], port.number);
+  };
+  const auto set_guid = [&](PortIndex at) {
+    if (copy_of(at) != none && subnet.port(at).guid.value != 0) part.set_port_guid(copy_of(at), subnet.port(at).guid);
+  };
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    if (!sweep.read[at] || copy_of(at) == none) continue;
+    part.set_port_info(copy_of(at), {subnet.port(at).info_bytes.data(), subnet.port(at).info_bytes.size()});
+    part.port(copy_of(at)).fdr10 = subnet.port(at).fdr10;
+    part.port(copy_of(at)).fdr10_supported = subnet.port(at).fdr10_supported;
+    set_guid(at);
+  }
+  for (const auto& [from, to] : sweep.links) {
+    if (copy_of(from) == none || copy_of(to) == none) continue;
+    set_guid(to);
+    part.link(copy_of(from), copy_of(to));
+  }
+  for (const Failure& failure : subnet.failures) {
+    if (failure.node == none || copies[failure.node] == none) continue;
+    const PortIndex at = failure.port < 0 ? none : subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+    if (failure.beyond && std::ranges::find(sweep.unanswered, at) == sweep.unanswered.end()) continue;
+    part.failures.push_back(failure);
+    part.failures.back().node = copies[failure.node];
+  }
+  if (sweep.start != none) {
+    const Node& first = subnet.node(subnet.port(sweep.start).node);
+    const Guid guid = first.kind() == NodeKind::sw ? first.info.port_guid : subnet.port(sweep.start).guid;
+    if (copy_of(sweep.start) != none) part.set_port_guid(copy_of(sweep.start), guid);
+  }
+  if (subnet.start != none) part.start = copy_of(subnet.start);
+  return part;
 }
 
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep) {

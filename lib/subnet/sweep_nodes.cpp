@@ -16,6 +16,12 @@ void store(std::array<T, n>& to, Bytes from) {
   for (std::size_t i = 0; i < n && i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
 }
 
+void got_mlnx_port_info(Port& port, Bytes payload) {
+  const auto info = smp::MlnxExtPortInfo::unpack(payload);
+  port.fdr10 = info.link_speed_active;
+  port.fdr10_supported = info.link_speed_supported;
+}
+
 }  // namespace
 
 Sweep::Question Sweep::question_of(What what) {
@@ -178,7 +184,7 @@ void Sweep::take(const Work& work, Bytes payload) {
       got_port_info(work.at, work.port, payload);
       break;
     case What::mlnx_port_info:
-      subnet_.port(subnet_.port_of(work.at, work.port)).fdr10 = smp::MlnxExtPortInfo::unpack(payload).link_speed_active;
+      got_mlnx_port_info(subnet_.port(subnet_.port_of(work.at, work.port)), payload);
       break;
     case What::beyond:
       break;

@@ -201,6 +201,7 @@ std::unique_ptr<FakeChannel> FakeFabric::open() {
   channel_ = channel.get();
   channel_->rmpp = network.rmpp;
   channel_->on_serve = network.on_serve;
+  channel_->reports = network.reports;
   return channel;
 }
 

@@ -85,6 +85,7 @@ class FakeFabric {
     bool lid_routing = true;      ///< LID routed SMPs are answered
     bool combined_routes = true;  ///< directed routes that begin or end with LID routing are answered
     bool rmpp = false;            ///< channels put answers in segments together, as the kernel does
+    bool reports = true;          ///< channels report what nobody answered, as the kernel does
     /// Answers the GMPs for which the node at their LID has no service; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
     std::function<void(FakeChannel& channel)> on_serve;  ///< of every channel

@@ -153,7 +153,10 @@ void DiagsOptions::bind(const std::vector<std::string>& words) const {
 }
 
 void DiagsOptions::parse(std::span<char* const> words) {
-  if (words_alone_) return bind({words.begin(), std::ranges::find_if(words, [](const char* word) { return *word == '\0'; })});
+  if (words_alone_) {
+    const std::vector<std::string> given(words.begin(), std::ranges::find_if(words, [](const char* word) { return *word == '\0'; }));
+    return script_ ? script_(given) : bind(given);
+  }
   add_common_options();
   apply(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::diags), common_);
   std::string letters;

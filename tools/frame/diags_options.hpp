@@ -39,6 +39,11 @@ class DiagsOptions {
   void without(std::string_view letters) { without_ = letters; }
   /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
   void words_alone() { words_alone_ = true; }
+  /// The same, where the words have an order of their own: `read` gets all of them at once.
+  void script(std::function<void(const std::vector<std::string>& words)> read) {
+    words_alone_ = true;
+    script_ = std::move(read);
+  }
   /// Paragraphs between the usage line and the options.
   void notes(std::string text) { notes_ = std::move(text); }
 
@@ -95,6 +100,7 @@ class DiagsOptions {
   std::vector<DiagsOperand> operands_;
   bool operands_required_ = true, words_alone_ = false;
   const bool* instead_of_operands_{};
+  std::function<void(const std::vector<std::string>& words)> script_;
 };
 
 }  // namespace ib::tools

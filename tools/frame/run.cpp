@@ -130,17 +130,18 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   throw error;
 }
 
-/// Runs a program of infiniband-diags but for its last output. Failures go to stdout behind the results, as they always did.
-int execute_diags(Command& command, const CommandInfo& info, std::span<char* const> words, const World& world, Emit& emit) {
+/// Runs a program of infiniband-diags, `called` by that name or path, but for its last output. Failures go to stdout behind the results, as
+/// they always did.
+int execute_diags(Command& command, std::string_view called, std::span<char* const> words, const World& world, Emit& emit) {
   CommonOptions common;
   common.world = &world;
-  DiagsOptions set(info.name, common);
+  DiagsOptions set(called, common);
   command.diags_options(set);
   try {
     set.parse(words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-    Session session(world, Dialect::diags, info.name, common, {}, loop);
+    Session session(world, Dialect::diags, called, common, {}, loop);
     loop.run(command.run(session, emit));
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
@@ -156,22 +157,22 @@ int execute_diags(Command& command, const CommandInfo& info, std::span<char* con
     emit.text().flush();
     tell(world.err, panic_line(panic));
   } catch (const DiagsFailure& failure) {
-    emit.text().write(failure_line(info.name, failure, common.debug > 0));
+    emit.text().write(failure_line(called, failure, common.debug > 0));
   } catch (const Error& error) {
-    emit.text().write(failure_line(info.name, DiagsFailure({"main", error.what()}), common.debug > 0));
+    emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
   }
   return diags_failed;
 }
 
-int run_diags(const CommandInfo& info, std::span<char* const> words, const World& world) {
+int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
   Emit emit(Dialect::diags, Json::off, info.name, world.out);
   const std::unique_ptr<Command> command = info.make();
-  const int status = execute_diags(*command, info, words, world, emit);
+  const int status = execute_diags(*command, called, words, world, emit);
   try {
     emit.flush();
     return status;
   } catch (const SysError& error) {
-    tell(world.err, fmt::format("{}: standard output: {}\n", info.name, std::strerror(error.code())));
+    tell(world.err, fmt::format("{}: standard output: {}\n", called, std::strerror(error.code())));
     return status == 0 ? diags_failed : status;
   }
 }
@@ -202,7 +203,7 @@ int run(std::span<char* const> argv, const World& world) {
       refuse_in_json(world, {}, args, error);
       throw error;
     }
-    if (info->diags) return run_diags(*info, words, world);
+    if (info->diags) return run_diags(*info, printable_words(called), words, world);
     return run_command(*info, args, world);
   } catch (const Error& error) {
     print_error(error, 0);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "iba-gen/sa.hpp"
 #include "mad/channel.hpp"
@@ -176,7 +177,11 @@ void Session::tell_failure(const mad::MadError& error) const {
       diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
-  if (options_.show_errors) {
+  const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
+  if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
+    // libibmad's wait for an answer ends by itself then, and it does not try again.
+    diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
+  } else if (options_.show_errors) {
     const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0)).count();
     const unsigned tries = options_.retries.value_or(0) + 1;
     for (unsigned i = 1; i < tries; ++i) diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));

@@ -9,6 +9,7 @@ namespace ib::tools {
 World this_host() {
   World world;
   world.open_channel = [](const sys::EndPort& port, mad::GmpCarrier carrier) { return mad::open_channel(port, carrier); };
+  world.cache_directory = "/var/cache/infiniband-diags";
   return world;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "async/clock.hpp"
 #include "sys/device.hpp"
@@ -33,6 +34,8 @@ struct World {
   /// Where the model of a fabric comes from (tools/shared/fabric_source.hpp). Null: from the fabric itself.
   std::function<std::unique_ptr<FabricSource>(Session&, const DiscoveryOptions&)> fabric_source{};
   async::Clock* clock{};  ///< null: real time
+  /// Where ibidsverify keeps the topology that it found, as infiniband-diags' does. Empty: nowhere.
+  std::string cache_directory{};
 };
 
 /// This host: sysfs, umad and verbs, real time, the streams of the process.

@@ -7,23 +7,31 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "path/parse.hpp"
+#include "subnet/chassis.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/rate.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/iblinkinfo/diags_links.hpp"
+#include "tools/iblinkinfo/link_diff.hpp"
+#include "tools/iblinkinfo/partial_scan.hpp"
 #include "tools/shared/devices_report.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
 
 using subnet::NodeIndex;
+using subnet::NodeKind;
 using subnet::PortIndex;
 
 constexpr unsigned polling = 2, link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
 
 struct Shown {
   bool port_guids{}, line{}, additional{}, down{}, up{};
+  std::optional<NodeKind> only;  ///< of infiniband-diags: nodes of this kind alone
 };
 
 struct LinkReport final : FabricReport {
@@ -42,10 +50,64 @@ struct LinkReport final : FabricReport {
     for (const NodeIndex at : switches) print_switch(out, at);
   }
 
+  void diags_text(TextOut& out) const override {
+    const subnet::Grouping grouping = subnet::group(fabric.subnet, switches);
+    const DiagsLinks links = diags_links(fabric, grouping);
+    if (stored != nullptr) {
+      print_differences(out, links);
+    } else {
+      for (const NodeIndex at : wanted(fabric.subnet, switches)) links.node(out.buffer(), at), out.write({});
+    }
+    cut = links.cut();
+    bad_widths = links.bad_widths();
+  }
+
   const Shown& shown;
-  std::vector<NodeIndex> switches;
+  std::vector<NodeIndex> switches;  ///< of infiniband-diags: all nodes, in its order
+  std::optional<Guid> diags_only;   ///< the node to tell of; nothing: all
+  const Fabric* stored{};           ///< --diff, and the order of its nodes
+  std::vector<NodeIndex> stored_order;
+  DiffChecks checks;
+  const Fabric* without_down{};  ///< --filterdownports
+  // Of infiniband-diags, known when it was printed: what to warn of.
+  mutable unsigned cut{};
+  mutable std::vector<unsigned> bad_widths;
 
  private:
+  /// Of `order` the nodes to tell of.
+  std::vector<NodeIndex> wanted(const subnet::Subnet& subnet, std::vector<NodeIndex> order) const {
+    std::erase_if(order, [&](NodeIndex at) {
+      const subnet::Node& node = subnet.node(at);
+      return (shown.only && node.kind() != *shown.only) || (diags_only && node.guid() != *diags_only);
+    });
+    return order;
+  }
+
+  DiagsLinks diags_links(const Fabric& of, const subnet::Grouping& grouping) const {
+    DiagsLinks links(of.subnet, fabric.names, grouping);
+    links.line = shown.line;
+    links.additional = shown.additional;
+    links.down = shown.down;
+    if (without_down != nullptr) links.hides = [this, &of](PortIndex at) { return was_down(of.subnet, at); };
+    return links;
+  }
+
+  /// Whether the port was down in the fabric of --filterdownports.
+  bool was_down(const subnet::Subnet& subnet, PortIndex at) const {
+    constexpr unsigned down = 1;  // IBA 14.2.5.6: PortState
+    const NodeIndex node = without_down->subnet.find_node(subnet.node(subnet.port(at).node).guid());
+    const PortIndex port = node == subnet::none ? node : without_down->subnet.port_of(node, subnet.port(at).number);
+    return port != subnet::none && without_down->subnet.port(port).state() == down;
+  }
+
+  void print_differences(TextOut& out, const DiagsLinks& is) const {
+    const subnet::Grouping grouping = subnet::group(stored->subnet, stored_order);
+    const DiagsLinks was = diags_links(*stored, grouping);
+    const DiffSide before{stored->subnet, wanted(stored->subnet, stored_order)}, after{fabric.subnet, wanted(fabric.subnet, switches)};
+    print_link_differences(out.buffer(), was, before, is, after, checks);
+    out.write({});
+  }
+
   std::string name(NodeIndex at) const { return quoted(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(PortIndex at) const {
@@ -126,12 +188,51 @@ class Iblinkinfo final : public Command {
     add_common(set, common, group_target);
   }
 
+  void diags_options(DiagsOptions& set) override {
+    const auto port_guid = [this, &set](std::string_view name, char letter) {
+      set.value(name, letter, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {
+        scan_.guid = word;
+        if (!scan_.route) set.common().address = path::Form::guid;
+      });
+    };
+    set.node_name_map();
+    port_guid("switch", 'S');
+    port_guid("port-guid", 'G');
+    set.value("Direct", 'D', "ROUTE", "Tell of the node at the end of that directed route alone.", [this, &set](const std::string& word) {
+      scan_.route = word;
+      set.common().address = path::Form::direct;
+    });
+    set.flag("all", 'a', scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
+    set.value("hops", 'n', "N", "How many hops around that node to look, or around this host.",
+              [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
+    set.flag("down", 'd', shown_.down, "Print the ports alone that are down.");
+    set.flag("line", 'l', shown_.line, "Print all of a link in its line, without headings.");
+    set.flag("additional", 'p', shown_.additional, "Print also HOQLife and VLStallCount.");
+    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
+      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
+    };
+    file("load-cache", discovery_.load_cache, "Read this file of ibnetdiscover --cache, and no fabric.");
+    add_diff(set, diff_);
+    file("filterdownports", without_down_, "Leave out the ports that were down in this file of ibnetdiscover --cache.");
+    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
+      if (const std::uint64_t smps = c_number(text); smps != 0)
+        set.common().outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding));
+    });
+    set.action("switches-only", 0, "Tell of switches alone.", [this] { shown_.only = NodeKind::sw; });
+    set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { shown_.only = NodeKind::ca; });
+    set.without("aDdGgKLlnpRS");
+    discover_as_diags(discovery_);
+    diags_ = true;
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
-    if (!target_.given()) {
+    if (diags_) {
+      co_await run_diags(session, emit, fabric);
+    } else if (!target_.given()) {
       co_await discover(session, discovery_, fabric);
       std::vector<NodeIndex> switches = subnet::breadth_first(fabric.subnet);
-      std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != subnet::NodeKind::sw; });
+      std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
       emit(LinkReport(fabric, shown_, std::move(switches)));
     } else {
       const NodeIndex at = co_await discover_around(session, discovery_, target_, fabric);
@@ -142,15 +243,64 @@ class Iblinkinfo final : public Command {
   }
 
  private:
+  static constexpr std::uint64_t most_outstanding = 4096;
+
+  static void load(const std::string& file, Fabric& fabric, std::string_view what) {
+    try {
+      load_fabric(file, fabric);
+    } catch (const CannotLoad&) {
+      throw DiagsFailure({"main", fmt::format("loading cached fabric for {} failed\n", what)});
+    }
+  }
+
+  async::Task<> run_diags(Session& session, Emit& emit, Fabric& fabric) {
+    Fabric stored, without_down;
+    if (diff_.file) load(*diff_.file, stored, "diff");
+    if (without_down_) load(*without_down_, without_down, "filterdownports");
+    const std::optional<Guid> wanted = co_await scan_.read(session, discovery_, fabric);
+    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
+    LinkReport report(fabric, shown_, scan_.order(fabric, asks_fdr10));
+    if (wanted) {
+      const NodeIndex at = node_of(fabric, *wanted);
+      if (at == subnet::none) {
+        tell(session.world().err, fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        co_return;
+      }
+      report.diags_only = fabric.subnet.node(at).guid();
+    }
+    if (diff_.file) {
+      report.stored = &stored;
+      report.stored_order = diags_order(stored, asks_fdr10);
+      report.checks = diff_.checks;
+    }
+    if (without_down_) report.without_down = &without_down;
+    emit(report);
+    for (const unsigned width : report.bad_widths) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
+    for (unsigned i = 0; i < report.cut; ++i) tell(session.world().err, "WARN: string buffer overflow\n");
+  }
+
+  /// The node that has that port GUID, and is of the wanted kind.
+  NodeIndex node_of(const Fabric& fabric, Guid guid) const {
+    const PortIndex port = fabric.subnet.find_port(guid);
+    if (port == subnet::none || !fabric.subnet.port(port).has_info) return subnet::none;
+    const NodeIndex at = fabric.subnet.port(port).node;
+    return shown_.only && fabric.subnet.node(at).kind() != *shown_.only ? subnet::none : at;
+  }
+
   static void check_switch(const Fabric& fabric, NodeIndex at) {
     const subnet::Node& node = fabric.subnet.node(at);
-    if (node.kind() == subnet::NodeKind::sw) return;
+    if (node.kind() == NodeKind::sw) return;
     throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
                             fabric.subnet.lid(fabric.subnet.start).value));
   }
 
   Target target_;
   Shown shown_;
+  // Of infiniband-diags.
+  PartialScan scan_;
+  DiffOptions diff_ = link_diff_options();
+  std::optional<std::string> without_down_;
+  bool diags_{};
   DiscoveryOptions discovery_;
 };
 
@@ -163,6 +313,7 @@ constinit const CommandInfo rooms::iblinkinfo{
     .summary = "Print the links of every switch: state, width, speed, peer.",
     .make = make_command<Iblinkinfo>,
     .aliases = iblinkinfo_aliases,
+    .diags = true,
 };
 
 }  // namespace ib::tools

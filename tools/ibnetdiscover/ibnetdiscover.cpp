@@ -9,8 +9,8 @@
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/ibnetdiscover/diags_topology.hpp"
 #include "tools/ibnetdiscover/topology_diff.hpp"
+#include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -93,7 +93,12 @@ struct TopologyReport final : FabricReport {
     } else if (!shown.diags_list.empty()) {
       for (const NodeKind kind : shown.diags_list) each(kind, [&](NodeIndex at) { topology.listed(listing.buffer(), at); });
     } else {
-      diags_topology(listing, topology, nodes, each);
+      subnet::Grouping grouping;
+      if (shown.grouping) {
+        grouping = subnet::group(fabric.subnet, nodes);
+        topology.grouping = &grouping;
+      }
+      topology.topology(listing.buffer(), nodes, [&listing] { listing.write({}); });
     }
   }
 
@@ -104,25 +109,6 @@ struct TopologyReport final : FabricReport {
   bool steps_only = false;
 
  private:
-  template <class Each>
-  void diags_topology(TextOut& out, DiagsTopology& topology, const std::vector<NodeIndex>& nodes, Each each) const {
-    topology.header(out.buffer(), std::time(nullptr));
-    subnet::Grouping grouping;
-    if (shown.grouping) {
-      grouping = subnet::group(fabric.subnet, nodes);
-      topology.grouping = &grouping;
-      for (const subnet::Chassis& box : grouping.chassis) {
-        if (box.number != 0) topology.chassis(out.buffer(), box);
-      }
-      out.write("\nNon-Chassis Nodes\n");
-    }
-    for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
-      each(kind, [&](NodeIndex at) {
-        if (!shown.grouping || !grouping.grouped(at)) topology.block(out.buffer(), at);
-      });
-    }
-  }
-
   unsigned max_hops() const {
     unsigned hops = 0;
     for (const subnet::Node& node : fabric.subnet.nodes()) hops = std::max<unsigned>(hops, node.hops);
@@ -216,8 +202,10 @@ class Ibnetdiscover final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (file_) opened_.reset(open_file(session));
     Fabric stored, fabric;
     if (diff_.file) load_stored(session, stored);
+    if (discovery_.diags && !discovery_.load_cache) open_for_libibnetdisc(session);
     co_await find(session, fabric);
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
     TopologyReport report(fabric, shown_, asks_fdr10);
@@ -272,22 +260,21 @@ class Ibnetdiscover final : public Command {
   template <class R>
   void print(Session& session, Emit& emit, R& report) const {
     if (!file_) return emit(report);
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file_->c_str(), "w"), std::fclose);
-    const int code = errno;
-    if (!opened) {
-      if constexpr (std::is_same_v<R, TopologyReport>) {
-        report.steps_only = true;
-        emit.so_far(report);
-      }
-      session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
-    }
-    TextOut out(opened.get());
+    TextOut out(opened_.get());
     report.file = &out;
     emit(report);
     out.finish(*file_);
   }
 
+  std::FILE* open_file(const Session& session) const {
+    std::FILE* opened = std::fopen(file_->c_str(), "w");
+    const int code = errno;
+    if (opened == nullptr) session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
+    return opened;
+  }
+
   Shown shown_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened_{nullptr, std::fclose};
   DiscoveryOptions discovery_;
   DiffOptions diff_ = topology_diff_options();
   std::optional<std::string> file_, cache_;

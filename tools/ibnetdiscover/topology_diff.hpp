@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/ibnetdiscover/diags_topology.hpp"
+#include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
 

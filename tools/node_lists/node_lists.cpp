@@ -2,11 +2,20 @@
 // ibhosts, ibswitches, ibrouters and ibnodes list nodes of one kind; ibprintca, ibprintswitch and ibprintrt show one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
 #include "base/escape.hpp"
+#include "base/file.hpp"
 #include "iba/text.hpp"
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/node_lists/topology_lines.hpp"
+#include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -14,6 +23,9 @@ namespace {
 
 using subnet::NodeIndex;
 using subnet::NodeKind;
+
+/// Names of scripts, and what they list.
+using Scripts = std::vector<std::pair<std::string_view, NodeKind>>;
 
 struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
@@ -56,15 +68,59 @@ std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, std::optional<Node
   return nodes;
 }
 
+/// The words of the scripts that infiniband-diags has by these names.
+struct ScriptWords {
+  bool usage{};                     ///< they are no use
+  std::optional<std::string> file;  ///< a topology file in the place of the fabric
+  std::vector<std::string> passed;  ///< on to ibnetdiscover, options and their values
+};
+
+ScriptWords read_script_words(const std::vector<std::string>& words) {
+  ScriptWords read;
+  for (std::size_t at = 0; at < words.size() && !read.usage; ++at) {
+    const std::string& word = words[at];
+    const bool takes_value =
+        std::ranges::count(std::array<std::string_view, 8>{"-y", "--m_key", "-P", "--Port", "-C", "--Ca", "-t", "--timeout"}, word) > 0;
+    if (takes_value) {
+      read.usage = at + 1 >= words.size() || words[at + 1].starts_with('-');
+      if (read.usage) break;
+      read.passed.insert(read.passed.end(), {word, words[++at]});
+    } else if (word.starts_with('-') || read.file) {
+      read.usage = true;
+    } else {
+      read.file = word;
+    }
+  }
+  return read;
+}
+
 class ListNodes final : public Command {
  public:
-  explicit ListNodes(std::optional<NodeKind> kind) : kind_(kind) {}
+  ListNodes(std::optional<NodeKind> kind, Scripts scripts) : kind_(kind), scripts_(std::move(scripts)) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
+
+  void diags_options(DiagsOptions& set) override {
+    set.script([this, &set](const std::vector<std::string>& words) {
+      words_ = read_script_words(words);
+      if (words_->usage || words_->file) return;
+      try {
+        read_ibnetdiscover_words(words_->passed, set.common());
+      } catch (const DiagsFailure& failure) {
+        failure_ = failure.message();
+      }
+    });
+    discover_as_diags(discovery_);
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
+    if (words_) {
+      co_await run_script(session, emit);
+      co_return;
+    }
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
@@ -72,7 +128,80 @@ class ListNodes final : public Command {
   }
 
  private:
+  /// What the scripts call ibnetdiscover, which stands in its complaints.
+  static std::string ibnetdiscover() {
+    const char* directory = std::getenv("IBPATH");
+    return std::string(directory != nullptr && *directory != '\0' ? directory : "/usr/sbin") + "/ibnetdiscover";
+  }
+
+  async::Task<> run_script(Session& session, Emit& emit) {
+    TextOut& out = emit.text();
+    if (words_->usage) {
+      for (const auto& [name, kind] : scripts_) out.print("Usage: {} [-h] [FILE | [-y M_KEY] [-C CA] [-P PORT] [-t MILLISECONDS]]\n", name);
+      emit.set_diags_status(diags_failed);
+      co_return;
+    }
+    if (words_->file) {
+      list_file(session, emit);
+      co_return;
+    }
+    Fabric fabric;
+    if (failure_.empty()) co_await sweep(session, fabric);
+    if (failure_.empty()) {
+      list_fabric(session, fabric, out);
+      co_return;
+    }
+    for (const auto& [name, kind] : scripts_) {
+      std::string& buffer = out.buffer();
+      list_topology(buffer, failure_line(ibnetdiscover(), DiagsFailure({"main", failure_}), false), kind);
+    }
+    emit.set_diags_status(diags_failed);
+  }
+
+  async::Task<> sweep(Session& session, Fabric& fabric) {
+    try {
+      open_for_libibnetdisc(session);
+      co_await discover(session, discovery_, fabric);
+    } catch (const DiagsFailure& failure) {
+      failure_ = failure.message();
+    }
+  }
+
+  /// The nodes in the order of ibnetdiscover.
+  void list_fabric(const Session& session, const Fabric& fabric, TextOut& out) const {
+    const auto sweep = subnet::legacy_sweep(fabric.subnet, false, session.options().mlnx_extended_port_info);
+    const std::vector<NodeIndex> nodes = subnet::legacy_order(fabric.subnet, sweep);
+    const DiagsTopology topology(fabric.subnet, fabric.names);
+    std::string head;
+    for (const auto& [name, kind] : scripts_) {
+      for (const NodeIndex at : nodes) {
+        if (fabric.subnet.node(at).kind() != kind) continue;
+        head.clear();
+        topology.detail(head, at, {});
+        list_topology_line(out.buffer(), head, kind);
+        out.write({});
+      }
+    }
+  }
+
+  void list_file(const Session& session, Emit& emit) const {
+    constexpr std::size_t longest = std::size_t{1} << 30;
+    for (const auto& [name, kind] : scripts_) {
+      try {
+        const std::string text = read_regular_file(*words_->file, longest);
+        list_topology(emit.text().buffer(), printable_words(text), kind);
+        emit.text().write({});
+      } catch (const Error& error) {
+        tell(session.world().err, fmt::format("{}: {}\n", name, error.what()));
+        emit.set_diags_status(1);
+      }
+    }
+  }
+
   std::optional<NodeKind> kind_;
+  Scripts scripts_;  ///< of infiniband-diags: which of them run, one after the other
+  std::optional<ScriptWords> words_;
+  std::string failure_;  ///< what ibnetdiscover says before it gives up
   DiscoveryOptions discovery_;
 };
 
@@ -125,25 +254,37 @@ constinit const CommandInfo rooms::ibhosts{
     .name = "ibhosts",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::ca); },
+    .make = []() -> std::unique_ptr<Command> {
+      return std::make_unique<ListNodes>(NodeKind::ca, Scripts{{"ibhosts", NodeKind::ca}});
+    },
+    .diags = true,
 };
 constinit const CommandInfo rooms::ibswitches{
     .name = "ibswitches",
     .group = HelpGroup::topology,
     .summary = "List the switches: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::sw); },
+    .make = []() -> std::unique_ptr<Command> {
+      return std::make_unique<ListNodes>(NodeKind::sw, Scripts{{"ibswitches", NodeKind::sw}});
+    },
+    .diags = true,
 };
 constinit const CommandInfo rooms::ibrouters{
     .name = "ibrouters",
     .group = HelpGroup::topology,
     .summary = "List the routers: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(NodeKind::router); },
+    .make = []() -> std::unique_ptr<Command> {
+      return std::make_unique<ListNodes>(NodeKind::router, Scripts{{"ibrouters", NodeKind::router}});
+    },
+    .diags = true,
 };
 constinit const CommandInfo rooms::ibnodes{
     .name = "ibnodes",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters and the switches.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<ListNodes>(std::nullopt); },
+    .make = []() -> std::unique_ptr<Command> {
+      return std::make_unique<ListNodes>(std::nullopt, Scripts{{"ibhosts", NodeKind::ca}, {"ibswitches", NodeKind::sw}});
+    },
+    .diags = true,
 };
 constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
 constinit const CommandInfo rooms::ibprintca{

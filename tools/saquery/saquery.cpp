@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -198,6 +199,7 @@ class Saquery final : public Command {
     const std::string word = words_.empty() ? "" : words_[0];
     check_word(list_, word, as_diags_);
     if (!as_diags_ && list_ != List::records) check_look_up();
+    if (as_diags_) find_diags_port(session);
     co_await session.prepare_sa();
     if (as_diags_ && session.options().debug > 1) session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
     switch (list_) {
@@ -216,6 +218,18 @@ class Saquery final : public Command {
   }
 
  private:
+  /// Without an end port infiniband-diags finds no SA.
+  static void find_diags_port(Session& session) {
+    try {
+      std::ignore = session.end_port();
+    } catch (const UsageError&) {
+      const CommonOptions& asked_for = session.options();
+      session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", asked_for.device ? "" : "(null)",
+                                                         std::strtol(asked_for.port.value_or("").c_str(), nullptr, 0)));
+      throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
+    }
+  }
+
   /// ibtool: by the option `names`. Throws OptionError where another one wants something else.
   void choose(std::string_view names, std::string_view record, List list) {
     if (!chosen_.empty() && (record != record_ || list != list_))

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
@@ -83,17 +85,30 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-/// What infiniband-diags says of a request that failed: the request's route and attribute, and how it failed.
-std::string diags_failure_note(const subnet::Failure& failure) {
+/// What infiniband-diags says of a request that failed: the line of libibnetdisc's source from which it says so (sites match it), the
+/// request's route and attribute, and how it failed. A sweep `from_here` counts its routes from no LID.
+std::string diags_failure_note(const subnet::Failure& failure, std::string_view program, bool from_here) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  if (error == nullptr) return fmt::format("ibnetdiscover; {}\n", failure.why);
-  std::string route = fmt::format("lid {}", error->path().ib().dlid.value);
-  if (const auto* path = error->path().directed()) route = libibnetdisc_route({path->route.data() + 1, path->hops});
+  if (error == nullptr) return fmt::format("{}: {}\n", program, failure.why);
+  std::string route = diags_name(error->path());
+  const auto* path = error->path().directed();
+  if (from_here && path != nullptr) route = libibnetdisc_route({path->route.data() + 1, path->hops});
   const mad::HeaderView request(error->request());
   const std::string what = fmt::format("({} Attr 0x{:x}:{})", route, request.attribute_id(), request.attribute_modifier());
   if (failure.kind == subnet::Failure::Kind::no_answer)
-    return fmt::format("ibnetdiscover; umad {} bad status {}; {}\n", what, ETIMEDOUT, std::strerror(ETIMEDOUT));
-  return fmt::format("ibnetdiscover; mad {} bad status 0x{:x}\n", what, error->status());
+    return fmt::format("./libibnetdisc/query_smp.c:186; umad {} bad status {}; {}\n", what, ETIMEDOUT, std::strerror(ETIMEDOUT));
+  return fmt::format("./libibnetdisc/query_smp.c:193; mad {} bad status 0x{:x}\n", what, error->status());
+}
+
+/// Whether libibnetdisc would have asked at all. It goes no further where port 0 of a switch does not answer, or a port is not up.
+bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
+  constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
+  if (failure.node == subnet::none || failure.port < 1) return true;
+  const subnet::Node& node = subnet.node(failure.node);
+  const subnet::PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  if (at == subnet::none) return true;
+  if (failure.beyond) return subnet.port(at).physical_state() == link_up;
+  return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 
 /// One reading of the source; what it did not learn stays in the model.
@@ -109,7 +124,7 @@ async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted w
 void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
   std::FILE* err = session.world().err;
   if (options.diags) {
-    for (const subnet::Failure& failure : fabric.subnet.failures) tell(err, diags_failure_note(failure));
+    if (!options.quiet) libibnetdisc_failures(session, fabric, true);
     return;
   }
   print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
@@ -154,12 +169,52 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
   return text;
 }
 
+void open_for_libibnetdisc(Session& session) {
+  try {
+    std::ignore = session.rpc();
+  } catch (const DiagsFailure&) {
+    const std::string device = session.options().device.value_or("(null)");
+    const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
+    tell(session.world().err, fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({}:{})\n", device, port));
+    throw DiagsFailure({"main", "discover failed\n"});
+  }
+}
+
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
+  wanted.radius = options.radius;
   co_await read_fabric(session, *source, wanted, fabric);
   tell_outcome(session, options, fabric);
+}
+
+async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric) {
+  fabric.names = session.node_name_map();
+  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricWanted wanted;
+  wanted.start = std::move(start);
+  wanted.radius = radius;
+  std::shared_ptr<const mad::MadError> failed;
+  try {
+    co_await read_fabric(session, *source, wanted, fabric);
+  } catch (const mad::MadTimeout& error) {
+    if (!options.diags) throw;
+    failed = std::make_shared<const mad::MadTimeout>(error);
+  } catch (const mad::MadError& error) {
+    if (!options.diags) throw;
+    failed = std::make_shared<const mad::MadError>(error);
+  }
+  if (failed) {  // libibnetdisc calls that a fabric without nodes
+    const auto kind = mad::tries_in_vain(*failed) ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::refused;
+    fabric.subnet.failures.push_back({.kind = kind, .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+  }
+}
+
+void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
+  for (const subnet::Failure& failure : fabric.subnet.failures) {
+    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world().err, diags_failure_note(failure, session.program(), from_here));
+  }
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric) {

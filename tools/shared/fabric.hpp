@@ -26,6 +26,8 @@ struct DiscoveryOptions {
   bool fdr10{};                           ///< also ask for MlnxExtPortInfo
   std::optional<unsigned> retries;        ///< where the common options give none
   bool diags{};                           ///< failures are told of in the words of infiniband-diags
+  unsigned radius = ~0U;                  ///< how many links from this host to go, for discover()
+  bool quiet{};                           ///< of infiniband-diags: libibnetdisc_failures() is called later
 };
 
 /// Adds --discovery, --load-cache and --fdr10.
@@ -34,6 +36,8 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options);
 void discover_as_diags(DiscoveryOptions& options);
 /// "DR path slid 0; dlid 0; 0,1,3"
 std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
+/// Opens the end port. Where that fails, tells of it as libibnetdisc does and gives up as a program that could not discover.
+void open_for_libibnetdisc(Session& session);
 
 /// A fabric as it was found.
 struct Fabric {
@@ -46,6 +50,11 @@ struct Fabric {
 /// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws what fabric_source() and its source
 /// throw: CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// The same for a part of the fabric: the nodes that are `radius` links away from the node at `start`, or nearer, of which those at the
+/// rim are read only as far as the links to them need. What did not answer is not told of yet: libibnetdisc_failures() does that.
+async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric);
+/// Tells on stderr what did not answer, in the words of libibnetdisc. `from_here`: the sweep began at this host.
+void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
 /// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
 /// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
 /// counts for the exit status is what concerns the node. Returns the node.

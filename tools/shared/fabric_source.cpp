@@ -33,7 +33,9 @@ class Sweep final : public FabricSource {
     path::Path start = local;
     if (options_.retries) start.ib().retries = *options_.retries;
     session_.apply_options(start);
-    if (wanted.around.given()) {
+    if (wanted.start) {
+      start = *wanted.start;
+    } else if (wanted.around.given()) {
       const Destination node = co_await session_.smp_node(wanted.around);
       start = node.path;
     }

@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "async/task.hpp"
+#include "path/path.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/netdisc_cache.hpp"
 #include "tools/frame/options.hpp"
@@ -19,8 +21,9 @@ struct DiscoveryOptions;
 
 /// What of a fabric is wanted, and who is told on the way.
 struct FabricWanted {
-  Target around{};        ///< where to begin; this node, where none is given
-  unsigned radius = ~0U;  ///< links from there
+  Target around{};                    ///< where to begin; this node, where none is given
+  std::optional<path::Path> start{};  ///< the path to the node to begin at, where it is known already
+  unsigned radius = ~0U;              ///< links from there
   std::function<void(std::size_t nodes)> progress{};
   std::function<void(std::string_view line)> tell{};  ///< one line for people when the way of reading changes
 };

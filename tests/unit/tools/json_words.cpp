@@ -193,6 +193,7 @@ const std::vector<Case>& cases() {
       {{"ibccquery", "SP", "1"}},
       {{"ibccquery", "CT", "1"}},
       {{"ibhosts"}, {}, 4},
+      {{"ibidsverify", "-v"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
       {{"iblinkinfo", "--discovery=SA"}},
       {{"ibnetdiscover", "-m"}, {}, 4},

@@ -4,13 +4,18 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "subnet/chassis.hpp"
 #include "subnet/node_name_map.hpp"
 #include "subnet/order.hpp"
 
 namespace ib::tools {
+
+struct CommonOptions;
 
 /// The text of infiniband-diags' ibnetdiscover. The functions append to a buffer of the caller.
 class DiagsTopology {
@@ -22,6 +27,9 @@ class DiagsTopology {
   const subnet::Grouping* grouping = nullptr;  ///< -g
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: counts to report
 
+  /// All of the topology: the comment at the top, then the blocks of `nodes`, by kind, or by chassis where there is a grouping. `drain` is
+  /// called now and then; it may take what stands in `out`.
+  void topology(std::string& out, std::span<const subnet::NodeIndex> nodes, const std::function<void()>& drain) const;
   /// The comment at the top.
   void header(std::string& out, std::time_t now) const;
   /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty. Each line begins with `prefix`.
@@ -54,5 +62,9 @@ class DiagsTopology {
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;
 };
+
+/// Sets `common` as ibnetdiscover of infiniband-diags would be called with `words` by a script: options and their values. Throws as
+/// DiagsOptions::parse() does.
+void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common);
 
 }  // namespace ib::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The order of statements is the order of the recorded text; where the tabs and blanks stand is part of it.
-#include "tools/ibnetdiscover/diags_topology.hpp"
+#include "tools/shared/diags_topology.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
+#include "tools/frame/diags_options.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
 
@@ -264,6 +265,24 @@ void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const 
   }
 }
 
+void DiagsTopology::topology(std::string& out, std::span<const NodeIndex> nodes, const std::function<void()>& drain) const {
+  header(out, std::time(nullptr));
+  if (grouping != nullptr) {
+    for (const subnet::Chassis& box : grouping->chassis) {
+      if (box.number != 0) chassis(out, box);
+      drain();
+    }
+    out += "\nNon-Chassis Nodes\n";
+  }
+  for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
+    for (const NodeIndex at : nodes) {
+      if (subnet_.node(at).kind() != kind || (grouping != nullptr && grouping->grouped(at))) continue;
+      block(out, at);
+      drain();
+    }
+  }
+}
+
 void DiagsTopology::listed(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const std::string_view type = node.kind() == NodeKind::sw       ? "Switch"
@@ -301,6 +320,14 @@ void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const
   print(out, "{} -> {} {} {{{:016x}}} portnum {} lid {}-{} \"{}\"\n", libibnetdisc_route(step.route), step.is_new ? "new" : "known",
         type.empty() ? "?" : type, node.guid().value, node.kind() == NodeKind::sw ? 0U : port.number, lid, last,
         step.described ? clean(port.node) : "");
+}
+
+void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common) {
+  DiagsOptions options("ibnetdiscover", common);
+  options.without("DGKLs");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  options.parse(argv);
 }
 
 }  // namespace ib::tools

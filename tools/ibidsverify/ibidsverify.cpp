@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibidsverify: LIDs and GUIDs that are zero or that two ports or nodes have.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <unordered_map>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "iba/text.hpp"
+#include "subnet/order.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/ibidsverify/topology_ids.hpp"
+#include "tools/shared/diags_topology.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::NodeKind;
+using subnet::PortIndex;
+
+constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
+
+/// One end port and what is wrong with its LIDs and GUIDs.
+struct Row {
+  PortIndex port;
+  std::vector<std::string> findings;
+};
+
+struct IdsReport final : FabricReport {
+  explicit IdsReport(const Fabric& of) : FabricReport(of) {}
+
+  void visit(out::Sink& sink) const override {
+    sink.begin_array("checks");
+    for (const Row& row : rows) {
+      if (verbose || !row.findings.empty()) visit_row(sink, row);
+    }
+    sink.end_array();
+    sink.begin_array("summary");
+    sink.begin_object();
+    sink.value("check", "node");
+    sink.value("checked", rows.size());
+    sink.value("bad", bad());
+    sink.end_object();
+    sink.end_array();
+    visit_failures(sink);
+  }
+
+  void text(TextOut& out) const override {
+    for (const Row& row : rows) {
+      if (verbose || !row.findings.empty()) print_row(out, row);
+    }
+    out.print("## Summary: {} nodes checked, {} bad nodes found\n", rows.size(), bad());
+  }
+
+  Exit status() const override { return bad() != 0 ? Exit::findings : FabricReport::status(); }
+
+  std::vector<Row> rows;
+  bool verbose{}, colour{};
+
+ private:
+  std::size_t bad() const {
+    std::size_t count = 0;
+    for (const Row& row : rows) count += row.findings.empty() ? 0 : 1;
+    return count;
+  }
+
+  void visit_row(out::Sink& sink, const Row& row) const {
+    const subnet::Port& port = fabric.subnet.port(row.port);
+    sink.begin_object();
+    sink.value("check", "node");
+    sink.value("verdict", row.findings.empty() ? "ok" : "failed");
+    visit_names(sink, port.node);
+    const Lid lid = fabric.subnet.lid(row.port);
+    lid != Lid{} ? sink.value("lid", lid) : sink.null("lid");
+    sink.value("port_num", port.number);
+    sink.begin_array("findings");
+    for (const std::string& finding : row.findings) {
+      sink.begin_object();
+      sink.value("severity", "error");
+      sink.value("message", finding);
+      sink.end_object();
+    }
+    sink.end_array();
+    sink.end_object();
+  }
+
+  void print_row(TextOut& out, const Row& row) const {
+    constexpr std::string_view red = "\x1b[1;31m", green = "\x1b[1;32m", plain = "\x1b[0m";
+    const subnet::Port& port = fabric.subnet.port(row.port);
+    const subnet::Node& node = fabric.subnet.node(port.node);
+    const unsigned lid = fabric.subnet.lid(row.port).value;
+    const std::string type = std::string(smp::to_text(node.info.node_type));
+    out.print("# Checking {}: nodeguid {} lid {}", type.empty() ? "Node" : type, to_text(node.guid()), lid);
+    if (node.kind() != NodeKind::sw) out.print(" port {}", port.number);
+    const std::string_view verdict = row.findings.empty() ? "OK" : "FAILED";
+    const std::string_view begin = !colour ? "" : row.findings.empty() ? green : red, end = colour ? plain : "";
+    out.print("\nNode check lid {}: {}{}{}\n", lid, begin, verdict, end);
+    for (const std::string& finding : row.findings) out.print("{}#error: {}{}\n", colour ? red : "", finding, end);
+  }
+};
+
+/// Looks for what end ports share that they must not share.
+class IdsCheck {
+ public:
+  explicit IdsCheck(const subnet::Subnet& subnet) : subnet_(subnet) {}
+
+  Row check(PortIndex at) {
+    Row row{at, {}};
+    check_lids(row);
+    check_node_guid(row);
+    check_port_guid(row);
+    return row;
+  }
+
+ private:
+  std::string place(PortIndex at) const { return fmt::format("lid {} port {}", subnet_.lid(at).value, subnet_.port(at).number); }
+  Guid guid_of(PortIndex at) const {
+    const subnet::Node& node = subnet_.node(subnet_.port(at).node);
+    return node.kind() == NodeKind::sw ? node.info.port_guid : subnet_.port(at).guid;
+  }
+
+  void check_lids(Row& row) {
+    if (!subnet_.port(row.port).has_info) return;
+    const unsigned base = subnet_.lid(row.port).value;
+    if (base == 0) row.findings.push_back(fmt::format("The LID is 0, at {}", place(row.port)));
+    const unsigned end = base == 0 ? 0 : base + (1U << subnet_.lmc(row.port));
+    for (unsigned lid = base; lid < end; ++lid) {
+      const auto [known, is_new] = lids_.try_emplace(lid, row.port);
+      if (is_new) continue;
+      row.findings.push_back(
+          fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(guid_of(known->second)), to_text(guid_of(row.port)), place(row.port)));
+      return;
+    }
+  }
+
+  void check_node_guid(Row& row) {
+    const NodeIndex at = subnet_.port(row.port).node;
+    const Guid guid = subnet_.node(at).guid();
+    const auto [known, is_new] = node_guids_.try_emplace(guid, at);
+    if (guid.value == 0) {
+      row.findings.push_back(fmt::format("The node GUID is 0, at {}", place(row.port)));
+    } else if (known->second != at) {
+      row.findings.push_back(fmt::format("Duplicate node GUIDs found, GUID {} at {}", to_text(guid), place(row.port)));
+    }
+  }
+
+  void check_port_guid(Row& row) {
+    const Guid guid = guid_of(row.port);
+    const auto [known, is_new] = port_guids_.try_emplace(guid, row.port);
+    if (guid.value == 0) {
+      row.findings.push_back(fmt::format("The port GUID is 0, at {}", place(row.port)));
+    } else if (!is_new) {
+      row.findings.push_back(fmt::format("Duplicate port GUIDs found, GUID {} at {}", to_text(guid), place(row.port)));
+    }
+  }
+
+  const subnet::Subnet& subnet_;
+  std::unordered_map<unsigned, PortIndex> lids_;
+  std::unordered_map<Guid, NodeIndex> node_guids_;
+  std::unordered_map<Guid, PortIndex> port_guids_;
+};
+
+class Ibidsverify final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+    set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
+    discover_as_diags(discovery_);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    Fabric fabric;
+    if (discovery_.diags) {
+      co_await run_script(session, emit, fabric);
+      co_return;
+    }
+    co_await discover(session, discovery_, fabric);
+    IdsReport report(fabric);
+    report.verbose = session.options().verbosity > 0;
+    report.colour = !plain_ && ::isatty(::fileno(session.world().out)) == 1;
+    IdsCheck check(fabric.subnet);
+    for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
+      for (const PortIndex port : end_ports(fabric.subnet, at)) report.rows.push_back(check.check(port));
+    }
+    emit(report);
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  /// The end ports of a node that are there: port 0 of a switch, the linked ones of others.
+  std::vector<PortIndex> end_ports(const subnet::Subnet& subnet, NodeIndex at) const {
+    const subnet::Node& node = subnet.node(at);
+    const auto wanted = [&](PortIndex port) {
+      const unsigned state = subnet.port(port).physical_state();
+      return !only_up_ || (state != polling && state != disabled);
+    };
+    if (node.kind() == NodeKind::sw) return {node.first_port};
+    std::vector<PortIndex> ports;
+    for (unsigned number = 1; number < node.slots; ++number) {
+      const PortIndex port = node.first_port + number;
+      const bool there = subnet.port(port).has_info || subnet.port(port).peer != subnet::none;
+      if (there && wanted(port)) ports.push_back(port);
+    }
+    return ports;
+  }
+
+  // infiniband-diags' own is a Perl script with Perl's habits: options end before the first word that is none.
+  void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
+    std::vector<std::string> passed;
+    std::size_t at = 0;
+    for (; at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--"; ++at) {
+      const std::string& word = words[at];
+      for (std::size_t i = 1; i < word.size(); ++i) {
+        if (word[i] == 'C' || word[i] == 'P') {
+          const std::string value = i + 1 < word.size() ? word.substr(i + 1) : at + 1 < words.size() ? words[++at] : "";
+          (word[i] == 'C' ? device_ : port_) = value;
+          if (!value.empty()) passed.insert(passed.end(), {word[i] == 'C' ? "-C" : "-P", value});
+          break;
+        }
+        if (word[i] == 'R') {
+          again_ = true;
+        } else {
+          usage_ = true;
+          if (word[i] != 'h') tell(common.world->err, fmt::format("Unknown option: {}\n", word[i]));
+        }
+      }
+    }
+    if (!usage_) read_ibnetdiscover_words(passed, common);
+  }
+
+  /// Where the topology of an earlier run stands; empty: nowhere.
+  std::string cache_file(const Session& session) const {
+    const std::string& directory = session.world().cache_directory;
+    if (directory.empty() || device_.find('/') != std::string::npos || port_.find('/') != std::string::npos) return {};
+    return fmt::format("{}/ibnetdiscover-{}-{}.topology", directory, device_, port_);
+  }
+
+  async::Task<> run_script(Session& session, Emit& emit, Fabric& fabric) {
+    if (usage_) {
+      emit.text().write(
+          "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
+          "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
+          "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n");
+      emit.set_diags_status(usage_status);
+      co_return;
+    }
+    TopologyIds ids;
+    const std::string cache = cache_file(session);
+    if (again_ || cache.empty() || !read_cache(cache, ids)) {
+      open_for_libibnetdisc(session);
+      co_await discover(session, discovery_, fabric);
+      read_fabric(session, fabric, cache, ids);
+    }
+    emit.text().write(ids.complaints());
+    if (!ids.complaints().empty()) emit.set_diags_status(1);
+  }
+
+  static bool read_cache(const std::string& file, TopologyIds& ids) {
+    constexpr std::size_t longest = std::size_t{1} << 30;
+    try {
+      ids.read(read_regular_file(file, longest));
+      return true;
+    } catch (const SysError&) {
+      return false;
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  static void read_fabric(const Session& session, const Fabric& fabric, const std::string& cache, TopologyIds& ids) {
+    const auto sweep = subnet::legacy_sweep(fabric.subnet, false, session.options().mlnx_extended_port_info);
+    const std::vector<NodeIndex> nodes = subnet::legacy_order(fabric.subnet, sweep);
+    const subnet::Grouping grouping = subnet::group(fabric.subnet, nodes);
+    DiagsTopology topology(fabric.subnet, fabric.names);
+    topology.grouping = &grouping;
+    // Who may not write there has no use of it the next time; the result is the same.
+    if (!cache.empty()) ::mkdir(session.world().cache_directory.c_str(), 0700);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> kept(cache.empty() ? nullptr : std::fopen(cache.c_str(), "w"), std::fclose);
+    std::string text;
+    topology.topology(text, nodes, [&] {
+      ids.read(text);
+      if (kept) std::fwrite(text.data(), 1, text.size(), kept.get());
+      text.clear();
+    });
+  }
+
+  static constexpr int usage_status = 2;
+
+  DiscoveryOptions discovery_;
+  bool only_up_{}, plain_{};
+  // Of infiniband-diags.
+  bool usage_{}, again_{};
+  std::string device_, port_;
+};
+
+}  // namespace
+
+constexpr std::string_view ibidsverify_aliases[]{"ibidsverify.pl"};
+constinit const CommandInfo rooms::ibidsverify{
+    .name = "ibidsverify",
+    .group = HelpGroup::topology,
+    .summary = "Check that no LID and no GUID is zero or is there twice.",
+    .make = make_command<Ibidsverify>,
+    .aliases = ibidsverify_aliases,
+    .diags = true,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A bounded sweep of libibnetdisc is made up from one of ours that goes a little farther: what the former would not have learnt is left
+// out again. Where one node alone is told of, its neighbours are enough.
+#include "tools/iblinkinfo/partial_scan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+#include "mad/transactor.hpp"
+#include "subnet/voltaire.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// By so many links libibnetdisc can go farther than it was told, from an end node too.
+constexpr unsigned hops_beyond_bound = 2;
+
+/// Opens the end port, or ends as infiniband-diags does.
+void open(Session& session) {
+  try {
+    std::ignore = session.rpc();
+  } catch (const DiagsFailure&) {
+    const std::string device = session.options().device.value_or("(null)");
+    const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
+    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", device, port));
+  }
+}
+
+subnet::NodeKind kind_of(const smp::NodeInfo& info) {
+  subnet::Node node;
+  node.info = info;
+  return node.kind();
+}
+
+bool has_line_board(const subnet::Subnet& subnet) {
+  return std::ranges::any_of(subnet.nodes(), [](const subnet::Node& node) {
+    return node.info.vendor_id == subnet::voltaire::vendor_id &&
+           subnet::voltaire::line_board(node.info.device_id) != subnet::voltaire::Line::none;
+  });
+}
+
+/// Whether nothing was found beyond any port of the node at the start, though something should.
+bool is_cut_off(const subnet::Subnet& subnet) {
+  if (subnet.start == subnet::none) return false;
+  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
+  const bool linked = std::ranges::any_of(subnet.ports_of(node), [](const subnet::Port& port) { return port.peer != subnet::none; });
+  return !linked && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
+}
+
+}  // namespace
+
+async::Task<std::optional<path::Path>> PartialScan::resolve(Session& session) const {
+  if (!route && !guid) co_return std::nullopt;
+  Target target;
+  target.word = route ? *route : *guid;
+  std::optional<path::Path> path;
+  try {
+    const Destination node = co_await session.smp_node(target);
+    path = node.path;
+  } catch (const DiagsFailure&) {
+    // Told below.
+  }
+  if (!path) session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
+  co_return path;
+}
+
+async::Task<std::optional<Guid>> PartialScan::read(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) {
+  if (discovery.load_cache) {
+    co_await read_stored(session, discovery, fabric);
+    co_return guid && !all ? std::optional(Guid{c_number(*guid)}) : std::nullopt;
+  }
+  open(session);
+  std::ignore = session.node_name_map();
+  std::optional<path::Path> start = co_await resolve(session);
+  std::optional<Guid> wanted;
+  if (guid && !all) wanted = Guid{c_number(*guid)};
+  subnet::NodeKind kind = subnet::NodeKind::sw;
+  if (route && start) {
+    const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(*start);
+    if (!info && !all) session.tell_failure(info.error());
+    if (info) kind = kind_of(*info);
+    if (info && !all && !wanted) wanted = info->port_guid;
+  }
+  if (route && !all && !wanted) throw DiagsExit(1, "Failed to get local Node Info\n");
+  if (start) {
+    co_await read_around(session, discovery, *start, kind, fabric);
+  } else {
+    co_await read_here(session, discovery, fabric);
+  }
+  libibnetdisc_failures(session, fabric, !start);
+  co_return wanted;
+}
+
+/// A file has no part that could be read alone, and no port of this host is needed for it.
+async::Task<> PartialScan::read_stored(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) const {
+  if (route) throw DiagsExit(1, "Cannot specify cache and direct route path\n");
+  try {
+    co_await discover(session, discovery, fabric);
+  } catch (const CannotLoad&) {
+    throw DiagsExit(1, "loading cached fabric failed\n");
+  }
+}
+
+async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions& discovery, path::Path start, subnet::NodeKind kind,
+                                       Fabric& fabric) {
+  const unsigned bound = std::max(hops, 1U);
+  const path::IbDrPath* directed = start.directed();
+  const std::uint8_t length = directed != nullptr ? directed->hops : std::uint8_t{0};
+  subnet::LegacyScan bounds;
+  bounds.max_hops = bound;
+  bounds.start_hops = length;
+  bounds.by_lid = directed == nullptr;
+  bounds.mlnx = session.options().mlnx_extended_port_info;
+  // An end node passes no directed route on: the sweep begins at the switch before it.
+  const bool from_end_node = kind != subnet::NodeKind::sw && length > 1;
+  std::uint8_t last_port = 0;
+  if (from_end_node) {
+    path::IbDrPath before = *directed;
+    last_port = before.route[before.hops];
+    before.route[before.hops--] = 0;
+    start = before;
+  }
+  bool cuts = all;
+  co_await discover_from(session, discovery, start, all ? bound + hops_beyond_bound : bound, fabric);
+  if (!all && has_line_board(fabric.subnet)) {
+    // The number of a line board's port on the panel depends on the spine that the board is wired to, which may be one link too far.
+    fabric = Fabric();
+    cuts = true;
+    co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric);
+  }
+  if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
+  if (!cuts || fabric.subnet.start == subnet::none) co_return;
+  if (from_end_node) {
+    const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, last_port);
+    if (port == subnet::none || fabric.subnet.port(port).peer == subnet::none) co_return;
+    bounds.start = fabric.subnet.port(port).peer;
+  }
+  cut_off(fabric, bounds);
+}
+
+/// Where a switch does not answer directed routes that begin at its LID, the whole subnet is swept for it. Returns its port 0.
+async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, DiscoveryOptions discovery, Fabric& fabric) const {
+  const Guid wanted = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
+  fabric = Fabric();
+  discovery.quiet = true;
+  co_await discover(session, discovery, fabric);
+  const subnet::NodeIndex node = fabric.subnet.find_node(wanted);
+  if (node == subnet::none) co_return subnet::none;
+  if (!all) std::erase_if(fabric.subnet.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
+  co_return fabric.subnet.node(node).first_port;
+}
+
+async::Task<> PartialScan::read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric) {
+  discovery.quiet = true;
+  if (hops != 0) discovery.radius = hops + hops_beyond_bound;
+  co_await discover(session, discovery, fabric);
+  if (hops == 0) co_return;
+  subnet::LegacyScan bounds;
+  bounds.max_hops = hops;
+  bounds.mlnx = session.options().mlnx_extended_port_info;
+  cut_off(fabric, bounds);
+}
+
+void PartialScan::cut_off(Fabric& fabric, subnet::LegacyScan bounds) {
+  fabric.subnet = subnet::learnt_part(fabric.subnet, subnet::legacy_sweep(fabric.subnet, bounds));
+  part_alone_ = true;
+}
+
+std::vector<subnet::NodeIndex> PartialScan::order(const Fabric& fabric, bool asks_fdr10) const {
+  if (!part_alone_) return diags_order(fabric, asks_fdr10);
+  std::vector<subnet::NodeIndex> nodes(fabric.subnet.nodes().size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<subnet::NodeIndex>(nodes.size() - 1 - i);
+  return nodes;
+}
+
+}  // namespace ib::tools
