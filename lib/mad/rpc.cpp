@@ -137,9 +137,9 @@ void Rpc::Call::resume() {
 }
 
 void Rpc::Call::give_up() {
-  const auto timeout = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
-  timeout->set_reported(reported);
-  failure = timeout;
+  const auto unanswered = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
+  unanswered->set_reported(reported);
+  failure = unanswered;
   finish();
 }
 
