@@ -215,9 +215,9 @@ class Ibnetdiscover final : public Command {
         emit.so_far(report);
       }
       DiffReport diff(stored, fabric, diff_.checks, shown_.full, asks_fdr10);
-      print(session, emit, diff);
+      print(emit, diff);
     } else {
-      print(session, emit, report);
+      print(emit, report);
     }
     if (cache_) store(session, fabric);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
@@ -258,7 +258,7 @@ class Ibnetdiscover final : public Command {
   }
 
   template <class R>
-  void print(Session& session, Emit& emit, R& report) const {
+  void print(Emit& emit, R& report) const {
     if (!file_) return emit(report);
     TextOut out(opened_.get());
     report.file = &out;
