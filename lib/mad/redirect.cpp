@@ -16,22 +16,6 @@ namespace ib::mad {
 
 namespace {
 
-/// The same request on another path, which must live as long as it.
-Request on_path(const Request& request, const path::Path& path) {
-  return {.path = path,
-          .mgmt_class = request.mgmt_class,
-          .class_version = request.class_version,
-          .method = request.method,
-          .attribute_id = request.attribute_id,
-          .attribute_modifier = request.attribute_modifier,
-          .payload = request.payload,
-          .component_mask = request.component_mask,
-          .oui = request.oui,
-          .reason = request.reason,
-          .responder = request.responder,
-          .optional = request.optional};
-}
-
 /// Whether two paths lead to the same agent.
 bool same_agent(const path::Path& a, const path::Path& b) {
   const bool same_gid = !a.ib().dgid || !b.ib().dgid || a.ib().dgid == b.ib().dgid;
@@ -108,6 +92,7 @@ Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path)
   path.ib().timeout = request.path.ib().timeout;
   path.ib().retries = request.path.ib().retries;
   path.ib().sm_key = request.path.ib().sm_key;
+  path.ib().cc_key = request.path.ib().cc_key;
   const Request elsewhere = on_path(request, path);
   Call call(*this, elsewhere);
   co_return co_await call;

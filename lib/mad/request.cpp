@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t m_key_offset = 24;           // IBA 14.2.1.1
 constexpr std::size_t initial_path_offset = 128;   // IBA 14.2.1.2
+constexpr std::size_t cc_key_offset = 24;          // IBA A10.4.1
 constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
@@ -52,6 +53,21 @@ Request attribute_request(const path::Path& path, const StructInfo& info, std::u
           .oui = info.oui};
 }
 
+Request on_path(const Request& request, const path::Path& path) {
+  return {.path = path,
+          .mgmt_class = request.mgmt_class,
+          .class_version = request.class_version,
+          .method = request.method,
+          .attribute_id = request.attribute_id,
+          .attribute_modifier = request.attribute_modifier,
+          .payload = request.payload,
+          .component_mask = request.component_mask,
+          .oui = request.oui,
+          .reason = request.reason,
+          .responder = request.responder,
+          .optional = request.optional};
+}
+
 std::vector<std::uint8_t> to_mad(const Request& request) {
   const DataArea area = data_area(request.mgmt_class);
   const bool by_rmpp = needs_rmpp(request);
@@ -70,6 +86,8 @@ std::vector<std::uint8_t> to_mad(const Request& request) {
   } else if (request.mgmt_class == mgmt_class::sa) {
     store_be(&mad[sm_key_offset], request.path.ib().sm_key);
     store_be(&mad[component_mask_offset], request.component_mask);
+  } else if (request.mgmt_class == mgmt_class::congestion) {
+    store_be(&mad[cc_key_offset], request.path.ib().cc_key);
   } else if (has_oui(request.mgmt_class)) {
     for (std::size_t i = 0; i < 3; ++i) mad[oui_offset + i] = static_cast<std::uint8_t>(request.oui >> (16 - 8 * i));
   }

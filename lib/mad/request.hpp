@@ -44,7 +44,10 @@ inline std::uint8_t smp_class(const path::Path& path) { return path.directed() !
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
                           Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
-/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path. It has
+/// The same request on another path, which must live as long as it.
+Request on_path(const Request& request, const path::Path& path);
+
+/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, CC_Key, the directed route come from its path. It has
 /// packet_size, or where it must go in segments (IBA 13.6) the length of its data and the Active flag: a payload longer than
 /// its class has room for, and SubnAdmGetMulti always (IBA 15.3.1). Throws std::invalid_argument for a payload too long where
 /// the class has no RMPP.

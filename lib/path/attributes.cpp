@@ -84,6 +84,7 @@ constexpr std::uint64_t bits(unsigned count) { return (std::uint64_t{1} << count
 constexpr std::uint64_t one_day = 86'400'000'000;  // µs
 
 constexpr Attribute table[] = {
+    both<&IbPath::cc_key>("CCKey", AttributeForm::secret, UINT64_MAX),
     gid("DGID", &IbPath::dgid),
     both<&IbPath::dlid>("DLID", AttributeForm::lid, bits(16)),
     both<&IbPath::m_key>("MKey", AttributeForm::secret, UINT64_MAX),

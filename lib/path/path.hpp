@@ -52,6 +52,7 @@ struct IbPath {
   // For MADs
   std::uint64_t m_key{};   ///< of SMPs sent on this path
   std::uint64_t sm_key{};  ///< of SA queries sent on this path
+  std::uint64_t cc_key{};  ///< of MADs for congestion control sent on this path
   unsigned retries = 3;
   std::optional<Duration> timeout;  ///< of one try, set by the user; else mad_timeout() computes it
   std::optional<std::uint32_t> umad_agent_id;

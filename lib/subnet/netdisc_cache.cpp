@@ -126,6 +126,7 @@ class CacheReader {
     std::ranges::reverse(cache_.nodes);
     std::ranges::reverse(keys_);
     find_start();
+    check_nodes();
     give_ports_to_nodes();
     link();
     return std::move(cache_);
@@ -191,6 +192,15 @@ class CacheReader {
     const auto found = std::ranges::find(cache_.nodes, from_, &CachedNode::guid);
     if (found == cache_.nodes.end()) throw UsageError(fmt::format("it lacks node 0x{:016x}, at which it says to begin", from_.value));
     cache_.from_node = static_cast<std::uint32_t>(found - cache_.nodes.begin());
+  }
+
+  /// A node is known by its GUID.
+  void check_nodes() const {
+    std::vector<Guid> guids;
+    for (const CachedNode& node : cache_.nodes) guids.push_back(node.guid);
+    std::ranges::sort(guids);
+    const auto twice = std::ranges::adjacent_find(guids);
+    if (twice != guids.end()) throw UsageError(fmt::format("it has two nodes 0x{:016x}", twice->value));
   }
 
   /// Fills CachedNode::ports and NetdiscCache::ports.

@@ -16,22 +16,6 @@ std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const Su
   return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
 }
 
-/// `request` on another path, to an agent that is known.
-mad::Request for_agent(const mad::Request& request, const path::Path& path, mad::Responder& responder) {
-  return {.path = path,
-          .mgmt_class = request.mgmt_class,
-          .class_version = request.class_version,
-          .method = request.method,
-          .attribute_id = request.attribute_id,
-          .attribute_modifier = request.attribute_modifier,
-          .payload = request.payload,
-          .component_mask = request.component_mask,
-          .oui = request.oui,
-          .reason = request.reason,
-          .responder = &responder,
-          .optional = request.optional};
-}
-
 std::string title_of(const mad::HeaderView& header) {
   const StructInfo* info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id());
   return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
@@ -52,7 +36,8 @@ async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Requ
   Agent& agent = run_.agent(port_, request.mgmt_class);
   path::Path path = request.path;
   if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
-  const mad::Request of_agent = for_agent(request, path, agent.responder);
+  mad::Request of_agent = mad::on_path(request, path);
+  of_agent.responder = &agent.responder;
   mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(of_agent);
   if (reply || !mad::tries_in_vain(reply.error())) agent.came_back = agent.asked_again;
   co_return reply;

@@ -28,7 +28,7 @@ const Host& host() {
 
 void check(path::Path path) {
   ibtest::must(!to_text(path).empty(), "a path without text");
-  path.ib().m_key = 0;  // never written
+  path.ib().m_key = path.ib().cc_key = 0;  // never written
   if (path.directed() != nullptr) ibtest::must(path.directed()->hops <= path::max_hops, "a route too long");
   const auto spec = to_spec(path);
   ibtest::must(path::parse_spec(spec, &host().devices) == path, spec.c_str());

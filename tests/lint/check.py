@@ -24,7 +24,7 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
 EXEMPT = re.compile(r"^(LICENSE|subprojects/.*|.*\.(net|guid2lid|jsonl|json|csv|txt|out|map|conf|md)|tests/.*/data/.*|tests/golden/ours/.*"
-                    r"|tests/.*/inputs/.*|\.git.*|meson_options\.txt)$")
+                    r"|tests/.*/inputs/.*|\.git.*|debian/.*|meson_options\.txt)$")
 CXX = (".hpp", ".cpp")
 
 

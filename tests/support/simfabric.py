@@ -115,12 +115,14 @@ class Fabric:
 
     rmpp=False gives the fabric as Debian has it, where all that opensm answers ends after one MAD."""
 
-    def __init__(self, netfile, *, host=None, sm=True, lids=None, lmc=0, options=(), preload=(), rmpp=True, load_timeout=300):
+    def __init__(self, netfile, *, host=None, sm=True, lids=None, lmc=0, options=(), preload=(), rmpp=True, load_timeout=300,
+                 sm_options=()):
         self.netfile = os.path.abspath(netfile)
         self.host = host or first_host(self.netfile)
         self.sm, self.lids, self.lmc = sm, lids, lmc
         self.rmpp = rmpp_libs() if rmpp else [[], []]
         self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
+        self.sm_options = tuple(sm_options)
         self.dir = None
         self.ibsim = self.opensm = None
         self.started = []
@@ -229,11 +231,12 @@ class Fabric:
     def _start_opensm(self):
         if self.lids:
             shutil.copy(self.lids, self.path("guid2lid"))
-        argv = ["opensm", "-f", self.path("opensm.log"), "-s", "1", "-l", self.lmc, "-d", "2"]  # -d 2: flush the log
+        # -d 2: flush the log; the last of a repeated option wins
+        argv = ["opensm", "-f", self.path("opensm.log"), "-s", "1", "-l", self.lmc, "-d", "2", *self.sm_options]
         env = dict(self.env(), OSM_CACHE_DIR=self.dir, OSM_TMP_DIR=self.dir)
         with open(self.path("opensm.out"), "wb") as out:
             self.opensm = self._spawn(argv, subprocess.DEVNULL, out, out, env=env)
-        self.wait_sm()
+        self.wait_sm(timeout=self.load_timeout)
 
     def _spawn(self, argv, stdin, stdout, stderr, env):
         words = [str(word) for word in argv]

@@ -20,10 +20,26 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+/// A target with a @ in it that no port follows: a name may have one.
+std::optional<TargetPort> read_whole(std::string_view word, const TargetReader& read) {
+  try {
+    return TargetPort{{std::string(word), read(word)}, std::nullopt};
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 TargetPort read_target_port(std::string_view word, const TargetReader& read) {
   TargetPort got;
   const std::size_t at = word.rfind('@');
-  if (at != std::string_view::npos) got.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
+  if (at != std::string_view::npos) {
+    try {
+      got.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
+    } catch (const UsageError&) {
+      if (const auto named = read_whole(word, read)) return *named;
+      throw;
+    }
+  }
   got.target.word = word.substr(0, at);
   got.target.path = read(got.target.text());
   return got;

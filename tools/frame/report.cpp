@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A report on its way out: as text in the words of a dialect, or as members of the one JSON object of the run.
-#include "base/escape.hpp"
+#include "base/log.hpp"
 #include "out/json.hpp"
 #include "out/lines.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/json_words.hpp"
 
 namespace ib::tools {
 namespace {
-
-constexpr std::uint64_t json_schema = 2;  // raised when a key changes its meaning or goes
 
 /// The stack of messages in one line, the outermost first.
 std::string in_one_line(const Error& error) {
@@ -20,6 +19,7 @@ std::string in_one_line(const Error& error) {
 }  // namespace
 
 out::Sink& Emit::sink() {
+  log::about_to_write();
   if (sink_) return *sink_;
   const auto head = [command = command_](out::Sink& sink) {
     command.empty() ? sink.null("command") : sink.value("command", command);

@@ -56,6 +56,11 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     session.report(error);
     session.print_stats();
     return static_cast<int>(error.exit_status());
+  } catch (const std::exception& unexpected) {
+    const Error error(unexpected.what());
+    emit.fail(error);
+    session.report(error);
+    return static_cast<int>(Exit::failed);
   }
 }
 
@@ -108,11 +113,13 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, command_list());
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
   // Options of all commands may stand before the name.
-  const std::size_t at = args[0].starts_with('-') ? leading_options(args) : 0;
-  if (at == args.size()) {
-    const UsageError error("No command is named (see ibtool help)");
+  std::size_t at = 0;
+  try {
+    if (args[0].starts_with('-')) at = leading_options(args);
+    if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
+  } catch (const Error& error) {
     refuse_in_json(world, {}, args, error);
-    throw error;
+    throw;
   }
   std::vector<std::string> words(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(at));
   words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());

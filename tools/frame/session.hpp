@@ -70,8 +70,8 @@ class Session {
   mad::Transactor& smp_transactor();
   /// What sends and receives below transactor(): for those who serve requests or sweep a fabric.
   mad::Rpc& rpc();
-  /// As if --sa had been given; before transactor() is called.
-  void read_from_sa() { options_.use_sa = true; }
+  /// As if --sa had been given.
+  void read_from_sa();
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
   async::Task<> prepare_sa();
 
@@ -128,9 +128,15 @@ class Session {
   async::Task<Destination> named(async::Task<path::Path> found) const;
   path::Path parse_target(std::string_view text);
   path::Path parse_combined(std::string_view text);
+  // session_names.cpp
+  struct NamedPort;
+  async::Task<path::Path> path_of_name(std::string word, std::string complaint);
+  async::Task<std::vector<NamedPort>> ports_of_nodes();
+  async::Task<std::vector<NamedPort>> ports_of_sweep();
   path::Path parse_as(std::string_view text, path::Form form);
   void parse_sa_path();
   sa::PathResolver& resolver();
+  void stack_sa_transactor();
   void debug_path(std::string_view name, const path::Path& path) const;
   std::unique_ptr<mad::Channel> open_channel();
 
@@ -157,7 +163,8 @@ class Session {
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};          ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;
-  std::optional<path::Path> sa_target_;            ///< of --sa-path, until it is in use
+  std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
+  bool sa_path_parsed_{};
   std::unique_ptr<mad::Rpc> rpc_;                  ///< what sends
   std::unique_ptr<mad::Transactor> whole_tables_;  ///< on it where its channel loses segments
   std::unique_ptr<mad::Transactor> transactor_;    ///< what stands on these, if anything

@@ -168,8 +168,9 @@ void Session::tell_failure(const mad::MadError& error) const {
     return;
   }
   const mad::HeaderView request(error.request());
-  const bool smp = request.mgmt_class() == mad::mgmt_class::smp || request.mgmt_class() == mad::mgmt_class::smp_directed;
-  const std::string_view function = smp ? "mad_rpc" : "mad_rpc_rmpp";
+  const std::uint8_t mgmt_class = request.mgmt_class();
+  const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;
+  const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
   const std::string port = diags_name(error.path());
   if (error.status() != 0) {
     if (options_.show_errors)

@@ -92,9 +92,19 @@ mad::Rpc& Session::rpc() {
   if (dialect_ == Dialect::diags) {
     stack_diags_transactor(below);
   } else if (options_.use_sa) {
-    transactor_ = std::make_unique<sa::SaTransactor>(below);
+    stack_sa_transactor();
   }
   return *rpc_;
+}
+
+void Session::stack_sa_transactor() {
+  mad::Transactor& below = whole_tables_ ? *whole_tables_ : static_cast<mad::Transactor&>(*rpc_);
+  transactor_ = std::make_unique<sa::SaTransactor>(below);
+}
+
+void Session::read_from_sa() {
+  if (rpc_ && !options_.use_sa) stack_sa_transactor();  // a name was looked up before
+  options_.use_sa = true;
 }
 
 mad::Transactor& Session::smp_transactor() { return dialect_ == Dialect::diags ? transactor() : rpc(); }

@@ -38,17 +38,14 @@ path::Path Session::parse_combined(std::string_view text) {
   return path;
 }
 
-path::Path Session::parse_target(std::string_view text) {
-  return options_.combined ? parse_combined(text) : parse_as(text, options_.address);
-}
-
 void Session::bind_operands(const OptionSet& set) {
   set.bind(operands_, options_.combined, [this](std::string_view text) { return parse_target(text); });
   parse_sa_path();
 }
 
 void Session::parse_sa_path() {
-  if (!options_.sa_path) return;
+  if (!options_.sa_path || sa_path_parsed_) return;
+  sa_path_parsed_ = true;
   try {
     sa_target_ = parse_as(*options_.sa_path, path::Form::any);
     if (sa_target_->directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");

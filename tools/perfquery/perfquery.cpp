@@ -23,7 +23,9 @@
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 #include "tools/perfquery/port_list.hpp"
+#include "tools/perfquery/watch.hpp"
 #include "tools/shared/attribute_text.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools {
 namespace perfquery {
@@ -31,17 +33,6 @@ namespace {
 
 constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 constexpr std::size_t ports_at_once = 64;
-
-/// Whether a field says what was asked for, not what was counted.
-bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
-}
-
-/// The counters of one port, or of several together (port 255).
-struct PortCounts {
-  unsigned port{};
-  std::vector<std::uint8_t> bytes;
-};
 
 struct CountersReport final : Report {
   const CounterSet& set;
@@ -113,7 +104,7 @@ struct CountersReport final : Report {
   }
 };
 
-class Perfquery final : public Command {
+class Perfquery : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
@@ -124,13 +115,12 @@ class Perfquery final : public Command {
         "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
         "a mask of counters to reset: the bits of CounterSelect, and from bit 16 on\n"
         "those of CounterSelect2.");
-    for (const CounterSet& of : counter_sets().subspan(1)) {
-      set.action(of.options, of.help, [this, &of] { choose(of); });
-    }
+    add_counter_sets(set);
     set.flag("-a --all_ports --all-ports", all_, "Show or reset all ports together, or those of PORT.");
     set.flag("-l --loop_ports --loop-ports", loop_, "Show or reset the ports one by one.");
     set.flag("-r --reset_after_read --reset-after-read", reset_, "Reset the counters after they were read.");
     set.flag("-R --Reset_only --reset-only", reset_only_, "Reset the counters and show nothing.");
+    add_interval(set, interval_);
     add_common(set, common, group_target);
   }
 
@@ -170,9 +160,13 @@ class Perfquery final : public Command {
           "dump_perfcounters",
           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
+    if (interval_.repeats()) {
+      co_await watch(session, report, emit);
+      co_return;
+    }
     if (!reset_only_ || chosen_->is_sampling()) {
       co_await read(session, report, emit);
-      if (sums_) sum(report);
+      if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
       emit(report);
     } else if (emit.json()) {
       emit(report);
@@ -180,8 +174,25 @@ class Perfquery final : public Command {
     if (reset_ || reset_only_) co_await reset(session, node, info, support);
   }
 
- private:
+ protected:
   using Ports = std::vector<std::uint8_t>;
+
+  /// The options of all attributes but PortCounters. `without`: a letter and a blank, "-T ", that the command has for something else.
+  void add_counter_sets(OptionSet& set, std::string_view without = {}) {
+    for (const CounterSet& of : counter_sets().subspan(1)) {
+      std::string_view options = of.options;
+      if (!without.empty() && options.starts_with(without)) options.remove_prefix(without.size());
+      set.action(options, of.help, [this, &of] { choose(of); });
+    }
+  }
+
+  Target target_;
+  std::optional<Ports> ports_;
+  bool all_{};
+  Interval interval_;
+  std::optional<subnet::ErrorThresholds> thresholds_;  ///< of what is shown with --interval
+
+ private:
   using Answer = mad::Result<std::vector<std::uint8_t>>;
 
   void choose(const CounterSet& of) {
@@ -206,6 +217,9 @@ class Perfquery final : public Command {
     if (mask_ && !reset_ && !reset_only_) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
     if (chosen_->is_sampling() && (all_ || reset_ || reset_only_))
       throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*chosen_)));
+    check_interval(interval_);
+    if (interval_.repeats() && (reset_ || reset_only_ || chosen_->is_sampling()))
+      throw UsageError("--interval shows what is counted, and resets nothing: it excludes -r, -R and -c");
   }
 
   bool names_all_ports() const { return ports_ == Ports{subnet::all_ports}; }
@@ -307,6 +321,37 @@ class Perfquery final : public Command {
     co_return ports;
   }
 
+  /// Reads again and again, and shows what was counted in between.
+  async::Task<> watch(Session& session, CountersReport& report, Emit& emit) {
+    if (emit.json()) {
+      path::visit(emit.sink(), "path", report.node.path);
+      emit.sink().begin_array("readings");
+    }
+    std::vector<PortCounts> before;
+    const auto once = [&](std::optional<double> seconds) { return watch_once(session, report, emit, before, seconds); };
+    co_await repeat(session, interval_, once);
+    if (emit.json()) emit.sink().end_array();
+  }
+
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::vector<PortCounts>& before,
+                           std::optional<double> seconds) const {
+    report.ports.clear();
+    co_await read(session, report, emit);
+    if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
+    WatchReport reading(report.info);
+    const std::string gid_text = report.gid ? fmt::format(" ({})", to_text(*report.gid)) : "";
+    reading.node = fmt::format("Lid {}{}", report.node.path.ib().dlid.value, gid_text);
+    reading.seconds = seconds;
+    if (thresholds_) reading.thresholds = &*thresholds_;
+    for (std::size_t at = 0; at < report.ports.size(); ++at) {
+      const bool first = before.empty();
+      reading.samples.push_back({report.ports[at].port, first ? std::vector<std::uint8_t>() : before[at].bytes, report.ports[at].bytes});
+    }
+    before = report.ports;
+    emit(reading);
+    emit.flush();  // at once
+  }
+
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
     std::vector<std::optional<Answer>> replies(asked_.size());
     const auto ask = [&](std::size_t at) { return read_one(session, report, asked_[at], replies[at]); };
@@ -346,27 +391,6 @@ class Perfquery final : public Command {
     to.emplace(std::move(answer));
   }
 
-  /// One row in the place of all: each counter the sum, or the greatest value that it holds.
-  static void sum(CountersReport& report) {
-    std::vector<std::uint8_t> total = report.ports.front().bytes;
-    for (const FieldInfo& field : report.info.fields) {
-      if (is_selector(field)) continue;
-      for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
-        const std::uint32_t at = field.bit_offset + i * field.bits;
-        const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
-        std::uint64_t value = 0;
-        for (const PortCounts& port : report.ports) {
-          const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
-          value = one > most - value ? most : value + one;
-        }
-        wire::set_bits(total, at, field.bits, value);
-      }
-    }
-    const FieldInfo* select = find_field(report.info, "port_select");
-    wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
-    report.ports.assign(1, {subnet::all_ports, std::move(total)});
-  }
-
   /// What to reset where nobody says: all, as far as each dialect knows it.
   std::uint64_t reset_mask(subnet::PmaSupport support) const {
     constexpr std::uint64_t all = ~std::uint64_t{0}, diags_all = 0xffff, extended_select2 = 0xfff0000;
@@ -394,17 +418,62 @@ class Perfquery final : public Command {
   }
 
   const CounterSet* chosen_ = counter_sets().data();
-  Target target_;
-  std::optional<Ports> ports_;
   std::optional<std::uint64_t> mask_;
-  bool all_{}, loop_{}, reset_{}, reset_only_{};
+  bool loop_{}, reset_{}, reset_only_{};
   bool as_diags_{};  ///< only PortCounters and PortCountersExtended are looped over, port 0 is asked where none is named
   Ports asked_;      ///< what comes of -a, -l and PORT
   bool sums_{};
 };
 
+/// The same of one port, which goes on by itself.
+class Ibswportwatch final : public Perfquery {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.integer("PORT", port_);
+    set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
+    interval_.seconds = 1;
+    set.number("-n --count", interval_.count, "COUNT", "End after so many readings.", {.low = 1});
+    set.value("-p --interval", "SECONDS", "Time between readings. Without it a second.",
+              [this](std::string_view text) { interval_.seconds = parse_seconds(text, "-p"); });
+    set.action("-b --delta", "Show all counters, and the rate of those that grew. This is the default.", [this] { above_ = false; });
+    set.action("-t --threshold", "Show the counters alone that grew by their threshold or more in a second.", [this] { above_ = true; });
+    set.text("-T --threshold-file", file_, "FILE", "The thresholds: lines COUNTER=NUMBER.");
+    add_counter_sets(set, "-T ");
+    set.flag("-a --all_ports --all-ports", all_, "Watch the sum of all ports.");
+    add_common(set, common, group_target);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (port_) ports_ = {*port_};
+    if (above_) thresholds_ = read_thresholds();
+    return Perfquery::run(session, emit);
+  }
+
+ private:
+  subnet::ErrorThresholds read_thresholds() const {
+    if (!file_) return subnet::ErrorThresholds::usual();
+    subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::read(*file_);
+    if (thresholds.bad_lines().empty()) return thresholds;
+    const auto& line = thresholds.bad_lines().front();
+    throw UsageError(fmt::format("{}:{}: {}", *file_, line.number, line.why));
+  }
+
+  std::optional<std::uint8_t> port_;
+  std::optional<std::string> file_;
+  bool above_{};
+};
+
 }  // namespace
 }  // namespace perfquery
+
+constinit const CommandInfo rooms::ibswportwatch{
+    .name = "ibswportwatch",
+    .group = HelpGroup::counters,
+    .summary = "Watch the counters of a port: what they hold, and how fast they grow.",
+    .make = make_command<tools::perfquery::Ibswportwatch>,
+};
 
 constinit const CommandInfo rooms::perfquery{
     .name = "perfquery",

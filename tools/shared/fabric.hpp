@@ -87,6 +87,8 @@ struct FabricReport : Report {
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
   /// The member `differences`: what is different from the fabric `before`.
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
+  /// The members of a port: number, addresses, state, rates and the port at the other end.
+  void visit_port_members(out::Sink& sink, subnet::PortIndex at) const;
   /// The member `unreachable`: what did not answer, and why.
   void visit_failures(out::Sink& sink) const;
 

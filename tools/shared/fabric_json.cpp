@@ -67,10 +67,15 @@ void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
 }
 
 void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key) const {
+  sink.begin_object(key);
+  visit_port_members(sink, at);
+  sink.end_object();
+}
+
+void FabricReport::visit_port_members(out::Sink& sink, subnet::PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();
-  sink.begin_object(key);
   sink.value("port_num", port.number);
   visit_addresses(sink, at);
   if (port.has_info) {
@@ -90,7 +95,6 @@ void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at, std::string
   optional(sink, "hoq_life", port.has_info, info.hoq_life);
   optional(sink, "vl_stall_count", port.has_info, info.vl_stall_count);
   visit_peer(sink, at);
-  sink.end_object();
 }
 
 void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const {

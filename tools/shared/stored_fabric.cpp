@@ -18,17 +18,6 @@ constexpr std::size_t largest_file = std::size_t{1} << 29U;  // 2,000,000 ports 
 
 Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
-std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file) {
-  try {
-    const std::string content = read_regular_file(file, largest_file);
-    return std::make_shared<subnet::NetdiscCache>(subnet::read_netdisc_cache(bytes_of(content)));
-  } catch (const SysError& error) {
-    throw CannotLoad(error.message());
-  } catch (const UsageError& error) {
-    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", quoted(file), error.message()));
-  }
-}
-
 void fill(const subnet::NetdiscCache& cache, subnet::Subnet& subnet, const std::string& file) {
   try {
     fill_subnet(cache, subnet);
@@ -58,6 +47,17 @@ class StoredFabric final : public FabricSource {
 };
 
 }  // namespace
+
+std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file) {
+  try {
+    const std::string content = read_regular_file(file, largest_file);
+    return std::make_shared<subnet::NetdiscCache>(subnet::read_netdisc_cache(bytes_of(content)));
+  } catch (const SysError& error) {
+    throw CannotLoad(error.message());
+  } catch (const UsageError& error) {
+    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", quoted(file), error.message()));
+  }
+}
 
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet) { return std::make_unique<StoredFabric>(file, quiet); }
 

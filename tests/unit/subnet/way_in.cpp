@@ -4,7 +4,7 @@
 
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"
-#include "support/fake_fabric.hpp"
+#include "support/small_fabric.hpp"
 
 using namespace ib;
 using ibtest::contains;
@@ -12,27 +12,12 @@ using ibtest::FakeFabric;
 
 namespace {
 
-/// Two switches with two links between them, and a host at each. LIDs are 1 to 4; the test sits at `here`.
-struct Ways {
-  FakeFabric fabric;
-  FakeFabric::NodeId near, far, here, other;
+struct Ways : ibtest::TwoWayFabric {
   async::FakeClock clock;
   async::Loop loop{clock};
   std::unique_ptr<mad::Rpc> rpc;
 
-  Ways() {
-    near = fabric.add_switch(0x100, 4, "near");
-    far = fabric.add_switch(0x200, 4, "far");
-    here = fabric.add_ca(0x300, 1, "here");
-    other = fabric.add_ca(0x400, 2, "other");
-    fabric.link(near, 1, here, 1);
-    fabric.link(near, 2, far, 2);
-    fabric.link(near, 3, far, 3);
-    fabric.link(far, 4, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-    rpc = std::make_unique<mad::Rpc>(loop, fabric.open());
-  }
+  Ways() { rpc = std::make_unique<mad::Rpc>(loop, fabric.open()); }
 
   path::Path by_lid(unsigned lid) const {
     path::IbPath path;

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/small_fabric.hpp"
 
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -12,21 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A switch (LID 1) with the host of the test (LID 2) at port 1 and another host (LID 3) at port 2.
-struct Small {
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf, here, other;
-
-  Small() {
-    leaf = fabric.add_switch(0x100, 4, "leaf 1");
-    here = fabric.add_ca(0x200, 1, "here");
-    other = fabric.add_ca(0x300, 1, "other");
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-  }
-};
+using Small = ibtest::SmallFabric;
 
 json parsed(const ibtest::Outcome& outcome) {
   INFO(outcome.out << outcome.err);
@@ -193,4 +180,11 @@ TEST_CASE_METHOD(Small, "options of all commands may stand before the name") {
   const auto nothing = ibtool(fabric, {"-v"});
   CHECK(nothing.status == 2);
   CHECK(nothing.err == "E: No command is named (see ibtool help)\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--json"}, {"--json", "--nosuch", "ibaddr"}, {"--json", "nosuch"}}) {
+    const auto refused = ibtool(fabric, words);
+    CHECK(refused.status == 2);
+    CHECK(json::parse(refused.out)["status"] == 2);
+    CHECK_FALSE(json::parse(refused.out)["error"].get<std::string>().empty());
+  }
 }

@@ -3,9 +3,13 @@
 #include "tools/frame/json_words.hpp"
 
 #include <fmt/format.h>
-#include <array>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -112,6 +116,9 @@ class Site {
         return mad;
       };
     }
+    fabric.node(near_).services[mad::mgmt_class::congestion].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
+      return ibtest::answer_to(request);
+    };
     fabric.node(near_).services[mlx::GeneralInfo::mgmt_class].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
       return ibtest::answer_to(request);
     };
@@ -121,11 +128,42 @@ class Site {
   ibtest::FakeSa sa_;
 };
 
+/// The site in a file, as ibnetdiscover stores it.
+const std::string& stored_site() {
+  struct File {
+    File() {
+      const int fd = mkstemp(name.data());
+      REQUIRE(fd >= 0);
+      close(fd);
+      Site site;
+      REQUIRE(ibtest::diags(site.fabric, {"ibnetdiscover", "-l", "--cache", name}).status == 0);
+    }
+    ~File() {
+      unlink(name.c_str());
+      unlink((name + ".json").c_str());
+    }
+    std::string name = "/tmp/stored-site-XXXXXX";
+  };
+  static const File file;
+  return file.name;
+}
+
 struct Case {
   std::vector<std::string> words;
   std::string input{};  ///< on stdin
   int status = 0;
 };
+
+/// The file of a fabric of one switch, which is in none of the sites.
+std::string stored_fabric() {
+  static const std::string name = fmt::format("/tmp/ibtool-stored-{}", ::getpid());
+  struct Remover {
+    ~Remover() { std::remove(name.c_str()); }
+  };
+  static const Remover remover;
+  std::ofstream(name) << "#\nSwitch\t4 \"S-0000000000009999\"\t\t# \"old\" base port 0 lid 1 lmc 0\n";
+  return name;
+}
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
@@ -134,11 +172,33 @@ const std::vector<Case>& cases() {
       {{"decode_mad", "--lrh"}, packet_hex()},
       {{"decode_mad"}, mad_hex(0x1f), 2},  // a class that nobody knows: told, and an error
       {{"ibaddr", "4"}},
+      {{"ibchecknet", "--discovery=DR"}, {}, 1},
+      {{"ibchecknode", "-v", "1"}},
+      {{"ibcheckport", "1", "3"}, {}, 1},
+      {{"ibcheckportstate", "-v", "1", "2"}},
+      {{"ibcheckportwidth", "-v", "1", "2"}},
+      {{"ibcheckstate", "-v"}, {}, 1},
+      {{"ibcheckwidth", "-v"}, {}, 4},
+      {{"ibcheckerrors"}, {}, 1},
+      {{"ibcheckerrs", "1", "2"}},
+      {{"ibcheckerrs", "-s"}},
+      {{"ibclearcounters"}, {}, 4},
+      {{"ibclearerrors"}, {}, 4},
+      {{"ibdatacounters"}, {}, 4},
+      {{"ibdatacounters", "--interval", "1", "--count", "2"}, {}, 4},
+      {{"ibdatacounts", "1"}},
+      {{"ibcacheedit", "--sysimgguid", "0x400:0x401", "--portguid", "0x400:0x401:0x409", stored_site(), stored_site() + ".json"}},
+      {{"ibccconfig", "CS", "1", "0", "1", "1", "1", "1", "1"}},
+      {{"ibccquery", "CK", "1"}},
+      {{"ibccquery", "SP", "1"}},
+      {{"ibccquery", "CT", "1"}},
       {{"ibhosts"}, {}, 4},
       {{"ibidsverify", "-v"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
       {{"iblinkinfo", "--discovery=SA"}},
       {{"ibnetdiscover", "-m"}, {}, 4},
+      {{"ibnetdiscover", "--diff", stored_site(), "--diffcheck", "sw,lid"}, {}, 4},
+      {{"ibnetdiscover", "-p", "--load-cache", stored_site()}},
       {{"ibnodes"}, {}, 4},
       {{"ibping", "-c", "2", "4"}},
       {{"ibping", "-c", "2", "--protocol", "ibping", "4"}},
@@ -151,10 +211,14 @@ const std::vector<Case>& cases() {
       {{"ibprintca", "0x400"}, {}, 4},
       {{"ibprintrt", "-l"}, {}, 4},
       {{"ibprintswitch", "0x100"}, {}, 4},
+      {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
+      {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
+      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}},
       {{"ibrouters"}, {}, 4},
       {{"ibstat"}},
       {{"ibstatus"}},
       {{"ibswitches"}, {}, 4},
+      {{"ibswportwatch", "-n", "2", "1", "2"}},
       {{"ibsysstat", "4", "ping"}},
       {{"ibsysstat", "4", "host"}},
       {{"ibsysstat", "4", "cpu"}},
@@ -165,6 +229,7 @@ const std::vector<Case>& cases() {
       {{"perfquery", "1", "2"}},
       {{"perfquery", "-x", "-l", "1"}},
       {{"perfquery", "-a", "-R", "1"}},
+      {{"perfquery", "--vl-xmit-wait", "--interval", "0.5", "--count", "2", "1", "2"}},
       {{"query", "SubnGet", "SMPPortInfo", "1", "-a", "2"}},
       {{"query", "SubnAdmGetTable", "SANodeRecord"}},
       {{"saquery"}},
@@ -185,6 +250,7 @@ const std::vector<Case>& cases() {
       {{"smpquery", "GI", "4"}},
       {{"smpquery", "LFT", "1"}},
       {{"smpquery", "MFT", "2"}},
+      {{"subnet_diff", stored_fabric()}, {}, 1},
       {{"vendstat", "-N", "1"}},
       {{"vendstat", "-R", "10", "1"}},
       {{"vendstat", "-R", "10", "-W", "10,1", "1"}},
@@ -203,6 +269,10 @@ std::vector<Case> failing_cases() {
   all.push_back({{"decode_mad"}, "zz", 2});
   all.push_back({{"ibaddr", "zzz"}, {}, 2});
   all.push_back({{"ibaddr", "77"}, {}, 3});
+  all.push_back({{"ibcacheedit", "/nowhere/a", "/nowhere/b"}, {}, 2});
+  all.push_back({{"ibccconfig", "CT", "1"}, {}, 2});
+  all.push_back({{"ibccquery", "CL", "1"}, {}, 3});
+  all.push_back({{"ibnetdiscover", "--diff", "/nowhere/a"}, {}, 2});
   all.push_back({{"ibportstate", "1", "1", "nosuch"}, {}, 2});
   all.push_back({{"ibprintca", "0x999"}, {}, 3});
   all.push_back({{"perfquery", "1", "77"}, {}, 3});

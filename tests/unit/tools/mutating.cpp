@@ -3,13 +3,16 @@
 // are busy for ever. Whatever comes, a run ends, with a status that the manual knows, without an exception that nobody expects and
 // without a control byte on a terminal.
 //
-// IBTEST_MUTATIONS is the number of runs (400 by default), IBTEST_MUTATION_SEED the first seed: a failure names its own.
+// IBTEST_MUTATIONS is the number of runs (400 by default), IBTEST_MUTATION_SEED the first seed: a failure names its own. With
+// IBTEST_MUTATION_TABLE set, the table of ibtool-hostile(7) is printed: how the runs ended in which each lie was told.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iostream>
+#include <map>
 #include <random>
 #include <set>
 
@@ -89,6 +92,8 @@ class Liar {
   }
 
   std::size_t told() const { return told_; }
+  /// Which lies were told at least once.
+  const std::set<Lie>& kinds() const { return kinds_; }
 
   std::vector<Answer> tamper(Bytes request, std::optional<Answer> answer) {
     constexpr unsigned most_answers = 2000;
@@ -112,6 +117,7 @@ class Liar {
 
   void tell(Lie lie, Bytes request, std::vector<Answer>& all) {
     ++told_;
+    kinds_.insert(lie);
     if (lie == Lie::endless) return invent(request, all);
     if (all.empty()) return;
     if (lie == Lie::silence) return all.clear();
@@ -203,6 +209,7 @@ class Liar {
   double chance_ = 1;
   unsigned begin_ = 0, answers_ = 0, invented_ = 0;
   std::size_t told_ = 0;
+  std::set<Lie> kinds_;
   std::vector<Answer> earlier_;
 };
 
@@ -361,7 +368,26 @@ unsigned number_from(const char* variable, unsigned otherwise) {
 struct Tally {
   std::size_t lies = 0;  ///< that were told
   std::set<int> statuses[2];
+  std::map<Lie, std::map<std::string_view, unsigned>> endings;
 };
+
+/// How a run ended, as the table has it.
+std::string_view ending(bool ours, int status) {
+  if (status == 0) return "whole";
+  if (ours && status == static_cast<int>(Exit::findings)) return "findings";
+  return ours && status == static_cast<int>(Exit::incomplete) ? "incomplete" : "failed";
+}
+
+void print_table(const Tally& tally) {
+  for (const auto& [lie, endings] : tally.endings) {
+    std::cout << fmt::format("{:<12}", lie_names[static_cast<std::size_t>(lie)]);
+    for (const std::string_view how : {"whole", "findings", "incomplete", "failed"}) {
+      const auto count = endings.find(how);
+      std::cout << fmt::format(" {:>6} {}", count == endings.end() ? 0 : count->second, how);
+    }
+    std::cout << '\n';
+  }
+}
 
 /// One run; `ours` chooses the dialect.
 void attack(unsigned seed, bool ours, Tally& tally) {
@@ -385,6 +411,7 @@ void attack(unsigned seed, bool ours, Tally& tally) {
   CHECK(known.contains(done.status));
   tally.lies += liar.told();
   tally.statuses[ours ? 0 : 1].insert(done.status);
+  for (const Lie lie : liar.kinds()) ++tally.endings[lie][ending(ours, done.status)];
   // Both are what the standard library says of mistakes of the program.
   for (const char* word : {"std::", "vector::_M_", "basic_string::", "map::at", "bad_alloc", "waits for something"})
     CHECK(done.err.find(word) == std::string::npos);
@@ -409,6 +436,7 @@ TEST_CASE("a fabric that lies does no harm") {
     attack(seed, true, tally);
     attack(seed, false, tally);
   }
+  if (std::getenv("IBTEST_MUTATION_TABLE") != nullptr) print_table(tally);
   if (runs < 100) return;  // of one seed, to look at it
   CHECK(tally.lies > runs);
   for (const auto& statuses : tally.statuses) CHECK(statuses.size() > 1);  // some harm was done, and not always

@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/small_fabric.hpp"
 
 using ib::smp::PortInfo;
 using ib::smp::PortPhysicalState;
@@ -18,23 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Two switches with two links between them and a host each; the test sits at the first host. LIDs are 1 to 4.
-struct Twice {
-  FakeFabric fabric;
-  FakeFabric::NodeId near, far, here, other;
-
-  Twice() {
-    near = fabric.add_switch(0x100, 4, "near");
-    far = fabric.add_switch(0x200, 4, "far");
-    here = fabric.add_ca(0x300, 1, "here");
-    other = fabric.add_ca(0x400, 1, "other");
-    fabric.link(near, 1, here, 1);
-    fabric.link(near, 2, far, 2);
-    fabric.link(near, 3, far, 3);
-    fabric.link(far, 4, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-  }
+struct Twice : ibtest::TwoWayFabric {
   ibtest::Outcome set(std::vector<std::string> words) {
     words.insert(words.begin(), {"set_port_state", "--discovery=DR"});
     fabric.sets.clear();

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/small_fabric.hpp"
 
 using namespace ib;
 using ibtest::contains;
@@ -14,18 +15,8 @@ using nlohmann::json;
 namespace {
 
 /// A switch (LID 1), where the host's port says that the subnet manager is, with the host of the test (LID 2) and another one (LID 3).
-struct Fabric {
-  ibtest::FakeFabric fabric;
-  ibtest::FakeFabric::NodeId leaf, here, other;
-
+struct Fabric : ibtest::SmallFabric {
   Fabric() {
-    leaf = fabric.add_switch(0x100, 4, "leaf");
-    here = fabric.add_ca(0x200, 1, "here");
-    other = fabric.add_ca(0x300, 1, "other");
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
     for (const auto node : {leaf, here}) {
       smp::SMInfo info;
       info.guid = fabric.port_guid(node, node == leaf ? 0 : 1);

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/small_fabric.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -14,21 +15,7 @@ using ibtest::ibtool;
 
 namespace {
 
-/// A switch (LID 1) with the host of the test (LID 2) at port 1 and another host (LID 3) at port 2.
-struct Fabric {
-  ibtest::FakeFabric fabric;
-  ibtest::FakeFabric::NodeId leaf, here, other;
-
-  Fabric() {
-    leaf = fabric.add_switch(0x100, 4, "leaf 1");
-    here = fabric.add_ca(0x200, 1, "here");
-    other = fabric.add_ca(0x300, 1, "other");
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-  }
-};
+using Fabric = ibtest::SmallFabric;
 
 }  // namespace
 

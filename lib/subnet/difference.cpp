@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/difference.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+namespace ib::subnet {
+namespace {
+
+Guid end_port_guid(const Subnet& subnet, PortIndex at) {
+  const PortIndex end = subnet.end_port_of(at);
+  const Node& node = subnet.node(subnet.port(end).node);
+  return node.kind() == NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
+}
+
+std::set<Guid> end_ports(const Subnet& subnet) {
+  std::set<Guid> guids;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const Guid guid = end_port_guid(subnet, at);
+    if (subnet.end_port_of(at) == at && guid != Guid{}) guids.insert(guid);
+  }
+  return guids;
+}
+
+std::set<Guid> nodes(const Subnet& subnet) {
+  std::set<Guid> guids;
+  for (const Node& node : subnet.nodes()) guids.insert(node.guid());
+  return guids;
+}
+
+/// The links, and how each runs at its first end.
+std::map<LinkEnds, LinkRate> links(const Subnet& subnet) {
+  std::map<LinkEnds, LinkRate> found;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const PortIndex peer = subnet.port(at).peer;
+    if (peer == none) continue;
+    const LinkEnd here{end_port_guid(subnet, at), subnet.port(at).number}, there{end_port_guid(subnet, peer), subnet.port(peer).number};
+    if (here >= there) found.try_emplace({here, there}, active_rate(subnet, at));
+  }
+  return found;
+}
+
+std::map<std::uint16_t, Guid> lids(const Subnet& subnet) {
+  std::map<std::uint16_t, Guid> owners;
+  for (std::uint16_t lid = 1; lid <= last_unicast_lid; ++lid) {
+    const PortIndex port = subnet.find_lid(Lid{lid});
+    if (port != none) owners.emplace(lid, end_port_guid(subnet, port));
+  }
+  return owners;
+}
+
+template <class T>
+SetDifference<T> compare(const std::set<T>& current, const std::set<T>& reference) {
+  SetDifference<T> result;
+  result.current = current.size();
+  result.reference = reference.size();
+  std::ranges::set_difference(current, reference, std::back_inserter(result.added));
+  std::ranges::set_difference(reference, current, std::back_inserter(result.missing));
+  return result;
+}
+
+template <class Key, class Value>
+std::set<Key> keys(const std::map<Key, Value>& map) {
+  std::set<Key> all;
+  for (const auto& [key, value] : map) all.insert(all.end(), key);
+  return all;
+}
+
+bool same_rate(const LinkRate& a, const LinkRate& b) { return a.lanes == b.lanes && a.speed == b.speed; }
+
+std::vector<LidDifference> compare_lids(const std::map<std::uint16_t, Guid>& current, const std::map<std::uint16_t, Guid>& reference) {
+  std::set<std::uint16_t> all = keys(current);
+  all.merge(keys(reference));
+  const auto owner = [](const std::map<std::uint16_t, Guid>& map, std::uint16_t lid) {
+    const auto found = map.find(lid);
+    return found == map.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<LidDifference> result;
+  for (const std::uint16_t lid : all) {
+    const LidDifference one{Lid{lid}, owner(current, lid), owner(reference, lid)};
+    if (one.current != one.reference) result.push_back(one);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool SubnetDifference::none() const {
+  const auto same = [](const auto& set) { return set.added.empty() && set.missing.empty(); };
+  return same(end_ports) && same(nodes) && same(links) && rates.empty() && lids.empty();
+}
+
+SubnetDifference difference(const Subnet& current, const Subnet& reference) {
+  SubnetDifference result;
+  result.end_ports = compare(end_ports(current), end_ports(reference));
+  result.nodes = compare(nodes(current), nodes(reference));
+  const std::map<LinkEnds, LinkRate> links_now = links(current), links_before = links(reference);
+  result.links = compare(keys(links_now), keys(links_before));
+  for (const auto& [link, rate] : links_now) {
+    const auto before = links_before.find(link);
+    if (before != links_before.end() && !same_rate(rate, before->second)) result.rates.push_back({link, rate, before->second});
+  }
+  const std::map<std::uint16_t, Guid> lids_now = lids(current), lids_before = lids(reference);
+  result.current_lids = lids_now.size();
+  result.reference_lids = lids_before.size();
+  result.lids = compare_lids(lids_now, lids_before);
+  return result;
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The counters of a whole fabric, attribute by attribute as the PMAs gave them, with the fewest MADs that answer one question: which
+// ports have counted errors? Each PMA is asked for its ClassPortInfo. One that has AllPortSelect (IBA 16.1.3.1) is asked for all of its
+// ports in one; only where that sum holds something worth telling are its ports asked one by one. Others are asked port by port.
+//
+// In the same go counters can be set to zero: each port right after its reading, so that little is lost that came in between.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "iba-gen/pm.hpp"
+#include "subnet/counter_clears.hpp"
+#include "subnet/counters.hpp"
+
+namespace ib::subnet {
+
+/// A request to a PMA that brought nothing.
+struct PmaProblem {
+  std::uint16_t attribute{};                     ///< that was asked for, or set
+  bool set{};                                    ///< it was a Set
+  std::shared_ptr<const mad::MadError> error{};  ///< null: no GMP reaches the PMA
+};
+
+/// What one port has counted, or all ports of a node together.
+struct PmaReading {
+  PortIndex port = none;                                     ///< of all ports together: the port whose PMA was asked
+  std::uint8_t select{};                                     ///< PortSelect: the number of the port, or all_ports
+  PmaSupport support;                                        ///< of its PMA; nothing where that did not tell
+  std::vector<std::uint8_t> counters, extended;              ///< PortCounters, PortCountersExtended; empty where they were not read
+  std::vector<std::uint8_t> discard_details, error_details;  ///< PortXmitDiscardDetails, PortRcvErrorDetails
+  std::vector<PmaProblem> problems;                          ///< in their order; one of reading counters is the last of a reading
+
+  /// The counters were read, as far as they were asked for.
+  bool known() const { return !counters.empty() || !extended.empty(); }
+  /// A counter from the attribute that holds errors: PortCountersExtended where its additional part is there, else PortCounters.
+  CounterValue error_count(const CounterInfo& counter) const;
+  /// A counter of data or packets from the widest attribute that was read.
+  CounterValue traffic_count(const CounterInfo& counter) const;
+};
+
+/// What a node has counted.
+struct PmaNode {
+  NodeIndex node = none;
+  PortIndex first = none;                  ///< the port whose PMA was asked for ClassPortInfo
+  PmaSupport support;                      ///< of that PMA; nothing where it did not tell
+  std::optional<PmaProblem> problem;       ///< of ClassPortInfo
+  std::optional<PmaReading> all;           ///< of all ports together
+  std::vector<PmaReading> ports;           ///< those that were read one by one, by number
+  std::vector<PmaProblem> clear_problems;  ///< of the one Set for all ports
+
+  /// All ports can be asked and cleared together.
+  bool all_port_select() const { return (support.capability_mask & pm::capability_mask::all_port_select) != 0; }
+};
+
+/// What is to be read, and cleared.
+struct PmaWanted {
+  /// Counters of data too: PortCountersExtended where there is one.
+  bool traffic{};
+  /// Nothing but counters of data, from the widest attribute.
+  bool traffic_only{};
+  /// Each port is asked, whatever all of them together have counted.
+  bool each_port{};
+  /// The same of what is no switch.
+  bool each_host_port{};
+  /// What is known of a node's PMA already: it is not asked for ClassPortInfo. Null: nothing.
+  std::function<std::optional<PmaSupport>(NodeIndex)> known_support;
+  /// Whether a reading has something to tell: then the ports of its node are asked one by one. Null: never.
+  std::function<bool(const PmaReading&)> tells;
+  /// Which details are to be read with a reading that tells; null: none.
+  std::function<bool(const PmaReading&)> wants_discard_details, wants_error_details;
+  /// Which counters are cleared after they were read; null: none.
+  CounterChoice clear;
+  bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
+};
+
+struct PmaReadings {
+  std::vector<PmaNode> nodes;     ///< in the order in which they were named
+  std::vector<Failure> failures;  ///< one for each agent that is silent, or request that was refused
+};
+
+/// The ports of a node that GMPs can be asked about: those that are known to be there, port 0 of a switch if that is an enhanced one.
+std::vector<PortIndex> countable_ports(const Subnet& subnet, NodeIndex node);
+
+/// Reads, and clears, as `wanted` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const Subnet& subnet, std::vector<NodeIndex> nodes, PmaWanted wanted,
+                                   SurveyOptions options);
+
+}  // namespace ib::subnet

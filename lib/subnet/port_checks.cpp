@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/port_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "iba/types.hpp"
+#include "subnet/rate.hpp"
+
+namespace ib::subnet {
+namespace {
+
+using Relation = Finding::Relation;
+
+constexpr unsigned link_up = 5, link_error_recovery = 6;  // IBA 14.2.5.6: PortPhysicalState
+constexpr unsigned active = 4;                            // IBA 14.2.5.6: PortState
+
+std::string physical_state_words(unsigned state) {
+  constexpr std::string_view words[] = {"No state change",    "Sleep",  "Polling", "Disabled", "Training", "Link UP",
+                                        "Link error recover", "PhyTest"};
+  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
+}
+
+std::string state_words(unsigned state) {
+  constexpr std::string_view words[] = {"No state change", "Down", "Initialize", "Armed", "Active"};
+  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
+}
+
+std::string width_words(unsigned lanes) { return lanes == 0 ? "?" : fmt::format("{}x", lanes); }
+std::string speed_words(Speed speed) { return speed == Speed::unknown ? "?" : std::string(name(speed)); }
+
+bool is_port0(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return port.number == 0 && subnet.node(port.node).kind() == NodeKind::sw;
+}
+
+/// Whether both ends of a link say that it is trained; what a port that is not linked could do is not known.
+bool is_link_trained(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return !is_port0(subnet, at) && is_trained(port) && port.peer != none && is_trained(subnet.port(port.peer));
+}
+
+}  // namespace
+
+std::string Finding::sentence() const {
+  if (!words.empty()) return words;
+  constexpr std::string_view relations[] = {"expected", "but shouldn't be", "expected less than"};
+  return fmt::format("{} is {}, {} {}", field, quoted(found), relations[static_cast<unsigned>(relation)], quoted(expected));
+}
+
+bool is_trained(const Port& port) { return port.physical_state() == link_up || port.physical_state() == link_error_recovery; }
+
+Findings check_port_state(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (is_port0(subnet, at)) {
+    const Node& node = subnet.node(port.node);
+    if (!node.has_switch_info || node.switch_info().enhanced_port0 == 0) return {};
+  } else if (port.physical_state() != link_up) {
+    return {{.error = true,
+             .field = "portPhysicalState",
+             .found = physical_state_words(port.physical_state()),
+             .expected = physical_state_words(link_up)}};
+  }
+  if (port.state() == active) return {};
+  return {{.field = "portState", .found = state_words(port.state()), .expected = state_words(active)}};
+}
+
+Findings check_link_width(const Subnet& subnet, PortIndex at) {
+  if (!is_link_trained(subnet, at)) return {};
+  const unsigned now = active_rate(subnet, at).lanes, best = best_rate(subnet, at).lanes;
+  if (now >= best) return {};
+  return {{.field = "linkWidthActive", .found = width_words(now), .expected = width_words(best)}};
+}
+
+Findings check_link_speed(const Subnet& subnet, PortIndex at) {
+  if (!is_link_trained(subnet, at)) return {};
+  const Speed now = active_rate(subnet, at).speed, best = best_rate(subnet, at).speed;
+  if (now >= best) return {};
+  return {{.field = "linkSpeedActive", .found = speed_words(now), .expected = speed_words(best)}};
+}
+
+Findings check_lids(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (subnet.end_port_of(at) != at || (!is_port0(subnet, at) && !is_trained(port))) return {};
+  const smp::PortInfo info = port.info();
+  Findings findings;
+  for (const auto& [field, lid] : {std::pair{"LID", info.lid}, {"masterSMLID", info.master_sm_lid}}) {
+    if (lid == Lid{}) findings.push_back({.field = field, .found = "0", .expected = "0", .relation = Relation::not_equal});
+  }
+  return findings;
+}
+
+Finding other_port_guid(Guid told, Guid own) {
+  return {.error = true,
+          .field = "portGUID",
+          .found = to_text(told),
+          .expected = to_text(own),
+          .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(told), to_text(own))};
+}
+
+Finding no_node_record(Lid lid) {
+  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("The SA knows no node at LID {}", lid.value)};
+}
+
+Finding no_sa_path(Guid port) {
+  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("SA could not find a path for {}", to_text(port))};
+}
+
+Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds) {
+  Findings findings;
+  for (const auto& [counter, most] : thresholds.all()) {
+    const CounterValue& value = reading[counter->name];
+    if (most == 0 || !value.known() || value.value <= most) continue;
+    const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
+    findings.push_back(
+        {.field = field.iba_name, .found = fmt::to_string(value.value), .expected = fmt::to_string(most), .relation = Relation::at_most});
+  }
+  return findings;
+}
+
+void add_counters(CounterReading& sum, const CounterReading& reading) {
+  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
+  sum.values.resize(std::max(sum.values.size(), reading.values.size()));
+  for (std::size_t i = 0; i < reading.values.size(); ++i) {
+    const CounterValue& added = reading.values[i];
+    CounterValue& total = sum.values[i];
+    total.value = added.value > greatest - total.value ? greatest : total.value + added.value;
+    if (added.known()) total.bits = 64;  // a sum has room for more than each of its parts
+  }
+}
+
+}  // namespace ib::subnet

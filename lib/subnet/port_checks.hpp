@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What is not as it should be: with a port and its link, with what the SA says of an end port, with what a port counted. Each check
+// looks at what a model holds and asks nobody.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "subnet/counters.hpp"
+#include "subnet/error_thresholds.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::subnet {
+
+/// One thing that is not as it should be.
+struct Finding {
+  enum class Relation : std::uint8_t {
+    equal,      ///< `found` should be `expected`
+    not_equal,  ///< it should be anything but that
+    at_most,    ///< it should not be more
+  };
+  bool error{};            ///< nothing works with it; else a warning
+  std::string_view field;  ///< by its name in the IBA: `linkSpeedActive`
+  std::string found, expected;
+  Relation relation{};
+  std::string words{};  ///< a sentence, where there is no field that could be compared
+
+  /// As a sentence without its end: "linkSpeedActive is 'SDR', expected 'QDR'".
+  std::string sentence() const;
+};
+using Findings = std::vector<Finding>;
+
+/// Whether a port's link is trained, so that its width and speed mean something (IBA 14.2.5.6: PortPhysicalState).
+bool is_trained(const Port& port);
+
+// Of a port whose PortInfo is known. Port 0 of a switch has no link: all that can be said of it is the state of an enhanced one, and
+// its LIDs.
+
+/// The physical state should be LinkUp, which is an error, and the state Active. Nothing is said of the second where the first is wrong.
+Findings check_port_state(const Subnet& subnet, PortIndex port);
+/// A trained link should be as wide as both of its ends can be. Nothing is said where one of them is not known.
+Findings check_link_width(const Subnet& subnet, PortIndex port);
+/// The same of its speed.
+Findings check_link_speed(const Subnet& subnet, PortIndex port);
+/// An end port should have a LID and know that of its subnet manager.
+Findings check_lids(const Subnet& subnet, PortIndex port);
+
+/// The SA calls the port at a LID `told`, which calls itself `own`.
+Finding other_port_guid(Guid told, Guid own);
+/// The SA knows no node at a LID.
+Finding no_node_record(Lid lid);
+/// The SA knows no path to a port.
+Finding no_sa_path(Guid port);
+
+/// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
+Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds);
+/// Adds up the counters of several ports. A counter that one of them does not know counts as 0 there.
+void add_counters(CounterReading& sum, const CounterReading& reading);
+
+}  // namespace ib::subnet

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibcheckerrs, ibdatacounts, ibdatacounters, ibclearcounters, ibclearerrors and ibswportwatch on performance management agents in memory.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "iba-gen/mad.hpp"
+#include "iba-gen/pm.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "support/fake_sa.hpp"
+#include "support/program.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::ends_with;
+using ibtest::FakeFabric;
+using ibtest::FakePma;
+using ibtest::ibtool;
+using ibtest::starts_with;
+using nlohmann::json;
+
+namespace {
+
+/// A switch (LID 1) with four ports, the host of the test (LID 2) at its port 1 and another host with one port at port 2 (LID 3).
+struct Fabric {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 4, "leaf");
+  FakeFabric::NodeId here = fabric.add_ca(0x200, 1, "here");
+  FakeFabric::NodeId other = fabric.add_ca(0x300, 1, "other");
+  ibtest::FakeSa sa{fabric};
+  FakePma &pma, &here_pma, &other_pma;
+
+  Fabric() : pma(linked().run(leaf)), here_pma(run(here)), other_pma(run(other)) {}
+
+  /// From now on each request to the switch's PMA finds `counter` of port 2 greater by `step`.
+  void grow(std::string counter, std::uint64_t step) {
+    auto& service = pma.service();
+    service.answer = [this, counter, step, answer = service.answer](unsigned port, Bytes request) {
+      pma.count(2, counter) += step;
+      return answer(port, request);
+    };
+  }
+  void without_all_port_select() { pma.capability_mask &= static_cast<std::uint16_t>(~pm::capability_mask::all_port_select); }
+
+ private:
+  Fabric& linked() {
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    return *this;
+  }
+  FakePma& run(FakeFabric::NodeId node) { return run_pma(fabric, node); }
+};
+
+}  // namespace
+
+TEST_CASE("ibdatacounts: data and packets of a port, by 64 bits where there are so many") {
+  Fabric f;
+  f.pma.count(2, "port_xmit_data") = std::uint64_t{1} << 40;
+  const auto port = ibtool(f.fabric, {"ibdatacounts", "1", "2"});
+  CHECK(port.status == 0);
+  CHECK(port.out ==
+        "# Port counters: Lid 1 port 2\nXmtData:..........................1099511627776\nRcvData:..........................0\n"
+        "XmtPkts:..........................0\nRcvPkts:..........................0\n");
+  CHECK(f.pma.asked.size() == 1);
+  CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "--int-names", "1", "2"}).out,
+             contains("PortXmitData:.....................1099511627776\n"));
+  SECTION("a PMA without them is asked for PortCounters") {
+    f.pma.unsupported.insert(pm::PortCountersExt::attribute_id);
+    CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "1", "2"}).out, contains("XmtData:..........................4294967295\n"));
+  }
+  SECTION("all ports of a switch, with AllPortSelect and without") {
+    f.pma.count(3, "port_xmit_data") = 5;
+    const std::string sum = "# Port counters: Lid 1 all ports\nXmtData:..........................1099511627781\n";
+    CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "1"}).out, starts_with(sum));
+    f.without_all_port_select();
+    CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "1", "255"}).out, starts_with(sum));
+  }
+  SECTION("the port of a host") { CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "3"}).out, starts_with("# Port counters: Lid 3 port 1\n")); }
+  SECTION("with -v the verdict too") {
+    CHECK_THAT(ibtool(f.fabric, {"ibdatacounts", "-v", "1", "2"}).out,
+               starts_with("Error check lid 1 (leaf) port 2: # Port counters: Lid 1 port 2\n") && ends_with("\nOK\n"));
+  }
+  SECTION("one that refuses, or is silent") {
+    CHECK(ibtool(f.fabric, {"ibdatacounts", "1", "9"}).status == 3);
+    f.pma.service().faults.silent = true;
+    const auto silent = ibtool(f.fabric, {"ibdatacounts", "1", "2"});
+    CHECK(silent.status == 3);
+    CHECK(silent.out == "Error check lid 1 (leaf) port 2: FAILED\n");
+  }
+  SECTION("JSON") {
+    const json found = json::parse(ibtool(f.fabric, {"ibdatacounts", "--json", "1", "2"}).out);
+    CHECK(found["ports"][0]["port_num"] == 2);
+    CHECK(found["ports"][0]["traffic"][0] == json({{"counter", "port_xmit_data"}, {"count", std::uint64_t{1} << 40}}));
+  }
+}
+
+TEST_CASE("ibcheckerrs: the counters of a port against thresholds") {
+  Fabric f;
+  f.pma.count(2, "symbol_error_counter") = 10;
+  const auto well = ibtool(f.fabric, {"ibcheckerrs", "1", "2"});
+  CHECK(well.status == 0);
+  CHECK(well.out.empty());
+  CHECK(f.pma.asked.size() == 1);
+  CHECK(ibtool(f.fabric, {"ibcheckerrs", "-v", "1", "2"}).out == "Error check lid 1 (leaf) port 2: OK\n");
+  f.pma.count(2, "symbol_error_counter") = 11;
+  const auto bad = ibtool(f.fabric, {"ibcheckerrs", "1", "2"});
+  CHECK(bad.status == 1);
+  CHECK(bad.out == "Error check lid 1 (leaf) port 2: FAILED\n#warn: symbolErrorCounter is '11', expected less than '10': lid 1 port 2\n");
+  CHECK_THAT(ibtool(f.fabric, {"ibcheckerrs", "1"}).out, starts_with("Error check lid 1 (leaf) all ports: FAILED\n"));
+  CHECK_THAT(ibtool(f.fabric, {"ibcheckerrs", "-s"}).out, starts_with("VL15Dropped=100\nexcessiveBufferOverrunErrors=10\n"));
+  CHECK(ibtool(f.fabric, {"ibcheckerrs"}).status == 2);
+  f.pma.service().faults.silent = true;
+  const auto silent = ibtool(f.fabric, {"ibcheckerrs", "1", "2"});
+  CHECK(silent.status == 3);
+  CHECK(silent.out == "Error check lid 1 (leaf) port 2: FAILED\n");
+}
+
+TEST_CASE("ibdatacounters: all ports of the fabric, a row for each switch") {
+  Fabric f;
+  f.pma.count(2, "port_rcv_pkts") = 3;
+  f.pma.count(4, "port_rcv_pkts") = 4;
+  f.other_pma.count(1, "port_rcv_pkts") = 5;
+  const std::string rows =
+      "# Port counters: Lid 1 all ports\nXmtData:..........................0\nRcvData:..........................0\n"
+      "XmtPkts:..........................0\nRcvPkts:..........................7\n"
+      "# Port counters: Lid 3 port 1\n";
+  const std::string summary =
+      "RcvPkts:..........................5\n## Summary: 0 nodes checked, 0 bad nodes found\n"
+      "##          3 ports checked, 0 ports have errors beyond threshold\n";
+  const auto all = ibtool(f.fabric, {"ibdatacounters"});
+  CHECK(all.status == 0);
+  CHECK_THAT(all.out, contains(rows) && ends_with(summary));
+  CHECK(f.pma.asked.size() == 2);
+  f.without_all_port_select();
+  CHECK_THAT(ibtool(f.fabric, {"ibdatacounters"}).out, contains(rows));
+  CHECK_THAT(ibtool(f.fabric, {"ibdatacounters", "-v"}).out, contains("Error check lid 3 (other) port 1: OK\n"));
+  f.other_pma.service().faults.silent = true;
+  const auto partly = ibtool(f.fabric, {"ibdatacounters"});
+  CHECK(partly.status == 4);
+  CHECK_THAT(partly.out, contains("Error check lid 3 (other) port 1: FAILED\n#error: ") && contains("3 ports checked, 1 ports"));
+}
+
+TEST_CASE("ibdatacounters: what is counted from one reading to the next, and nothing is set") {
+  Fabric f;
+  f.grow("port_xmit_data", 100);
+  const auto text = ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "3"});
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out, contains("XmtData:..........................300      (+ 50.000/s)\n"));
+  CHECK(f.pma.times(mad::ClassPortInfo::attribute_id) == 1);  // asked once, whatever number of readings
+  for (const FakePma::Asked& one : f.pma.asked) CHECK(one.method == mad::method::get);
+  const json found = json::parse(ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "2", "--json"}).out);
+  REQUIRE(found["readings"].size() == 2);
+  CHECK(found["readings"][0]["seconds"].is_null());
+  CHECK(found["readings"][1]["seconds"] == 2.0);
+  const json& counter = found["readings"][1]["ports"][1]["traffic"][0];
+  CHECK(counter["delta"] == 100);
+  CHECK(counter["per_second"] == 50.0);
+  CHECK(ibtool(f.fabric, {"ibdatacounters", "--count", "2"}).status == 2);
+  CHECK(ibtool(f.fabric, {"ibdatacounters", "--interval", "0"}).status == 2);
+}
+
+TEST_CASE("ibclearcounters and ibclearerrors: counters of all ports back to zero") {
+  Fabric f;
+  for (FakePma* pma : {&f.pma, &f.here_pma, &f.other_pma}) {
+    pma->count(1, "symbol_error_counter") = 5;
+    pma->count(1, "port_xmit_data") = 6;
+  }
+  const auto shown = [&](const std::string& lid) {
+    const json found = json::parse(ibtool(f.fabric, {"perfquery", "--json", lid, "1"}).out);
+    const json& data = found["ports"][0]["data"];
+    return std::pair{data["symbol_error_counter"].get<int>(), data["port_xmit_data"].get<int>()};
+  };
+  const std::string done = "## Summary: 0 nodes checked, 0 bad nodes found\n##          3 port counters cleared.\n";
+  SECTION("errors alone") {
+    const auto outcome = ibtool(f.fabric, {"ibclearerrors"});
+    CHECK(outcome.out == done);
+    CHECK(shown("1") == std::pair{0, 6});
+    CHECK(shown("3") == std::pair{0, 6});
+  }
+  SECTION("all") {
+    CHECK_THAT(ibtool(f.fabric, {"ibclearcounters", "-v"}).out,
+               contains("Clear counters lid 1 (leaf) all ports: OK\n") && contains("Clear counters lid 3 (other) port 1: OK\n"));
+    CHECK(shown("1") == std::pair{0, 0});
+  }
+  SECTION("one that is silent") {
+    f.pma.service().faults.silent = true;
+    const auto outcome = ibtool(f.fabric, {"ibclearcounters", "--json"});
+    CHECK(outcome.status == 4);
+    const json found = json::parse(outcome.out);
+    CHECK(found["unreachable"].size() == 1);
+    for (const json& port : found["ports"]) CHECK(port["cleared"] == (port["node_description"] != "leaf"));
+  }
+}
+
+TEST_CASE("ibswportwatch: counters and how fast they grow") {
+  Fabric f;
+  f.grow("port_xmit_pkts", 10);
+  const auto watched = ibtool(f.fabric, {"ibswportwatch", "-n", "2", "-p", "0.5", "1", "2"});
+  CHECK(watched.status == 0);
+  CHECK_THAT(watched.out, starts_with("# Port counters: Lid 1 (fe80::100) port 2\nSymbolErrorCounter...............0\n") &&
+                              contains("PortXmitPkts.....................10\n") &&
+                              contains("PortXmitPkts.....................20       (+ 20.000/s)\n"));
+  const auto above = ibtool(f.fabric, {"ibswportwatch", "-n", "2", "-t", "1", "2"});
+  CHECK(above.out == "# Port counters: Lid 1 (fe80::100) port 2\n# Port counters: Lid 1 (fe80::100) port 2\n");
+  f.pma.count(2, "port_xmit_pkts") = 0;
+  f.grow("port_xmit_pkts", ~std::uint64_t{0} - 19);  // less than before
+  CHECK_THAT(ibtool(f.fabric, {"ibswportwatch", "-x", "-n", "2", "1", "2"}).out, contains(" (reset)\n"));
+  CHECK(ibtool(f.fabric, {"ibswportwatch", "-n", "0", "1"}).status == 2);
+  CHECK(ibtool(f.fabric, {"ibswportwatch", "-p", "x", "1"}).status == 2);
+  CHECK(ibtool(f.fabric, {"ibswportwatch", "-T", "/nonexistent", "-t", "-n", "1", "1"}).status == 3);
+}
+
+TEST_CASE("perfquery --interval: any attribute again and again, as text or lines of JSON") {
+  Fabric f;
+  f.grow("port_vl_xmit_wait", 1);
+  const auto text = ibtool(f.fabric, {"perfquery", "--vl-xmit-wait", "--interval", "1", "--count", "2", "1", "2"});
+  CHECK_THAT(text.out, contains("PortVLXmitWait[0]................2        (+ 1.000/s)\nPortVLXmitWait[1]................0\n"));
+  const json found = json::parse(ibtool(f.fabric, {"perfquery", "-l", "--interval", "1", "--count", "2", "1", "--json"}).out);
+  CHECK(found["readings"][1]["ports"].size() == 4);
+  CHECK(found["readings"][1]["attribute"] == "PMPortCounters");
+  CHECK(found["readings"][1]["ports"][0]["counters"][0] ==
+        json({{"counter", "symbol_error_counter"}, {"index", nullptr}, {"count", 0}, {"delta", 0}, {"per_second", 0.0}}));
+  CHECK(ibtool(f.fabric, {"perfquery", "-r", "--interval", "1", "1"}).status == 2);
+  CHECK(ibtool(f.fabric, {"perfquery", "--count", "1", "1"}).status == 2);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibchecknode, ibcheckport, ibcheckportstate and ibcheckportwidth look at one node or port; ibcheckerrors, ibchecknet, ibcheckstate
+// and ibcheckwidth at all of the fabric.
+#include "tools/checks/checks.hpp"
+
+#include <iterator>
+
+#include "tools/frame/commands.hpp"
+
+namespace ib::tools {
+namespace checks {
+
+subnet::Findings check_port(const subnet::Subnet& subnet, subnet::PortIndex port, const Looks& looks) {
+  subnet::Findings findings;
+  const auto add = [&findings](subnet::Findings more) {
+    findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  if (looks.state) add(subnet::check_port_state(subnet, port));
+  if (!findings.empty() && findings.front().error) return findings;
+  if (looks.width) add(subnet::check_link_width(subnet, port));
+  if (looks.speed) {
+    add(subnet::check_link_speed(subnet, port));
+    add(subnet::check_lids(subnet, port));
+  }
+  return findings;
+}
+
+}  // namespace checks
+
+constinit const CommandInfo rooms::ibcheckerrors{
+    .name = "ibcheckerrors",
+    .group = HelpGroup::counters,
+    .summary = "Check every node, the state of every link, and error counters.",
+    .make = [] { return checks::make_fabric({.node = true, .state = true, .errors = true}); },
+};
+constinit const CommandInfo rooms::ibchecknode{
+    .name = "ibchecknode",
+    .group = HelpGroup::topology,
+    .summary = "Check that the SA knows a node as it is, and a path to it.",
+    .make = [] { return checks::make_single({.node = true}); },
+};
+constinit const CommandInfo rooms::ibcheckport{
+    .name = "ibcheckport",
+    .group = HelpGroup::topology,
+    .summary = "Check the state, width, speed and LIDs of a port.",
+    .make = [] { return checks::make_single({.state = true, .width = true, .speed = true}); },
+};
+constinit const CommandInfo rooms::ibcheckportstate{
+    .name = "ibcheckportstate",
+    .group = HelpGroup::topology,
+    .summary = "Check that the link of a port is up and active.",
+    .make = [] { return checks::make_single({.state = true}); },
+};
+constinit const CommandInfo rooms::ibcheckportwidth{
+    .name = "ibcheckportwidth",
+    .group = HelpGroup::topology,
+    .summary = "Check that a link is as wide as both of its ends can be.",
+    .make = [] { return checks::make_single({.width = true}); },
+};
+constinit const CommandInfo rooms::ibchecknet{
+    .name = "ibchecknet",
+    .group = HelpGroup::topology,
+    .summary = "Check every node, port and error counter of the fabric.",
+    .make = [] { return checks::make_fabric({.node = true, .state = true, .width = true, .speed = true, .errors = true}); },
+};
+constinit const CommandInfo rooms::ibcheckstate{
+    .name = "ibcheckstate",
+    .group = HelpGroup::topology,
+    .summary = "Check every node, and that every link is up and active.",
+    .make = [] { return checks::make_fabric({.node = true, .state = true}); },
+};
+constinit const CommandInfo rooms::ibcheckwidth{
+    .name = "ibcheckwidth",
+    .group = HelpGroup::topology,
+    .summary = "Check every node, and the width of every link.",
+    .make = [] { return checks::make_fabric({.node = true, .width = true}); },
+};
+
+}  // namespace ib::tools

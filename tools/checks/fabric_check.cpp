@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The whole fabric: swept, held against two tables of the SA, its counters read by one survey.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/log.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/wire.hpp"
+#include "mad/rpc.hpp"
+#include "sa/records.hpp"
+#include "subnet/port_paths.hpp"
+#include "tools/checks/checks.hpp"
+#include "tools/shared/check_rows.hpp"
+
+namespace ib::tools::checks {
+namespace {
+
+using subnet::PortIndex;
+using Counters = std::unordered_map<PortIndex, subnet::CounterReading>;
+
+constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
+
+/// What the SA says of all end ports.
+struct SaView {
+  explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
+  std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
+  bool whole{};         ///< the table of nodes came whole: who is not in it is not known
+  std::string silence;  ///< why there is no table; empty where there is one
+  subnet::PortPaths paths;
+};
+
+class FabricCheck final : public Command {
+ public:
+  explicit FabricCheck(Looks looks) : looks_(looks) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+    set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    if (looks_.errors)
+      set.text("-T --thresholds", thresholds_file_, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (looks_.errors) thresholds_ = read_thresholds(thresholds_file_);
+    Fabric fabric;
+    co_await discover(session, discovery_, fabric);
+    path::IbDrPath here(&session.end_port());
+    here.sqpn = Qpn{0};
+    path::Path start = here;
+    session.apply_options(start);
+    SaView sa{subnet::PortPaths(fabric.subnet, start)};
+    co_await session.prepare_sa();
+    co_await ask_sa(session, sa);
+    Counters counters;
+    if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
+    CheckReport report(fabric);
+    report.verbose = session.options().verbosity >= 1;
+    report.colour = !plain_ && takes_colours(session.world().out);
+    for (const PortIndex end : end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
+    emit(report);
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  static async::Task<> ask_sa(Session& session, SaView& sa) {
+    mad::Transactor& transactor = session.transactor();
+    try {
+      const sa::Pattern all(sa::NodeRecord::info());
+      const sa::Records records = co_await sa::find_records(transactor, all);
+      sa.whole = !records.torn;
+      for (const Bytes row : records.bytes) {
+        const auto record = wire::unpack_short<sa::NodeRecord>(row);
+        sa.guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
+      }
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {  // that it does not answer is what a check of nodes is to find out
+      sa.silence = error.message();
+      co_return;
+    }
+    co_await sa.paths.read_service_levels(transactor);
+  }
+
+  /// The counters of all ports that are to be checked. Those that can not be read are failures of the model, and are told of.
+  async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths, path::Path start) const {
+    std::vector<PortIndex> ports;
+    for (const PortIndex end : end_ports(fabric.subnet)) {
+      for (const PortIndex port : counted_ports(fabric.subnet, end)) ports.push_back(port);
+    }
+    subnet::SurveyOptions options(start);
+    options.paths = &paths;
+    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::Surveyed<subnet::CounterReading> found =
+        co_await subnet::survey_counters(session.transactor(), fabric.subnet, ports, std::move(options));
+    Counters counters;
+    for (auto& row : found.rows) {
+      if (row.value) counters.emplace(row.port, std::move(*row.value));
+    }
+    std::vector<subnet::Failure>& failures = fabric.subnet.failures;
+    std::swap(failures, found.failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    failures.insert(failures.begin(), found.failures.begin(), found.failures.end());
+    co_return counters;
+  }
+
+  bool is_left_out(const subnet::Port& port) const {
+    return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
+  }
+
+  /// The ports of an end port's node that count: those of a switch but port 0.
+  std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, PortIndex end) const {
+    std::vector<PortIndex> ports = ports_behind(subnet, end);
+    const bool is_switch = subnet.node(subnet.port(end).node).kind() == subnet::NodeKind::sw;
+    std::erase_if(ports, [&](PortIndex port) { return is_switch && port == end; });
+    return ports;
+  }
+
+  /// The ports that an end port stands for: all of a switch.
+  std::vector<PortIndex> ports_behind(const subnet::Subnet& subnet, PortIndex end) const {
+    const subnet::Node& node = subnet.node(subnet.port(end).node);
+    std::vector<PortIndex> ports;
+    if (node.kind() == subnet::NodeKind::sw) {
+      for (unsigned number = 0; number <= node.info.num_ports && number < node.slots; ++number) ports.push_back(node.first_port + number);
+    } else {
+      ports.push_back(end);
+    }
+    std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)); });
+    return ports;
+  }
+
+  void check_end_port(const subnet::Subnet& subnet, PortIndex end, const SaView& sa, const Counters& counters, CheckReport& report) const {
+    if (looks_.node && !is_left_out(subnet.port(end)))
+      report.add({.kind = CheckKind::node, .port = end, .findings = check_node(subnet, end, sa)});
+    if (looks_.ports()) {
+      for (const PortIndex port : ports_behind(subnet, end)) {
+        if (subnet.port(port).has_info) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port, looks_)});
+      }
+    }
+    if (looks_.errors) check_errors(subnet, end, counters, report);
+  }
+
+  static subnet::Findings check_node(const subnet::Subnet& subnet, PortIndex end, const SaView& sa) {
+    if (!sa.silence.empty()) return {{.error = true, .field = {}, .found = {}, .expected = {}, .words = sa.silence}};
+    const subnet::Node& node = subnet.node(subnet.port(end).node);
+    const Guid own = node.kind() == subnet::NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
+    const auto told = sa.guid_by_lid.find(subnet.lid(end).value);
+    if (told == sa.guid_by_lid.end()) {
+      if (sa.whole) return {subnet::no_node_record(subnet.lid(end))};
+    } else if (own != Guid{} && told->second != own) {
+      return {subnet::other_port_guid(told->second, own)};
+    }
+    if (sa.paths.has_service_levels() && !sa.paths.gmp(end)) return {subnet::no_sa_path(own)};
+    return {};
+  }
+
+  /// A switch is one row while all of its ports are well, else each of them is.
+  void check_errors(const subnet::Subnet& subnet, PortIndex end, const Counters& counters, CheckReport& report) const {
+    std::vector<CheckRow> rows;
+    subnet::CounterReading sum;
+    bool failed = false;
+    for (const PortIndex port : counted_ports(subnet, end)) {
+      const auto reading = counters.find(port);
+      if (reading == counters.end()) continue;
+      subnet::add_counters(sum, reading->second);
+      rows.push_back({.kind = CheckKind::errors, .port = port, .findings = subnet::check_counters(reading->second, thresholds_)});
+      failed = failed || rows.back().failed();
+    }
+    if (rows.empty()) return;
+    if (subnet.node(subnet.port(end).node).kind() == subnet::NodeKind::sw) {
+      CheckRow all{.kind = CheckKind::errors, .port = end, .all_ports = true};
+      if (failed) all.findings = subnet::check_counters(sum, thresholds_);
+      report.add(std::move(all));
+      for (const CheckRow& row : rows) report.count(row);
+      if (!failed) return;
+      for (CheckRow& row : rows) report.show(std::move(row));
+      return;
+    }
+    report.add(std::move(rows.front()));
+  }
+
+  Looks looks_;
+  bool only_up_{}, plain_{};
+  std::optional<std::string> thresholds_file_;
+  subnet::ErrorThresholds thresholds_;
+  DiscoveryOptions discovery_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_fabric(Looks looks) { return std::make_unique<FabricCheck>(looks); }
+
+}  // namespace ib::tools::checks

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibccquery: what an agent for congestion control tells: its settings, its tables, what it logged.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "iba-gen/cc.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba/libibmad_text.hpp"
+#include "out/structure.hpp"
+#include "path/json.hpp"
+#include "tools/congestion/agent.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/secrets.hpp"
+
+namespace ib::tools {
+namespace congestion {
+namespace {
+
+using Record = std::vector<std::uint8_t>;
+
+constexpr Name names[]{
+    {"ClassPortInfo", "CP", ""},       {"CongestionInfo", "CI", ""},          {"CongestionKeyInfo", "CK", ""},
+    {"CongestionLog", "CL", ""},       {"SwitchCongestionSetting", "SS", ""}, {"SwitchPortCongestionSetting", "SP", "[PORT]"},
+    {"CACongestionSetting", "CS", ""}, {"CongestionControlTable", "CT", ""},  {"Timestamp", "TI", ""},
+};
+
+struct QueryReport final : Report {
+  explicit QueryReport(const Ask& ask) : operation(ask.name), path(ask.node.path) {
+    // infiniband-diags shows the CC_Key.
+    keys = ask.as_diags ? Keys::shown : ask.session.options().keys;
+    lines = fmt::format("# {}: {}\n", ask.name, ask.node.name);
+  }
+
+  struct Port {
+    unsigned number;
+    Record setting;
+  };
+  std::string_view operation;
+  path::Path path;
+  const StructInfo* info{};
+  std::vector<Record> records;
+  std::vector<Port> ports;
+  bool is_table{}, has_ports{};
+  Keys keys{};
+  std::string lines;
+
+  std::string listed(Bytes bytes, const StructInfo& of) const { return libibmad_listing(bytes, of, keys); }
+
+  void visit(out::Sink& sink) const override {
+    sink.value("operation", operation);
+    path::visit(sink, "path", path);
+    if (!is_table && !has_ports) return out::visit_attribute(sink, records.front(), *info, keys);
+    sink.value("attribute", info->iba_name);
+    sink.begin_array(is_table ? "records" : "ports");
+    for (const Record& record : records) out::visit_fields(sink, {}, record, *info, keys);
+    for (const Port& port : ports) {
+      sink.begin_object();
+      sink.value("port_num", port.number);
+      out::visit_fields(sink, "data", port.setting, *info, keys);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void text(TextOut& out) const override {
+    out.write(lines);
+    for (const Record& record : records) out.write(secrets_note(record, *info, keys));
+  }
+  void diags_text(TextOut& out) const override { out.write(lines); }
+};
+
+Record cut(const Record& bytes, std::size_t from, std::size_t size) {
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(from);
+  return {first, first + static_cast<std::ptrdiff_t>(size)};
+}
+
+bool is_zero(Bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
+}
+
+/// One attribute in the words of libibmad.
+async::Task<> attribute(const Ask& ask, const StructInfo& info, const char* why) {
+  QueryReport report(ask);
+  const Record bytes = co_await ask.get(info, 0, why);
+  report.info = &info;
+  report.records.push_back(cut(bytes, 0, info.bytes));
+  report.lines += report.listed(bytes, info);
+  ask.emit(report);
+}
+
+async::Task<> log(const Ask& ask) {
+  constexpr std::uint8_t of_switch = 1, of_ca = 2;
+  constexpr std::string_view head[]{"log_type", "congestion_flags"};
+  QueryReport report(ask);
+  const Record bytes = co_await ask.get(cc::CongestionLogSwitch::info(), 0, "congestion log query failed");
+  const std::uint8_t type = bytes[0];
+  if (type != of_switch && type != of_ca) ask.session.refuse(Error("unrecognized log type"), ask.words("unrecognized log type"));
+  const bool is_switch = type == of_switch;
+  report.info = is_switch ? &cc::CongestionLogSwitch::info() : &cc::CongestionLogCa::info();
+  report.records.push_back(cut(bytes, 0, report.info->bytes));
+  if (!is_switch) report.lines += libibmad_listing(bytes, cc::CongestionLogSwitch::info(), head);
+  report.lines += report.listed(bytes, *report.info) + "\n";
+  const StructInfo& event = is_switch ? cc::SwitchLogEvent::info() : cc::CaLogEvent::info();
+  const std::size_t first = is_switch ? 40 : 12, events = is_switch ? 15 : 13;
+  for (std::size_t i = 0; i < events; ++i) {
+    const Record entry = cut(bytes, first + i * event.bytes, event.bytes);
+    if (!is_zero(entry)) report.lines += report.listed(entry, event) + "\n";
+  }
+  ask.emit(report);
+}
+
+async::Task<> port_settings(const Ask& ask, unsigned wanted) {
+  constexpr const char* why = "switch port congestion setting query failed";
+  constexpr unsigned in_block = 32;
+  const StructInfo& setting = cc::SwitchPortSetting::info();
+  const smp::NodeInfo node = co_await ask.switch_info("node info query failed");
+  QueryReport report(ask);
+  report.info = &setting;
+  report.has_ports = true;
+  if (wanted > node.num_ports) {
+    ask.emit.so_far(report);
+    ask.refuse("invalid port number specified");
+  }
+  const unsigned first = wanted, last = wanted != 0 ? wanted : node.num_ports;
+  Record block;
+  for (unsigned port = first; port <= last; ++port) {
+    if (port == first || port % in_block == 0)
+      block = co_await ask.get(cc::SwitchPortCongestionSetting::info(), port / in_block, why, &report);
+    Record bytes = cut(block, port % in_block * setting.bytes, setting.bytes);
+    const std::string lines = report.listed(bytes, setting);
+    report.lines += wanted != 0 ? lines : fmt::format("Port:............................{}\n{}\n", port, lines);
+    report.ports.push_back({port, std::move(bytes)});
+  }
+  ask.emit(report);
+}
+
+async::Task<> ca_setting(const Ask& ask) {
+  constexpr std::size_t service_levels = 16, entries = 4;
+  const StructInfo& info = cc::CaCongestionSetting::info();
+  QueryReport report(ask);
+  const Record bytes = co_await ask.get(info, 0, "ca congestion setting query failed");
+  report.info = &info;
+  report.records.push_back(cut(bytes, 0, info.bytes));
+  report.lines += report.listed(bytes, info) + "\n";
+  const StructInfo& entry = cc::CaCongestionEntry::info();
+  for (std::size_t level = 0; level < service_levels; ++level) {
+    const Record one = cut(bytes, entries + level * entry.bytes, entry.bytes);
+    report.lines += fmt::format("SL:..............................{}\n{}\n", level, report.listed(one, entry));
+  }
+  ask.emit(report);
+}
+
+async::Task<> control_table(const Ask& ask) {
+  constexpr const char* why = "congestion control table query failed";
+  constexpr unsigned in_block = 64;
+  constexpr std::size_t entries = 4;
+  const StructInfo& info = cc::CongestionControlTable::info();
+  const StructInfo& entry = cc::TableEntry::info();
+  QueryReport report(ask);
+  report.info = &info;
+  report.is_table = true;
+  Record block = co_await ask.get(info, 0, why);
+  const unsigned limit = load_be<std::uint16_t>(block.data());
+  report.lines += report.listed(block, info) + "\n";
+  report.records.push_back(cut(block, 0, info.bytes));
+  for (unsigned at = 0; limit != 0 && at <= limit; ++at) {
+    if (at % in_block == 0 && at != 0) {
+      block = co_await ask.get(info, at / in_block, why, &report);
+      report.records.push_back(cut(block, 0, info.bytes));
+    }
+    const Record one = cut(block, entries + at % in_block * entry.bytes, entry.bytes);
+    report.lines += fmt::format("Entry:...........................{}\n{}\n", at, report.listed(one, entry));
+  }
+  ask.emit(report);
+}
+
+class Ibccquery final : public CongestionCommand {
+ public:
+  Ibccquery() : CongestionCommand(names) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    add_operands(set);
+    set.integer("PORT", port_, {.low = 0, .high = 254});
+    add_key(set);
+    add_common(set, common, group_target);
+  }
+  void diags_options(DiagsOptions& set) override {
+    add_operands(set);
+    set.integer("PORT", port_);
+    add_key(set);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const std::size_t chosen = operation();
+    if (!as_diags_ && port_ && names[chosen].values.empty()) throw UsageError(fmt::format("{} takes no PORT", names[chosen].full));
+    const Ask asking = co_await ask(session, emit, chosen);
+    switch (chosen) {
+      case 0:
+        co_return co_await attribute(asking, mad::ClassPortInfo::info(), "class port info query failed");
+      case 1:
+        co_return co_await attribute(asking, cc::CongestionInfo::info(), "congestion info query failed");
+      case 2:
+        co_return co_await attribute(asking, cc::CongestionKeyInfo::info(), "congestion key info query failed");
+      case 3:
+        co_return co_await log(asking);
+      case 4:
+        co_return co_await attribute(asking, cc::SwitchCongestionSetting::info(), "switch congestion setting query failed");
+      case 5:
+        co_return co_await port_settings(asking, static_cast<unsigned>(port_.value_or(0)));
+      case 6:
+        co_return co_await ca_setting(asking);
+      case 7:
+        co_return co_await control_table(asking);
+      default:
+        co_return co_await attribute(asking, cc::TimeStamp::info(), "timestamp query failed");
+    }
+  }
+
+ private:
+  std::optional<std::uint32_t> port_;
+};
+
+}  // namespace
+}  // namespace congestion
+
+constinit const CommandInfo rooms::ibccquery{
+    .name = "ibccquery",
+    .group = HelpGroup::query,
+    .summary = "Print the settings, tables and logs of congestion control.",
+    .make = make_command<congestion::Ibccquery>,
+    .diags = true,
+};
+
+}  // namespace ib::tools

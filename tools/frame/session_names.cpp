@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Targets by name, in ibtool's dialect: a word that no form of address reads is what the site or a node itself calls a node. The SA knows
+// all of them; where none answers, the fabric is swept.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "mad/rpc.hpp"
+#include "path/parse.hpp"
+#include "sa/nodes.hpp"
+#include "subnet/discovery.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+/// A port of a node by which the node may be meant.
+struct Session::NamedPort {
+  Guid node;
+  unsigned number{};
+  std::string description;
+  path::Path path;  ///< its LID, or where it has none a directed route
+};
+
+namespace {
+
+/// Whether a word that is no address may be a name: numbers, routes and path specs that are wrong are not looked for.
+bool may_be_name(std::string_view word) {
+  if (word.starts_with("IBPath(") || word.starts_with("IBDRPath(")) return false;
+  if (word.starts_with("0x") || word.starts_with("0X")) return false;
+  return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
+}
+
+}  // namespace
+
+path::Path Session::parse_target(std::string_view text) {
+  if (options_.combined) return parse_combined(text);
+  try {
+    return parse_as(text, options_.address);
+  } catch (const UsageError& error) {
+    if (options_.address != path::Form::any || !may_be_name(text)) throw;
+    return loop_.run(path_of_name(std::string(text), error.message()));
+  }
+}
+
+async::Task<path::Path> Session::path_of_name(std::string word, std::string complaint) {
+  parse_sa_path();
+  std::vector<NamedPort> ports = co_await ports_of_nodes();
+  const subnet::NodeNameMap& names = node_name_map();
+  const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
+  const auto is = [&](const NamedPort& port) { return port.description == word || name_of_port(port) == word; };
+  const auto contains = [&](const NamedPort& port) {
+    return port.description.find(word) != std::string::npos || name_of_port(port).find(word) != std::string::npos;
+  };
+  const bool exact = std::ranges::any_of(ports, is);
+  std::erase_if(ports, [&](const NamedPort& port) { return exact ? !is(port) : !contains(port); });
+  // One port of each node: the first.
+  std::ranges::sort(ports, {}, [&](const NamedPort& port) { return std::tuple(name_of_port(port), port.node, port.number); });
+  const auto rest = std::ranges::unique(ports, {}, &NamedPort::node);
+  ports.erase(rest.begin(), rest.end());
+  if (ports.empty()) throw UsageError(complaint + ", and no node is called so");
+  if (ports.size() > 1) {
+    constexpr std::size_t most = 8;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
+      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", quoted(name_of_port(ports[i])), to_text(ports[i].node));
+    if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
+    throw UsageError(fmt::format("several nodes {}: {}", exact ? "are called so" : "have this in their names", list));
+  }
+  debug(1, fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
+  path::Path path = ports[0].path;
+  path.ib().end_port = &end_port();
+  co_return path;
+}
+
+/// Every end port that has a node with a name.
+async::Task<std::vector<Session::NamedPort>> Session::ports_of_nodes() {
+  co_await prepare_sa();
+  std::vector<NamedPort> ports;
+  try {
+    const sa::Pattern all(sa::NodeRecord::info());
+    const sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
+    for (const sa::NodeRecord& node : nodes.records) {
+      path::IbPath path;
+      path.dlid = node.lid;
+      ports.push_back(
+          {node.node_info.node_guid, node.node_info.local_port_num, std::string(fixed_text(node.node_description.node_string)), path});
+    }
+  } catch (const mad::MadError& error) {
+    debug(1, fmt::format("The SA does not tell the names of nodes: {}", error.message()));
+  }
+  if (!ports.empty()) co_return ports;
+  co_return co_await ports_of_sweep();
+}
+
+async::Task<std::vector<Session::NamedPort>> Session::ports_of_sweep() {
+  subnet::Subnet subnet;
+  path::Path start = path::IbDrPath(&end_port());
+  start.ib().sqpn = Qpn{0};
+  apply_options(start);
+  subnet::DiscoverOptions how;
+  co_await subnet::discover(rpc(), subnet, start, how);
+  std::vector<NamedPort> ports;
+  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    if (!node.has_description) continue;
+    const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
+    path::IbDrPath route;
+    route.hops = static_cast<std::uint8_t>(route_to(subnet, at, route.route));
+    path::IbPath by_lid;
+    by_lid.dlid = subnet.lid(entry);
+    const path::Path path = by_lid.dlid.is_unicast() ? path::Path(by_lid) : path::Path(route);
+    ports.push_back({node.guid(), subnet.port(entry).number, std::string(node.description()), path});
+  }
+  co_return ports;
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibcacheedit: puts other GUIDs into a cache of libibnetdisc, so that a comparison does not tell of hardware that was replaced. What is
+// edited is what libibnetdisc looks nodes and ports up by; NodeInfo keeps what the node said, but for its SystemImageGUID.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "iba/text.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::CachedNode;
+using subnet::CachedPort;
+using subnet::NetdiscCache;
+
+constexpr auto adapter_type = static_cast<std::uint8_t>(smp::NodeType::channel_adapter);
+constexpr auto switch_type = static_cast<std::uint8_t>(smp::NodeType::switch_);
+
+/// One option: a GUID and what takes its place.
+struct Edit {
+  std::string_view option;  ///< "switchguid"
+  Guid node;                ///< of portguid: the node that has the port
+  Guid before, after;
+};
+
+/// A GUID that an edit names is not there.
+struct NotThere {
+  std::string_view what;
+  Guid guid;
+};
+
+/// Gives a node another GUID. The ports of a switch have the GUID of the switch.
+void set_guid(NetdiscCache& cache, CachedNode& node, Guid guid) {
+  node.guid = guid;
+  if (node.type != switch_type) return;
+  for (const std::uint32_t port : node.ports) cache.ports[port].guid = guid;
+}
+
+std::optional<NotThere> edit_nodes(NetdiscCache& cache, const Edit& edit, std::uint8_t type) {
+  bool found = false;
+  for (CachedNode& node : cache.nodes) {
+    if (node.type != type || node.guid != edit.before) continue;
+    set_guid(cache, node, edit.after);
+    found = true;
+  }
+  if (found) return std::nullopt;
+  return NotThere{edit.option, edit.before};
+}
+
+std::optional<NotThere> edit_system_images(NetdiscCache& cache, const Edit& edit) {
+  constexpr std::size_t offset = 4;  // IBA 14.2.5.3: NodeInfo.SystemImageGUID
+  bool found = false;
+  for (CachedNode& node : cache.nodes) {
+    if (load_be<std::uint64_t>(&node.info[offset]) != edit.before.value) continue;
+    store_be(&node.info[offset], edit.after.value);
+    found = true;
+  }
+  if (found) return std::nullopt;
+  return NotThere{edit.option, edit.before};
+}
+
+/// Edits a port of one node. Returns whether it has that port.
+bool edit_port_of(NetdiscCache& cache, CachedNode& node, const Edit& edit) {
+  if (node.type == switch_type) {
+    if (node.guid != edit.before) return false;
+    set_guid(cache, node, edit.after);
+    return true;
+  }
+  for (const std::uint32_t at : node.ports) {
+    CachedPort& port = cache.ports[at];
+    if (port.number == 0 || port.guid != edit.before) continue;
+    port.guid = edit.after;
+    return true;
+  }
+  return false;
+}
+
+std::optional<NotThere> edit_ports(NetdiscCache& cache, const Edit& edit) {
+  bool has_node = false, has_port = false;
+  for (CachedNode& node : cache.nodes) {
+    if (node.guid != edit.node) continue;
+    has_node = true;
+    has_port = edit_port_of(cache, node, edit) || has_port;
+  }
+  if (!has_node) return NotThere{"nodeguid", edit.node};
+  if (!has_port) return NotThere{edit.option, edit.before};
+  return std::nullopt;
+}
+
+struct EditReport final : Report {
+  std::vector<Edit> edits;
+
+  void visit(out::Sink& sink) const override {
+    sink.begin_array("edits");
+    for (const Edit& edit : edits) {
+      sink.begin_object();
+      sink.value("field", edit.option);
+      edit.node != Guid{} ? sink.value("node_guid", edit.node) : sink.null("node_guid");
+      sink.value("old_guid", edit.before);
+      sink.value("new_guid", edit.after);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void text(TextOut& /*out*/) const override {}
+};
+
+class Ibcacheedit final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.word("ORIGINAL", original_);
+    set.word("NEW", changed_);
+    for (Slot& slot : slots_) {
+      set.value(fmt::format("--{}", slot.name), slot.form, slot.help, [&slot](std::string_view text) { slot.edit = read(slot, text); });
+    }
+    add_common(set, common, group_output);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.without("CDdeGKLPstvy");
+    set.optional_operands();
+    set.word("ORIGINAL", original_);
+    set.word("NEW", changed_);
+    for (Slot& slot : slots_) {
+      set.value(slot.name, 0, slot.form, slot.help, [&slot](const std::string& text) { slot.edit = read_as_diags(slot, text); });
+    }
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (!original_) throw DiagsFailure({"main", "original cache file not specified"});
+    if (!changed_) throw DiagsFailure({"main", "new cache file not specified"});
+    NetdiscCache cache = load(session);
+    EditReport report;
+    for (const Slot& slot : slots_) {
+      if (!slot.edit) continue;
+      if (const auto missing = slot.apply(cache, *slot.edit)) {
+        session.refuse(UsageError(fmt::format("{} has no {} {}", quoted(*original_), missing->what, to_text(missing->guid))),
+                       {"main", fmt::format("{} = {:x} not found", missing->what, missing->guid.value)});
+      }
+      report.edits.push_back(*slot.edit);
+    }
+    write(session, cache);
+    emit(report);
+    co_return;
+  }
+
+ private:
+  /// An option, and what it was given.
+  struct Slot {
+    std::string_view name, form, help;
+    std::optional<NotThere> (*apply)(NetdiscCache&, const Edit&);
+    std::optional<Edit> edit{};
+    bool of_node{};  ///< the first of three GUIDs is that of a node
+  };
+
+  static Edit edit_of(const Slot& slot, std::span<const Guid> guids) {
+    const std::size_t first = slot.of_node ? 1 : 0;
+    return {slot.name, slot.of_node ? guids[0] : Guid{}, guids[first], guids[first + 1]};
+  }
+
+  /// GUIDs between colons. Those of the three-colon form have three of their own.
+  static Edit read(const Slot& slot, std::string_view text) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) c == ':' ? void(parts.emplace_back()) : parts.back().push_back(c);
+    const std::size_t wanted = slot.of_node ? 3 : 2, groups = 4;
+    std::vector<Guid> guids;
+    for (std::size_t i = 0; i < wanted && (parts.size() == wanted || parts.size() == wanted * groups); ++i) {
+      const std::size_t each = parts.size() / wanted;
+      std::string word = parts[i * each];
+      for (std::size_t k = 1; k < each; ++k) word += ":" + parts[i * each + k];
+      const auto guid = each == 1 ? number_of(word) : parse_guid(word);
+      if (guid) guids.push_back(*guid);
+    }
+    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", slot.name, quoted(text), slot.form));
+    return edit_of(slot, guids);
+  }
+  static std::optional<Guid> number_of(const std::string& word) {
+    if (const auto guid = parse_guid(word)) return guid;
+    if (const auto number = parse_number(word)) return Guid{*number};
+    return std::nullopt;
+  }
+
+  /// The same with numbers as C reads them.
+  static Edit read_as_diags(const Slot& slot, const std::string& text) {
+    std::vector<Guid> guids;
+    std::size_t at = 0;
+    for (std::size_t left = slot.of_node ? 2 : 1; left > 0; --left) {
+      const std::size_t colon = text.find(':', at);
+      if (colon == std::string::npos || colon + 1 == text.size()) throw DiagsUsage(fmt::format("invalid input '{}'\n", text));
+      guids.push_back(Guid{c_number(text.substr(at, colon - at))});
+      at = colon + 1;
+    }
+    guids.push_back(Guid{c_number(text.substr(at))});
+    return edit_of(slot, guids);
+  }
+
+  NetdiscCache load(const Session& session) const {
+    try {
+      return *read_cache(*original_);
+    } catch (const CannotLoad& error) {
+      session.refuse(error, {"main", "loading original cached fabric failed"});
+    }
+  }
+
+  void write(const Session& session, const NetdiscCache& cache) const {
+    try {
+      replace_file(*changed_, subnet::netdisc_cache_file(cache));
+    } catch (const SysError& error) {
+      session.refuse(error, {"main", "caching new cache data failed"});
+    } catch (const UsageError& error) {
+      session.refuse(error, {"main", "caching new cache data failed"});
+    }
+  }
+
+  static std::optional<NotThere> edit_switches(NetdiscCache& cache, const Edit& edit) { return edit_nodes(cache, edit, switch_type); }
+  static std::optional<NotThere> edit_adapters(NetdiscCache& cache, const Edit& edit) { return edit_nodes(cache, edit, adapter_type); }
+
+  std::array<Slot, 4> slots_{{
+      {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_switches},
+      {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_adapters},
+      {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_images},
+      {.name = "portguid",
+       .form = "NODE:BEFORE:AFTER",
+       .help = "Give the port BEFORE of the node with GUID NODE the GUID AFTER.",
+       .apply = edit_ports,
+       .of_node = true},
+  }};
+  std::optional<std::string> original_, changed_;
+};
+
+}  // namespace
+
+constinit const CommandInfo rooms::ibcacheedit{
+    .name = "ibcacheedit",
+    .group = HelpGroup::other,
+    .summary = "Put other GUIDs into a fabric that ibnetdiscover --cache stored.",
+    .make = make_command<Ibcacheedit>,
+    .diags = true,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "iba-gen/pm.hpp"
+#include "tools/frame/diags_options.hpp"
+#include "tools/ibqueryerrors/wanted.hpp"
+
+namespace ib::tools::ibqueryerrors {
+namespace {
+
+constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
+constexpr std::size_t most_suppressed = 64;
+
+/// Whether infiniband-diags has a field of PortCounters of that name. QP1Dropped stands elsewhere in its table.
+bool names_field(std::string_view name) {
+  return std::ranges::any_of(pm::PortCounters::info().fields, [name](const FieldInfo& field) {
+    return !field.reserved && field.name != "qp1_dropped" && field.libibmad_name == name;
+  });
+}
+
+}  // namespace
+
+const std::vector<const subnet::CounterInfo*>& error_counters() {
+  static const std::vector<const subnet::CounterInfo*> counters = [] {
+    std::vector<const subnet::CounterInfo*> found;
+    for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+      if (!counter.traffic && counter.narrow != nullptr && counter.name != "qp1_dropped") found.push_back(&counter);
+    }
+    return found;
+  }();
+  return counters;
+}
+
+std::string_view counter_name(const subnet::CounterInfo& counter) {
+  return counter.narrow != nullptr ? counter.narrow->libibmad_name : counter.wide->libibmad_name;
+}
+
+bool ErrorRules::read_thresholds(const std::string& file) {
+  std::string text;
+  try {
+    text = read_regular_file(file, longest_file);
+  } catch (const Error&) {
+    return false;
+  }
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::size_t equals = line.find('=');
+    if (line.starts_with('#') || equals == std::string_view::npos) continue;
+    const std::string_view name = line.substr(0, equals);
+    for (const subnet::CounterInfo* counter : error_counters()) {
+      if (counter_name(*counter) == name) set_threshold(*counter, c_number(std::string(line.substr(equals + 1))));
+    }
+  }
+  return true;
+}
+
+void ErrorRules::set_threshold(const subnet::CounterInfo& counter, std::uint64_t value) {
+  text_ += fmt::format("[{} = {}]", counter_name(counter), value);
+  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const subnet::CounterInfo*, std::uint64_t>::first);
+  if (known == thresholds_.end()) {
+    thresholds_.emplace_back(&counter, value);
+  } else {
+    known->second = value;
+  }
+}
+
+void ErrorRules::suppress(std::string_view name) {
+  if (!names_field(name)) return;
+  (suppressed_.size() < most_suppressed ? suppressed_ : skipped_).emplace_back(name);
+}
+
+std::uint64_t ErrorRules::threshold_of(const subnet::CounterInfo& counter) const {
+  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const subnet::CounterInfo*, std::uint64_t>::first);
+  return known == thresholds_.end() ? 0 : known->second;
+}
+
+bool ErrorRules::is_suppressed(const subnet::CounterInfo& counter) const {
+  return std::ranges::find(suppressed_, counter_name(counter)) != suppressed_.end();
+}
+
+std::optional<CountedError> ErrorRules::error_of(const subnet::PmaReading& reading, const subnet::CounterInfo& counter) const {
+  const subnet::CounterValue value = reading.error_count(counter);
+  const std::uint64_t threshold = threshold_of(counter);
+  if (!value.known() || value.value <= threshold || is_suppressed(counter)) return std::nullopt;
+  return CountedError{&counter, value, threshold, value.bits == 64};
+}
+
+std::vector<CountedError> ErrorRules::errors_of(const subnet::PmaReading& reading) const {
+  std::vector<CountedError> errors;
+  for (const subnet::CounterInfo* counter : error_counters()) {
+    if (const auto error = error_of(reading, *counter)) errors.push_back(*error);
+  }
+  return errors;
+}
+
+bool ErrorRules::is_error(const subnet::PmaReading& reading, std::string_view name) const {
+  return std::ranges::any_of(error_counters(), [&](const subnet::CounterInfo* counter) {
+    return counter->name == name && error_of(reading, *counter).has_value();
+  });
+}
+
+}  // namespace ib::tools::ibqueryerrors

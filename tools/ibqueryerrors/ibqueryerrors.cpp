@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibqueryerrors: which ports of the fabric have counted errors, and what else they counted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.hpp"
+#include "path/parse.hpp"
+#include "subnet/error_thresholds.hpp"
+#include "subnet/order.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/ibqueryerrors/growth.hpp"
+#include "tools/ibqueryerrors/report.hpp"
+#include "tools/shared/diags_fabric.hpp"
+#include "tools/shared/interval.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools {
+namespace ibqueryerrors {
+namespace {
+
+using subnet::NodeIndex;
+
+constexpr std::uint64_t most_outstanding = 4096;
+
+/// Calls `use` with each word between commas.
+template <class Use>
+void each_word(std::string_view text, Use use) {
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (!word.empty()) use(word);
+  }
+}
+
+class Ibqueryerrors final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.notes("TARGET is one node to be checked; without it all are.");
+    set.value("-s --suppress", "COUNTER[,…]", "Counters that are no errors, by their names in the text or in JSON.",
+              [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
+    set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
+    set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
+    set.flag("--data", wanted_.data, "Show data and packets of ports with errors too.");
+    set.flag("--counters", wanted_.data_only, "Show data and packets of all ports, and no errors.");
+    set.flag("--details", wanted_.details, "Show why packets were discarded, and what was wrong with those received.");
+    set.flag("-r --report-port", wanted_.report_port, "Show the links of ports with errors.");
+    set.flag("--switch", wanted_.switches, "Check switches.");
+    set.flag("--ca", wanted_.cas, "Check channel adapters.");
+    set.flag("--router", wanted_.routers, "Check routers.");
+    set.flag("-k --clear-errors", wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
+    set.flag("-K --clear-counts", wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
+    set.flag("--skip-sl", wanted_.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.flag("-S", ignored_, "Nothing: TARGET may be a port GUID without it.");
+    set.flag("-R --GNDN", ignored_, "Nothing.");
+    add_interval(set, interval_);
+    add_discovery(set, discovery_);
+    add_common(set, common, group_target);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
+              [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
+    set.action("suppress-common", 'c', "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
+    set.node_name_map();
+    const auto node = [this, &set](path::Form form) {
+      return [this, &set, form](const std::string& text) {
+        set.common().address = form;
+        (form == path::Form::direct ? route_ : guid_) = text;
+      };
+    };
+    set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
+    set.value("", 'S', "GUID", "The same.", node(path::Form::guid));
+    set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
+    set.flag("skip-sl", 0, wanted_.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.flag("report-port", 'r', wanted_.report_port, "Show the links of ports with errors.");
+    set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
+              [this](const std::string& file) { wanted_.threshold_file = file; });
+    set.flag("GNDN", 'R', ignored_, "Nothing.");
+    set.flag("data", 0, wanted_.data, "Show data and packets of ports with errors too.");
+    set.flag("switch", 0, wanted_.switches, "Check switches.");
+    set.flag("ca", 0, wanted_.cas, "Check channel adapters.");
+    set.flag("router", 0, wanted_.routers, "Check routers.");
+    set.flag("details", 0, wanted_.details, "Show why packets were discarded, and what was wrong with those received.");
+    set.flag("counters", 0, wanted_.data_only, "Show data and packets of all ports, and no errors.");
+    set.flag("clear-errors", 'k', wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
+    set.flag("clear-counts", 'K', wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
+    set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
+              [this](const std::string& file) { discovery_.load_cache = file; });
+    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
+      if (const std::uint64_t smps = c_number(text); smps != 0)
+        set.common().outstanding_smps = static_cast<unsigned>(std::min(smps, most_outstanding));
+    });
+    set.without("DGKLnRrSsY");
+    discover_as_diags(discovery_);
+    as_diags_ = true;
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    check_interval(interval_);
+    if (interval_.repeats() && wanted_.clears()) throw UsageError("--interval resets nothing: it excludes -k and -K");
+    if (as_diags_) {
+      if (route_ && discovery_.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
+      target_.word = route_ ? route_ : guid_;
+    }
+    Fabric fabric;
+    ErrorReport report(fabric, wanted_, rules_);
+    report.diags = as_diags_;
+    std::vector<NodeIndex> nodes = co_await find_nodes(session, fabric);
+    report.has_thresholds = read_thresholds();
+    for (const std::string& name : rules_.skipped())
+      session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
+    path::Path start = path::IbDrPath(&session.end_port());
+    session.apply_options(start);
+    subnet::PortPaths paths(fabric.subnet, start);
+    const bool reachable = co_await find_paths(session, paths);
+    if (!reachable) co_return;
+    if (interval_.repeats()) {
+      co_await watch(session, emit, fabric, paths, std::move(nodes));
+      co_return;
+    }
+    report.readings = co_await read(session, fabric, paths, std::move(nodes), pma_wanted());
+    report.count();
+    if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, asks_fdr10(session)));
+    if (as_diags_) {
+      report.tell_problems(session);
+    } else {
+      tell_failures(session, fabric, report.readings.failures);
+    }
+    emit(report);
+    emit.raise(report.status());
+    emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
+  }
+
+ private:
+  static constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
+
+  void suppress(std::string_view word) {
+    const subnet::CounterInfo* counter = subnet::find_counter(word);
+    if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
+    rules_.suppress(counter_name(*counter));
+  }
+
+  static bool asks_fdr10(const Session& session) { return session.options().mlnx_extended_port_info; }
+
+  bool read_thresholds() {
+    const bool read = rules_.read_thresholds(wanted_.threshold_file.value_or(subnet::default_error_thresholds_file));
+    if (!read && wanted_.threshold_file && !as_diags_)
+      throw UsageError(fmt::format("{}: this file can not be read", *wanted_.threshold_file));
+    return read;
+  }
+
+  /// Discovers, and returns the nodes that are to be checked, in the order in which they are told of.
+  async::Task<std::vector<NodeIndex>> find_nodes(Session& session, Fabric& fabric) {
+    std::vector<NodeIndex> nodes;
+    NodeIndex node = subnet::none;
+    bool found = false;
+    if (target_.given() && !(as_diags_ && discovery_.load_cache)) {
+      try {
+        node = co_await discover_around(session, discovery_, target_, fabric);
+        found = true;
+      } catch (const DiagsFailure&) {
+        session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
+      }
+    }
+    if (!found) co_await discover_all(session, fabric);
+    if (target_.given()) {
+      if (as_diags_) node = named_node(session, fabric, node);
+      if (node != subnet::none) nodes.push_back(node);
+    } else {
+      nodes = as_diags_ ? diags_order(fabric, asks_fdr10(session)) : subnet::breadth_first(fabric.subnet);
+    }
+    std::erase_if(nodes, [&](NodeIndex at) { return !is_checked(fabric.subnet.node(at).kind()); });
+    co_return nodes;
+  }
+
+  async::Task<> discover_all(Session& session, Fabric& fabric) {
+    const bool diags = as_diags_;
+    try {
+      co_await discover(session, discovery_, fabric);
+    } catch (const CannotLoad& error) {
+      session.diags_debug("ibnd_load_fabric", error.message());
+      if (!diags) throw;
+      throw DiagsExit(diags_failed, "loading cached fabric failed\n");
+    } catch (const mad::MadError&) {
+      if (!diags) throw;
+      throw DiagsExit(diags_failed, "discover failed\n");
+    }
+  }
+
+  bool is_checked(subnet::NodeKind kind) const { return kind != subnet::NodeKind::other && wanted_.is_wanted(kind); }
+
+  /// The node of -G or -D: one that a GUID names is looked for in what was discovered.
+  NodeIndex named_node(const Session& session, const Fabric& fabric, NodeIndex at_route) const {
+    NodeIndex node = at_route;
+    if (!route_) {
+      const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid_)});
+      node = port == subnet::none ? port : fabric.subnet.port(port).node;
+    }
+    if (node == subnet::none) tell(session.world().err, fmt::format("Failed to find node: {}\n", target_.text()));
+    return node;
+  }
+
+  /// Asks for the service levels. False where infiniband-diags ends for want of them.
+  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths) {
+    if (wanted_.skip_sl) co_return true;
+    co_await session.prepare_sa();
+    co_await paths.read_service_levels(session.transactor());
+    if (paths.why_sl_0().empty()) co_return true;
+    if (!as_diags_) {
+      log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
+      co_return true;
+    }
+    if (!paths.has_service_levels())
+      tell(session.world().err, fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
+    co_return paths.has_service_levels();
+  }
+
+  subnet::PmaWanted pma_wanted() const {
+    subnet::PmaWanted wanted;
+    wanted.traffic = wanted_.data;
+    wanted.traffic_only = wanted.each_port = wanted_.data_only;
+    const ErrorRules* rules = &rules_;
+    if (!wanted_.data_only) wanted.tells = [rules](const subnet::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
+    if (wanted_.details) {
+      wanted.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
+      wanted.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
+    }
+    if (wanted_.clears()) {
+      const bool errors = wanted_.clear_errors, counts = wanted_.clear_counts;
+      wanted.clear = [errors, counts](const subnet::CounterInfo& counter) {
+        return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
+      };
+    }
+    wanted.clear_details = wanted_.clear_errors && wanted_.details;
+    return wanted;
+  }
+
+  async::Task<subnet::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
+                                        std::vector<NodeIndex> nodes, subnet::PmaWanted wanted) {
+    path::Path start = path::IbDrPath(&session.end_port());
+    session.apply_options(start);
+    subnet::SurveyOptions options(start);
+    options.paths = &paths;
+    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::PmaReadings readings =
+        co_await subnet::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+    co_return readings;
+  }
+
+  /// Reads each port again and again.
+  async::Task<> watch(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
+    std::map<subnet::PortIndex, subnet::PmaReading> before;
+    const std::vector<subnet::Failure> of_sweep = fabric.subnet.failures;
+    const auto once = [&](std::optional<double> seconds) -> async::Task<> {
+      fabric.subnet.failures = of_sweep;
+      return watch_once(session, emit, fabric, paths, nodes, before, seconds);
+    };
+    if (emit.json()) emit.sink().begin_array("readings");
+    co_await repeat(session, interval_, once);
+    if (emit.json()) emit.sink().end_array();
+  }
+
+  async::Task<> watch_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths,
+                           const std::vector<NodeIndex>& nodes, std::map<subnet::PortIndex, subnet::PmaReading>& before,
+                           std::optional<double> seconds) {
+    subnet::PmaWanted wanted;
+    wanted.each_port = true;
+    wanted.traffic = wanted_.data;
+    wanted.traffic_only = wanted_.data_only;
+    wanted.known_support = [this](NodeIndex node) {
+      const auto known = supports_.find(node);
+      return known == supports_.end() ? std::nullopt : std::optional(known->second);
+    };
+    subnet::PmaReadings readings = co_await read(session, fabric, paths, nodes, std::move(wanted));
+    for (const subnet::PmaNode& node : readings.nodes) {
+      if (!node.problem) supports_[node.node] = node.support;
+    }
+    GrowthReport report(fabric, wanted_, rules_);
+    report.seconds = seconds;
+    report.take(readings, before);
+    tell_failures(session, fabric, readings.failures);
+    emit(report);
+    emit.raise(report.status());
+    emit.flush();  // at once
+  }
+
+  static void tell_failures(Session& session, Fabric& fabric, const std::vector<subnet::Failure>& failures) {
+    std::vector<subnet::Failure> of_sweep = std::exchange(fabric.subnet.failures, failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    fabric.subnet.failures.insert(fabric.subnet.failures.begin(), std::make_move_iterator(of_sweep.begin()),
+                                  std::make_move_iterator(of_sweep.end()));
+  }
+
+  Wanted wanted_;
+  ErrorRules rules_;
+  DiscoveryOptions discovery_;
+  Target target_;
+  Interval interval_;
+  std::map<NodeIndex, subnet::PmaSupport> supports_;  ///< of nodes that are asked again
+  std::optional<std::string> guid_, route_;           ///< of infiniband-diags: -G and -S, -D
+  bool ignored_{}, as_diags_{};
+};
+
+}  // namespace
+}  // namespace ibqueryerrors
+
+constinit const CommandInfo rooms::ibqueryerrors{
+    .name = "ibqueryerrors",
+    .group = HelpGroup::counters,
+    .summary = "Print the ports that have counted errors, with what they counted; or the data of all ports.",
+    .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
+    .changes = true,
+    .diags = true,
+};
+
+}  // namespace ib::tools

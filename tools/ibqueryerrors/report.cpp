@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The text of both dialects: the layout is that of infiniband-diags, the forms of GUIDs and names are each dialect's own.
+#include "tools/ibqueryerrors/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/escape.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
+#include "iba/text.hpp"
+#include "subnet/names.hpp"
+#include "tools/shared/diags_fabric.hpp"
+
+namespace ib::tools::ibqueryerrors {
+namespace {
+
+/// " [PortInactiveDiscards == 3]" for each counter of details that is not zero.
+std::string details_text(Bytes details, const StructInfo& info) {
+  std::string text;
+  for (const FieldInfo& field : info.fields) {
+    if (field.reserved || field.name == "port_select" || field.name == "counter_select" || details.empty()) continue;
+    if (const std::uint64_t value = read_number(details, field)) text += fmt::format(" [{} == {}]", field.libibmad_name, value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string human_count(std::uint64_t value, bool data) {
+  constexpr std::array<const char*, 7> units{"", "K", "M", "G", "T", "P", "E"};
+  unsigned unit = 0;
+  std::uint64_t divisor = 1;
+  for (std::uint64_t rest = value / 1024; rest != 0; rest /= 1024) {
+    ++unit;
+    divisor *= 1024;
+  }
+  auto shown = static_cast<float>(value);
+  if (data) {
+    shown *= 4;
+    if (shown / static_cast<float>(divisor) > 1024) {
+      ++unit;
+      divisor *= 1024;
+    }
+  }
+  return fmt::format("{:5.3f}{}{}", static_cast<double>(shown / static_cast<float>(divisor)), units.at(unit), data ? "B" : "");
+}
+
+std::string ErrorReport::name(subnet::NodeIndex node) const {
+  if (diags) return '"' + diags_node_name(fabric.subnet.node(node), fabric.names) + '"';
+  return quoted(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+}
+
+std::string ErrorReport::guid(Guid value) const { return diags ? fmt::format("0x{:x}", value.value) : to_text(value); }
+
+Exit ErrorReport::status() const { return bad_ports != 0 ? Exit::findings : FabricReport::status(); }
+
+bool ErrorReport::is_told(const subnet::PmaReading& reading) const {
+  return reading.known() && (wanted.data_only || !rules.errors_of(reading).empty());
+}
+
+void ErrorReport::count() {
+  nodes_checked = readings.nodes.size();
+  for (const subnet::PmaNode& node : readings.nodes) {
+    bool bad = false;
+    const auto failed = [this](const subnet::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
+    if (node.problem) failed(*node.problem);
+    const auto take = [&](const subnet::PmaReading& reading) {
+      std::ranges::for_each(reading.problems, failed);
+      if (wanted.data_only || !has_errors(reading)) return false;
+      return bad = true;
+    };
+    if (node.all) take(*node.all);
+    if (node.ports.empty() && node.all) ports_checked += fabric.subnet.node(node.node).info.num_ports;
+    ports_checked += node.ports.size();
+    for (const subnet::PmaReading& reading : node.ports) bad_ports += take(reading) ? 1 : 0;
+    bad_nodes += bad ? 1 : 0;
+  }
+}
+
+void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
+  const subnet::Node& of = fabric.subnet.node(node.node);
+  if (wanted.data_only) {
+    out.print("Data Counters for {} {}\n", guid(of.guid()), name(node.node));
+  } else if (of.kind() == subnet::NodeKind::sw) {
+    out.print("Errors for {} {}\n", guid(of.info.port_guid), name(node.node));
+  } else {
+    out.print("Errors for {}\n", name(node.node));
+  }
+}
+
+std::string ErrorReport::errors_text(const subnet::PmaReading& reading) const {
+  std::string text;
+  for (const CountedError& error : rules.errors_of(reading)) {
+    text += fmt::format(" [{} == {}", counter_name(*error.counter), error.value.value);
+    text += error.wide ? fmt::format(" ({})]", human_count(error.value.value, false)) : "]";
+    if (error.counter->name == "port_xmit_discards") text += details_text(reading.discard_details, pm::PortXmitDiscardDetails::info());
+    if (error.counter->name == "port_rcv_errors") text += details_text(reading.error_details, pm::PortRcvErrorDetails::info());
+  }
+  return text;
+}
+
+std::string ErrorReport::traffic_text(const subnet::PmaReading& reading, bool with_zeros) const {
+  std::string text;
+  for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+    if (!counter.traffic) continue;
+    const subnet::CounterValue value = reading.traffic_count(counter);
+    if (!value.known() || (value.value == 0 && !with_zeros)) continue;
+    text += fmt::format(" [{} == {} ({})]", counter_name(counter), value.value, human_count(value.value, counter.octets != 0));
+  }
+  return text;
+}
+
+void ErrorReport::reading_text(TextOut& out, const subnet::PmaNode& node, const subnet::PmaReading& reading) const {
+  const subnet::Node& of = fabric.subnet.node(node.node);
+  const bool all = reading.select == subnet::all_ports;
+  if (all && of.kind() != subnet::NodeKind::sw) return;
+  const Guid at = wanted.data_only ? of.guid() : diags_port_guid(fabric.subnet, reading.port);
+  const std::string select = all ? "ALL" : std::to_string(reading.select);
+  const std::string counts =
+      wanted.data_only ? traffic_text(reading, true) : errors_text(reading) + (wanted.data ? traffic_text(reading, false) : std::string());
+  out.print("   GUID {} port {}:{}\n", guid(at), select, counts);
+  if (wanted.report_port && !all) link_text(out, reading.port);
+}
+
+std::string ErrorReport::external(subnet::PortIndex port) const {
+  const unsigned number = grouping.external_port.empty() ? 0 : grouping.external_port[port];
+  return number == 0 ? std::string() : std::to_string(number);
+}
+
+void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
+  const subnet::Subnet& subnet = fabric.subnet;
+  const subnet::Port& port = subnet.port(at);
+  std::string beyond = "           [  ] \"\" ( )\n";
+  if (port.peer != subnet::none) {
+    const subnet::Port& peer = subnet.port(port.peer);
+    const Guid peer_guid = diags_port_guid(subnet, port.peer);
+    beyond = fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", diags ? fmt::format("0x{:016x}", peer_guid.value) : to_text(peer_guid),
+                         subnet.lid(port.peer).value, peer.number, external(port.peer), name(peer.node), diags_could_be(subnet, at));
+  } else if (!diags) {
+    beyond = "           [  ] '' ( )\n";
+  }
+  constexpr std::size_t most = 255;  // what infiniband-diags has room for
+  if (diags && beyond.size() > most) beyond.resize(most);
+  out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", subnet.lid(at).value, port.number, external(at), diags_link_text(subnet, at),
+            beyond);
+}
+
+void ErrorReport::node_text(TextOut& out, const subnet::PmaNode& node) const {
+  bool headed = false;
+  const auto tell = [&](const subnet::PmaReading& reading) {
+    if (!is_told(reading)) return;
+    if (!headed) header(out, node);
+    headed = true;
+    reading_text(out, node, reading);
+  };
+  if (node.all) tell(*node.all);
+  std::ranges::for_each(node.ports, tell);
+}
+
+void ErrorReport::summary(TextOut& out) const {
+  out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_checked, bad_nodes);
+  out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_checked, bad_ports);
+  // C prints a null pointer so.
+  out.write(diags && !has_thresholds ? std::string("## (null)\n") : fmt::format("## Thresholds: {}\n", rules.thresholds_text()));
+  if (failed_queries != 0) out.print("##          {} PMA query failures\n", failed_queries);
+  out.write("## Suppressed:");
+  for (const std::string& counter : rules.suppressed()) out.print(" {}", counter);
+  out.write("\n");
+}
+
+void ErrorReport::text(TextOut& out) const {
+  for (const subnet::PmaNode& node : readings.nodes) node_text(out, node);
+  summary(out);
+}
+
+void ErrorReport::diags_text(TextOut& out) const { text(out); }
+
+}  // namespace ib::tools::ibqueryerrors

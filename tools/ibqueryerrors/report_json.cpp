@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include <algorithm>
+
+#include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
+#include "tools/ibqueryerrors/report.hpp"
+
+namespace ib::tools::ibqueryerrors {
+namespace {
+
+void visit_details(out::Sink& sink, Bytes details, const StructInfo& info) {
+  for (const FieldInfo& field : info.fields) {
+    if (details.empty() || field.reserved || field.name == "port_select" || field.name == "counter_select") continue;
+    sink.begin_object();
+    sink.value("counter", field.name);
+    sink.value("count", read_number(details, field));
+    sink.end_object();
+  }
+}
+
+}  // namespace
+
+void ErrorReport::visit_reading(out::Sink& sink, const subnet::PmaReading& reading) const {
+  if (!wanted.data_only) {
+    sink.begin_array("errors");
+    for (const CountedError& error : rules.errors_of(reading)) {
+      sink.begin_object();
+      sink.value("counter", error.counter->name);
+      sink.value("count", error.value.value);
+      sink.value("threshold", error.threshold);
+      sink.value("saturated", error.value.saturated());
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  if (wanted.details) {
+    sink.begin_array("details");
+    visit_details(sink, reading.discard_details, pm::PortXmitDiscardDetails::info());
+    visit_details(sink, reading.error_details, pm::PortRcvErrorDetails::info());
+    sink.end_array();
+  }
+  if (!wanted.data && !wanted.data_only) return;
+  sink.begin_array("traffic");
+  for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+    const subnet::CounterValue value = counter.traffic ? reading.traffic_count(counter) : subnet::CounterValue{};
+    if (!value.known()) continue;
+    sink.begin_object();
+    sink.value("counter", counter.name);
+    sink.value("count", value.value);
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void ErrorReport::visit_node(out::Sink& sink, const subnet::PmaNode& node) const {
+  sink.begin_object();
+  visit_names(sink, node.node);
+  if (node.all && is_told(*node.all)) {
+    sink.begin_object("all_ports");
+    visit_reading(sink, *node.all);
+    sink.end_object();
+  } else {
+    sink.null("all_ports");
+  }
+  sink.begin_array("ports");
+  for (const subnet::PmaReading& reading : node.ports) {
+    if (!is_told(reading)) continue;
+    sink.begin_object();
+    visit_port_members(sink, reading.port);
+    visit_reading(sink, reading);
+    sink.end_object();
+  }
+  sink.end_array();
+  sink.end_object();
+}
+
+void ErrorReport::visit(out::Sink& sink) const {
+  sink.begin_array("nodes");
+  for (const subnet::PmaNode& node : readings.nodes) {
+    const bool told = (node.all && is_told(*node.all)) ||
+                      std::ranges::any_of(node.ports, [this](const subnet::PmaReading& reading) { return is_told(reading); });
+    if (told) visit_node(sink, node);
+  }
+  sink.end_array();
+  sink.value("nodes_checked", nodes_checked);
+  sink.value("nodes_bad", bad_nodes);
+  sink.value("ports_checked", ports_checked);
+  sink.value("ports_bad", bad_ports);
+  sink.begin_array("thresholds");
+  for (const auto& [counter, value] : rules.thresholds()) {
+    sink.begin_object();
+    sink.value("counter", counter->name);
+    sink.value("threshold", value);
+    sink.end_object();
+  }
+  sink.end_array();
+  sink.begin_array("suppressed");
+  for (const std::string& counter : rules.suppressed()) {
+    const auto field = std::ranges::find(pm::PortCounters::info().fields, counter, &FieldInfo::libibmad_name);
+    sink.value({}, field->name);
+  }
+  sink.end_array();
+  visit_failures(sink);
+}
+
+}  // namespace ib::tools::ibqueryerrors

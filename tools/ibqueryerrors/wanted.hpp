@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What ibqueryerrors is asked for, in the words of both dialects.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "subnet/counters.hpp"
+#include "subnet/pma_readings.hpp"
+
+namespace ib::tools::ibqueryerrors {
+
+/// A counter that is beyond its threshold.
+struct CountedError {
+  const subnet::CounterInfo* counter;
+  subnet::CounterValue value;
+  std::uint64_t threshold;
+  bool wide;  ///< it comes from PortCountersExtended
+};
+
+/// The counters that tell of errors, in the order of PortCounters. QP1Dropped is none of them, as infiniband-diags has it.
+const std::vector<const subnet::CounterInfo*>& error_counters();
+/// The name of a counter in the texts of infiniband-diags.
+std::string_view counter_name(const subnet::CounterInfo& counter);
+
+/// What counts as an error.
+class ErrorRules {
+ public:
+  /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it can not be read.
+  bool read_thresholds(const std::string& file);
+  /// Sets one threshold, of a counter that tells of errors.
+  void set_threshold(const subnet::CounterInfo& counter, std::uint64_t value);
+  /// "[SymbolErrorCounter = 10][…]", in the order of the file.
+  const std::string& thresholds_text() const { return text_; }
+  /// A counter that is never an error. Any name of a field of PortCounters is taken; the first 64 are kept.
+  void suppress(std::string_view name);
+  const std::vector<std::string>& suppressed() const { return suppressed_; }
+  /// Names that were one too many.
+  const std::vector<std::string>& skipped() const { return skipped_; }
+
+  std::vector<CountedError> errors_of(const subnet::PmaReading& reading) const;
+  bool is_error(const subnet::PmaReading& reading, std::string_view counter) const;
+  std::uint64_t threshold_of(const subnet::CounterInfo& counter) const;
+  bool is_suppressed(const subnet::CounterInfo& counter) const;
+  const std::vector<std::pair<const subnet::CounterInfo*, std::uint64_t>>& thresholds() const { return thresholds_; }
+
+ private:
+  std::optional<CountedError> error_of(const subnet::PmaReading& reading, const subnet::CounterInfo& counter) const;
+
+  std::vector<std::pair<const subnet::CounterInfo*, std::uint64_t>> thresholds_;
+  std::string text_;
+  std::vector<std::string> suppressed_, skipped_;
+};
+
+struct Wanted {
+  bool data{}, data_only{}, details{}, report_port{};
+  bool switches{}, cas{}, routers{};
+  bool clear_errors{}, clear_counts{};
+  bool skip_sl{};
+  std::optional<std::string> threshold_file;
+
+  bool is_wanted(subnet::NodeKind kind) const {
+    if (!switches && !cas && !routers) return true;
+    return (kind == subnet::NodeKind::sw && switches) || (kind == subnet::NodeKind::ca && cas) ||
+           (kind == subnet::NodeKind::router && routers);
+  }
+  bool clears() const { return clear_errors || clear_counts; }
+};
+
+}  // namespace ib::tools::ibqueryerrors

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/perfquery/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+#include "subnet/counter_clears.hpp"
+
+namespace ib::tools::perfquery {
+
+bool is_selector(const FieldInfo& field) {
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
+}
+
+PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) {
+  std::vector<std::uint8_t> total = ports.front().bytes;
+  for (const FieldInfo& field : info.fields) {
+    if (is_selector(field)) continue;
+    for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
+      const std::uint32_t at = field.bit_offset + i * field.bits;
+      const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
+      std::uint64_t value = 0;
+      for (const PortCounts& port : ports) {
+        const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
+        value = one > most - value ? most : value + one;
+      }
+      wire::set_bits(total, at, field.bits, value);
+    }
+  }
+  const FieldInfo* select = find_field(info, "port_select");
+  wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
+  return {subnet::all_ports, std::move(total)};
+}
+
+/// Calls `use` with each counter that is shown: its field, its index, its value and the one before.
+template <class Use>
+void WatchReport::each_counter(const Sample& sample, Use use) const {
+  for (const FieldInfo& field : info.fields) {
+    if (is_selector(field)) continue;
+    for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
+      const std::uint64_t value = read_number(sample.bytes, field, index);
+      std::optional<std::uint64_t> before;
+      if (!sample.before.empty()) before = read_number(sample.before, field, index);
+      if (is_shown(field, value, before)) use(field, index, value, before);
+    }
+  }
+}
+
+bool WatchReport::is_shown(const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const {
+  if (thresholds == nullptr) return field.was.empty() || value != 0;  // counters that few PMAs have, where there is something to see
+  const std::optional<std::uint64_t> least = thresholds->find(field.name);
+  return least && seconds && before && value > *before && static_cast<double>(value - *before) / *seconds >= static_cast<double>(*least);
+}
+
+void WatchReport::text(TextOut& out) const {
+  constexpr std::size_t column = 33;
+  for (const Sample& sample : samples) {
+    out.print("# Port counters: {} port {}\n", node, sample.port);
+    each_counter(sample, [&](const FieldInfo& field, std::uint32_t index, std::uint64_t value, std::optional<std::uint64_t> before) {
+      std::string name = styled_name(field, names);
+      if (field.count > 1) name += fmt::format("[{}]", index);
+      out.print("{:.<{}}", name, column);
+      if (!before || value == *before || !seconds) {
+        out.print("{}\n", value);
+      } else if (value < *before) {
+        out.print("{:<8} (reset)\n", value);
+      } else {
+        out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(value - *before) / *seconds);
+      }
+    });
+  }
+}
+
+void WatchReport::visit(out::Sink& sink) const {
+  sink.begin_object();
+  seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
+  sink.value("attribute", info.iba_name);
+  sink.begin_array("ports");
+  for (const Sample& sample : samples) {
+    sink.begin_object();
+    sink.value("port_num", sample.port);
+    sink.begin_array("counters");
+    each_counter(sample, [&](const FieldInfo& field, std::uint32_t index, std::uint64_t value, std::optional<std::uint64_t> before) {
+      sink.begin_object();
+      sink.value("counter", field.name);
+      field.count > 1 ? sink.value("index", index) : sink.null("index");
+      sink.value("count", value);
+      const bool grew = before && value >= *before;
+      grew ? sink.value("delta", value - *before) : sink.null("delta");
+      grew&& seconds ? sink.value("per_second", static_cast<double>(value - *before) / *seconds) : sink.null("per_second");
+      sink.end_object();
+    });
+    sink.end_array();
+    sink.end_object();
+  }
+  sink.end_array();
+  sink.end_object();
+}
+
+}  // namespace ib::tools::perfquery

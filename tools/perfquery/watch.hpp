@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// An attribute of counters that is read again and again: what it holds, and what was counted since it was read before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iba/dump.hpp"
+#include "subnet/error_thresholds.hpp"
+#include "tools/frame/emit.hpp"
+
+namespace ib::tools::perfquery {
+
+/// Whether a field says what was asked for, not what was counted.
+bool is_selector(const FieldInfo& field);
+
+/// The counters of one port, or of several together (port 255).
+struct PortCounts {
+  unsigned port{};
+  std::vector<std::uint8_t> bytes;
+};
+
+/// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.
+PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info);
+
+/// One reading. In JSON an element of the list that is open.
+struct WatchReport final : Report {
+  struct Sample {
+    unsigned port{};
+    std::vector<std::uint8_t> before, bytes;  ///< `before` is empty the first time
+  };
+
+  explicit WatchReport(const StructInfo& structure) : info(structure) {}
+  void visit(out::Sink& sink) const override;
+  void text(TextOut& out) const override;
+
+  const StructInfo& info;
+  NameStyle names = NameStyle::iba;
+  std::string node;               ///< "Lid 2 (fe80::20:0)"
+  std::optional<double> seconds;  ///< since the reading before
+  std::vector<Sample> samples;
+  /// Only counters that grew at least so much a second are shown; null: all.
+  const subnet::ErrorThresholds* thresholds{};
+
+ private:
+  template <class Use>
+  void each_counter(const Sample& sample, Use use) const;
+  bool is_shown(const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const;
+};
+
+}  // namespace ib::tools::perfquery

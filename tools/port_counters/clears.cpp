@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibclearcounters and ibclearerrors: counters of all ports of the fabric back to zero.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/escape.hpp"
+#include "base/log.hpp"
+#include "subnet/counter_clears.hpp"
+#include "subnet/names.hpp"
+#include "subnet/pma_readings.hpp"
+#include "subnet/port_paths.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/check_rows.hpp"
+
+namespace ib::tools {
+namespace port_counters {
+namespace {
+
+using subnet::PortIndex;
+
+constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
+
+/// The counters of an end port: of a switch those of all its ports.
+struct ClearRow {
+  PortIndex port = subnet::none;
+  std::string failure;  ///< why they were not cleared
+};
+
+struct ClearReport final : FabricReport {
+  explicit ClearReport(const Fabric& of) : FabricReport(of) {}
+
+  bool is_switch(const ClearRow& row) const { return kind_of(row) == subnet::NodeKind::sw; }
+  subnet::NodeKind kind_of(const ClearRow& row) const { return fabric.subnet.node(fabric.subnet.port(row.port).node).kind(); }
+
+  void visit(out::Sink& sink) const override {
+    sink.begin_array("ports");
+    for (const ClearRow& row : rows) {
+      sink.begin_object();
+      visit_names(sink, fabric.subnet.port(row.port).node);
+      sink.value("lid", fabric.subnet.lid(row.port));
+      is_switch(row) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
+      sink.value("cleared", row.failure.empty());
+      sink.text_or_null("error", row.failure);
+      sink.end_object();
+    }
+    sink.end_array();
+    visit_failures(sink);
+  }
+
+  void text(TextOut& out) const override {
+    std::size_t cleared = 0;
+    for (const ClearRow& row : rows) {
+      cleared += row.failure.empty() ? 1 : 0;
+      if (!verbose && row.failure.empty()) continue;
+      const subnet::Port& port = fabric.subnet.port(row.port);
+      const std::string_view called = subnet::name_of(fabric.subnet.node(port.node), &fabric.names);
+      const std::string number = is_switch(row) ? "all ports" : fmt::format("port {}", port.number);
+      out.print("Clear counters lid {}{} {}: {}\n", fabric.subnet.lid(row.port).value,
+                called.empty() ? "" : fmt::format(" ({})", escaped(called)), number, row.failure.empty() ? "OK" : "FAILED");
+      if (!row.failure.empty()) out.print("#error: {}\n", row.failure);
+    }
+    out.write("## Summary: 0 nodes checked, 0 bad nodes found\n");
+    out.print("##          {} port counters cleared.\n", cleared);
+  }
+
+  std::vector<ClearRow> rows;
+  bool verbose{};
+};
+
+class Clear final : public Command {
+ public:
+  explicit Clear(bool errors_alone) : errors_alone_(errors_alone) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
+    set.flag("-N --nocolor", plain_, "Nothing: no colours are printed.");
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    Fabric fabric;
+    co_await discover(session, discovery_, fabric);
+    ClearReport report(fabric);
+    report.verbose = session.options().error_level() >= 1;
+    std::vector<PortIndex> ports;
+    for (const PortIndex end : end_ports(fabric.subnet)) {
+      if (is_left_out(fabric.subnet.port(end))) continue;
+      report.rows.push_back({end, {}});
+      add_ports(fabric.subnet, end, ports);
+    }
+    subnet::Surveyed<subnet::CounterClear> cleared = co_await clear(session, fabric, std::move(ports));
+    fill(report, fabric.subnet, cleared);
+    std::vector<subnet::Failure>& failures = fabric.subnet.failures;
+    std::swap(failures, cleared.failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    failures.insert(failures.begin(), cleared.failures.begin(), cleared.failures.end());
+    emit(report);
+    emit.raise(report.status());
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  bool is_left_out(const subnet::Port& port) const {
+    return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
+  }
+
+  /// The ports whose counters are cleared for an end port.
+  static void add_ports(const subnet::Subnet& subnet, PortIndex end, std::vector<PortIndex>& ports) {
+    const subnet::Node& node = subnet.node(subnet.port(end).node);
+    if (node.kind() != subnet::NodeKind::sw) {
+      ports.push_back(end);
+      return;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(node.first_port + number);
+    const std::vector<PortIndex> countable = subnet::countable_ports(subnet, subnet.port(end).node);
+    if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
+  }
+
+  async::Task<subnet::Surveyed<subnet::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
+    path::Path start = path::IbDrPath(&session.end_port());
+    session.apply_options(start);
+    subnet::PortPaths paths(fabric.subnet, start);
+    co_await session.prepare_sa();
+    co_await paths.read_service_levels(session.transactor());
+    if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
+    subnet::SurveyOptions options(start);
+    options.paths = &paths;
+    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    const bool errors_alone = errors_alone_;
+    const subnet::CounterChoice choice = [errors_alone](const subnet::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
+    subnet::Surveyed<subnet::CounterClear> cleared =
+        co_await subnet::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
+    co_return cleared;
+  }
+
+  static void fill(ClearReport& report, const subnet::Subnet& subnet, const subnet::Surveyed<subnet::CounterClear>& cleared) {
+    std::map<PortIndex, std::string> failed;
+    for (const auto& row : cleared.rows) {
+      if (!row.value) failed.try_emplace(subnet.end_port_of(row.port), cleared.failures.at(row.failure).why);
+    }
+    for (ClearRow& row : report.rows) {
+      if (const auto why = failed.find(row.port); why != failed.end()) row.failure = why->second;
+    }
+  }
+
+  DiscoveryOptions discovery_;
+  bool errors_alone_, only_up_{}, plain_{};
+};
+
+}  // namespace
+}  // namespace port_counters
+
+constinit const CommandInfo rooms::ibclearcounters{
+    .name = "ibclearcounters",
+    .group = HelpGroup::counters,
+    .summary = "Set all counters of all ports of the fabric to zero.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(false); },
+    .changes = true,
+};
+constinit const CommandInfo rooms::ibclearerrors{
+    .name = "ibclearerrors",
+    .group = HelpGroup::counters,
+    .summary = "Set the counters of errors of all ports of the fabric to zero.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(true); },
+    .changes = true,
+};
+
+}  // namespace ib::tools

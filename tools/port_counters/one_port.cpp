@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibcheckerrs and ibdatacounts: the counters of one port, or of all ports of a switch together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/wire.hpp"
+#include "subnet/counter_clears.hpp"
+#include "subnet/port_checks.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/port_counters/traffic_report.hpp"
+#include "tools/shared/check_rows.hpp"
+
+namespace ib::tools {
+namespace port_counters {
+namespace {
+
+using subnet::PortIndex;
+
+class OnePort final : public Command {
+ public:
+  explicit OnePort(bool checks) : checks_(checks) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.instead_of_operands("-s");
+    set.target("TARGET", target_);
+    set.optional_operands();
+    set.integer("PORT", port_, {0, 255});
+    set.notes("Without PORT, and with PORT 255, all ports of a switch are meant, and of a host the port of TARGET.");
+    set.flag("-s --show_thresholds --show-thresholds", show_thresholds_, "Print the thresholds of errors and nothing else.");
+    set.text("-T --thresholds", file_, "FILE", "Read thresholds, and all of them, from FILE.");
+    set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    add_common(set, common, group_target);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const subnet::ErrorThresholds thresholds = read_thresholds(file_);
+    if (show_thresholds_) {
+      show(emit, thresholds);
+      co_return;
+    }
+    Fabric fabric;
+    const Destination node = co_await session.smp_node(target_);
+    const PortIndex end = co_await read_node(session, node, fabric);
+    const subnet::Node& of = fabric.subnet.node(fabric.subnet.port(end).node);
+    const bool is_switch = of.kind() == subnet::NodeKind::sw;
+    Asked asked;
+    asked.all_ports = is_switch && port_.value_or(subnet::all_ports) == subnet::all_ports;
+    asked.select = asked.all_ports ? subnet::all_ports : own_port(fabric.subnet, end);
+    asked.port = asked.all_ports ? end : fabric.subnet.port_of(fabric.subnet.port(end).node, asked.select);
+    if (asked.port == subnet::none)
+      throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(of.info.num_ports), asked.select));
+    const path::Path pma = co_await pma_of(session, fabric.subnet, end);
+    mad::Result<subnet::CounterReading> reading = co_await read_counters(session, pma, fabric.subnet, end, asked, thresholds);
+    if (checks_) {
+      check(session, emit, fabric, asked, reading, thresholds);
+    } else {
+      tell_traffic(session, emit, fabric, asked, reading);
+    }
+  }
+
+ private:
+  /// Which counters are meant.
+  struct Asked {
+    PortIndex port = subnet::none;
+    std::uint8_t select{};
+    bool all_ports{};
+  };
+
+  static void show(Emit& emit, const subnet::ErrorThresholds& thresholds) {
+    ThresholdReport report;
+    for (const auto& threshold : thresholds.all()) report.thresholds.push_back(threshold);
+    std::ranges::sort(report.thresholds, {}, [](const auto& threshold) { return threshold.counter->narrow->iba_name; });
+    emit(report);
+  }
+
+  struct ThresholdReport final : Report {
+    std::vector<subnet::ErrorThresholds::Threshold> thresholds;
+    void visit(out::Sink& sink) const override {
+      sink.begin_array("thresholds");
+      for (const auto& threshold : thresholds) {
+        sink.begin_object();
+        sink.value("counter", threshold.counter->name);
+        sink.value("threshold", threshold.value);
+        sink.end_object();
+      }
+      sink.end_array();
+    }
+    void text(TextOut& out) const override {
+      for (const auto& threshold : thresholds) out.print("{}={}\n", threshold.counter->narrow->iba_name, threshold.value);
+    }
+  };
+
+  template <class T>
+  static std::vector<std::uint8_t> packed(const T& value) {
+    std::vector<std::uint8_t> bytes(T::wire_size);
+    value.pack(bytes);
+    return bytes;
+  }
+
+  /// A model of the node alone; returns its end port.
+  static async::Task<PortIndex> read_node(Session& session, const Destination& node, Fabric& fabric) {
+    mad::Transactor& transactor = session.transactor();
+    const auto info = co_await transactor.subn_get<smp::NodeInfo>(node.path);
+    const subnet::NodeIndex at = fabric.subnet.add_node(info);
+    const bool is_switch = info.node_type == smp::NodeType::switch_;
+    const PortIndex end = fabric.subnet.port_of(at, is_switch ? 0 : info.local_port_num);
+    if (end == subnet::none) throw Error(fmt::format("{} has no port {}", node.name, static_cast<unsigned>(info.local_port_num)));
+    const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path, fabric.subnet.port(end).number);
+    const std::vector<std::uint8_t> port_bytes = packed(port);
+    fabric.subnet.set_port_info(end, port_bytes);
+    fabric.subnet.set_port_guid(end, info.port_guid);
+    const auto description = co_await transactor.subn_get<smp::NodeDescription>(node.path);
+    const std::vector<std::uint8_t> text = packed(description);
+    subnet::Node& kept = fabric.subnet.node(at);
+    std::ranges::copy(text, kept.description_bytes.begin());
+    kept.has_description = true;
+    fabric.names = session.node_name_map();
+    co_return end;
+  }
+
+  /// The port that is meant where it is one.
+  std::uint8_t own_port(const subnet::Subnet& subnet, PortIndex end) const {
+    const std::uint8_t port = port_.value_or(subnet::all_ports);
+    return port == subnet::all_ports ? subnet.port(end).number : port;
+  }
+
+  /// The way to the PMA: the SA knows it.
+  static async::Task<path::Path> pma_of(Session& session, const subnet::Subnet& subnet, PortIndex end) {
+    path::IbPath by_gid;
+    const Gid own = session.end_port().default_gid();
+    by_gid.dgid = Gid::from(own.prefix(), subnet.node(subnet.port(end).node).info.port_guid);
+    const path::Path wanted = by_gid;
+    path::Path pma = co_await session.gmp_path(&wanted);
+    co_return pma;
+  }
+
+  using Reading = mad::Result<subnet::CounterReading>;
+
+  /// Reads what was asked for, by the fewest MADs: the counters of errors stand in PortCounters, unless a threshold is greater than these
+  /// can count.
+  async::Task<Reading> read_counters(Session& session, path::Path pma, const subnet::Subnet& subnet, PortIndex end, Asked asked,
+                                     const subnet::ErrorThresholds& thresholds) const {
+    mad::Transactor& transactor = session.transactor();
+    const bool needs_wide = std::ranges::any_of(thresholds.all(), is_beyond_narrow);
+    subnet::PmaSupport support = every_counter;
+    if (asked.all_ports || (checks_ && needs_wide)) {
+      const mad::Result<subnet::PmaSupport> told = co_await subnet::read_pma_support(transactor, pma);
+      if (!told) co_return told.shared_error();
+      support = *told;
+    }
+    if (checks_ && !needs_wide) support = without_extended(support);
+    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    if (!asked.all_ports || has_all) {
+      Reading reading = co_await read_port(transactor, pma, asked.select, support);
+      co_return reading;
+    }
+    subnet::CounterReading sum;
+    const unsigned ports = subnet.node(subnet.port(end).node).info.num_ports;
+    for (unsigned port = 1; port <= ports; ++port) {
+      Reading reading = co_await read_port(transactor, pma, static_cast<std::uint8_t>(port), support);
+      if (!reading) co_return reading.shared_error();
+      subnet::add_counters(sum, *reading);
+    }
+    co_return sum;
+  }
+
+  /// A PMA that has not told what it can: it is asked for all.
+  static constexpr subnet::PmaSupport every_counter{0xffff, 0};
+
+  static subnet::PmaSupport without_extended(subnet::PmaSupport support) {
+    constexpr unsigned extended =
+        pm::capability_mask::is_extended_width_supported | pm::capability_mask::is_extended_width_no_ietf_supported;
+    support.capability_mask = static_cast<std::uint16_t>(support.capability_mask & ~extended);
+    return support;
+  }
+
+  static bool is_beyond_narrow(const subnet::ErrorThresholds::Threshold& threshold) {
+    const FieldInfo* narrow = threshold.counter->narrow;
+    return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
+  }
+
+  async::Task<Reading> read_port(mad::Transactor& transactor, path::Path pma, std::uint8_t select, subnet::PmaSupport support) const {
+    if (checks_) {
+      Reading reading = co_await subnet::read_counters(transactor, pma, select, support);
+      co_return reading;
+    }
+    const std::array<std::uint8_t, 2> port_select{0, select};
+    if (support.extended()) {
+      const auto wide = co_await transactor.try_get(pma, pm::PortCountersExt::info(), 0, port_select);
+      if (wide) co_return subnet::merge_counters(support, {}, *wide);
+      if (mad::tries_in_vain(wide.error())) co_return wide.shared_error();
+    }
+    const auto narrow = co_await transactor.try_get(pma, pm::PortCounters::info(), 0, port_select);
+    if (!narrow) co_return narrow.shared_error();
+    co_return subnet::merge_counters(without_extended(support), *narrow, {});
+  }
+
+  void check(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked, const mad::Result<subnet::CounterReading>& reading,
+             const subnet::ErrorThresholds& thresholds) const {
+    CheckReport report(fabric);
+    report.verbose = session.options().error_level() >= 1;
+    report.colour = !plain_ && takes_colours(session.world().out);
+    report.summary = false;
+    CheckRow row;
+    row.kind = CheckKind::errors;
+    row.port = asked.port;
+    row.all_ports = asked.all_ports;
+    report.errors_apart = true;
+    if (reading) {
+      row.findings = subnet::check_counters(*reading, thresholds);
+    } else {
+      row.findings = {{.error = true, .field = {}, .found = {}, .expected = {}, .words = reading.error().message()}};
+    }
+    report.show(std::move(row));
+    emit(report);
+    if (!reading) reading.error().raise();
+    emit.raise(report.status());
+  }
+
+  static void tell_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
+                           const mad::Result<subnet::CounterReading>& reading) {
+    TrafficReport report(fabric);
+    report.single = true;
+    report.verbose = session.options().error_level() >= 1;
+    report.int_names = session.options().int_names;
+    TrafficRow row;
+    row.port = asked.port;
+    row.all_ports = asked.all_ports;
+    if (!reading) row.failure = reading.error().message();
+    for (std::size_t at = 0; at < traffic_counters.size() && reading; ++at) row.counts.at(at) = (*reading)[traffic_counters.at(at)];
+    report.rows.push_back(std::move(row));
+    emit(report);
+    if (!reading) reading.error().raise();
+  }
+
+  bool checks_;
+  Target target_;
+  std::optional<std::uint8_t> port_;
+  std::optional<std::string> file_;
+  bool show_thresholds_{}, plain_{};
+};
+
+}  // namespace
+}  // namespace port_counters
+
+constinit const CommandInfo rooms::ibcheckerrs{
+    .name = "ibcheckerrs",
+    .group = HelpGroup::counters,
+    .summary = "Check the error counters of a port, or of all ports of a switch.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::OnePort>(true); },
+};
+constinit const CommandInfo rooms::ibdatacounts{
+    .name = "ibdatacounts",
+    .group = HelpGroup::counters,
+    .summary = "Print data and packets of a port, or of all ports of a switch.",
+    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::OnePort>(false); },
+};
+
+}  // namespace ib::tools

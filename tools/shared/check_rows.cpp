@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/check_rows.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/log.hpp"
+#include "iba/text.hpp"
+#include "subnet/names.hpp"
+#include "subnet/order.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::Finding;
+using subnet::NodeKind;
+using subnet::PortIndex;
+
+constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
+constexpr std::string_view kind_words[] = {"node", "port", "errors"};
+constexpr CheckKind kinds[] = {CheckKind::node, CheckKind::port, CheckKind::errors};
+
+std::string_view type_words(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::ca:
+      return "Channel Adapter";
+    case NodeKind::sw:
+      return "Switch";
+    case NodeKind::router:
+      return "Router";
+    case NodeKind::other:
+      break;
+  }
+  return "Node";
+}
+
+std::string_view relation_words(Finding::Relation relation) {
+  constexpr std::string_view words[] = {"equal", "not_equal", "at_most"};
+  return words[static_cast<unsigned>(relation)];
+}
+
+std::string bad_line(const std::string& file, const subnet::ErrorThresholds::BadLine& line) {
+  return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
+}
+
+}  // namespace
+
+bool CheckRow::failed() const {
+  if (kind == CheckKind::errors) return !findings.empty();
+  return std::ranges::any_of(findings, &Finding::error);
+}
+
+void CheckReport::add(CheckRow row) {
+  if (!row.all_ports) count(row);
+  show(std::move(row));
+}
+
+void CheckReport::count(const CheckRow& row) {
+  has_[static_cast<unsigned>(row.kind)] = true;
+  ++counts(row.kind).checked;
+  if (row.failed()) ++counts(row.kind).bad;
+}
+
+void CheckReport::show(CheckRow row) {
+  if (verbose || !row.findings.empty()) rows_.push_back(std::move(row));
+}
+
+Exit CheckReport::status() const {
+  const bool any = std::ranges::any_of(rows_, [](const CheckRow& row) { return !row.findings.empty(); });
+  return any ? Exit::findings : FabricReport::status();
+}
+
+std::string CheckReport::place(const CheckRow& row) const {
+  const unsigned lid = fabric.subnet.lid(row.port).value;
+  return row.all_ports ? fmt::format("lid {} all ports", lid) : fmt::format("lid {} port {}", lid, fabric.subnet.port(row.port).number);
+}
+
+std::string CheckReport::header(const CheckRow& row) const {
+  const subnet::Subnet& subnet = fabric.subnet;
+  const subnet::Port& port = subnet.port(row.port);
+  const subnet::Node& node = subnet.node(port.node);
+  const unsigned lid = subnet.lid(row.port).value;
+  if (row.kind == CheckKind::node) {
+    const std::string number = node.kind() == NodeKind::sw ? "" : fmt::format(" port {}", port.number);
+    return fmt::format("# Checking {}: nodeguid {} lid {}{}\nNode check lid {}:", type_words(node.kind()), to_text(node.guid()), lid,
+                       number, lid);
+  }
+  const std::string_view called = subnet::name_of(node, &fabric.names);
+  const std::string description = describes && !called.empty() ? fmt::format(" ({})", escaped(called)) : "";
+  const std::string number = row.all_ports ? "all ports" : fmt::format("port {}", port.number);
+  return fmt::format("{} check lid {}{} {}:", row.kind == CheckKind::port ? "Port" : "Error", lid, description, number);
+}
+
+std::string CheckReport::coloured(std::string_view code, std::string text) const {
+  return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+}
+
+void CheckReport::text(TextOut& out) const {
+  for (const CheckRow& row : rows_) {
+    const std::string verdict = row.failed()           ? coloured(red, "FAILED")
+                                : row.findings.empty() ? coloured(green, "OK")
+                                                       : coloured(blue, "WARNING");
+    out.print("{} {}\n", header(row), verdict);
+    const std::string where = row.kind == CheckKind::node ? "" : ": " + place(row);
+    for (const Finding& finding : row.findings) {
+      if (finding.error && errors_apart) continue;
+      const std::string line = fmt::format("{}: {}{}", finding.error ? "#error" : "#warn", finding.sentence(), where);
+      out.print("{}\n", coloured(finding.error ? red : blue, line));
+    }
+  }
+  if (!summary) return;
+  const Counts& nodes = counts(CheckKind::node);
+  out.print("## Summary: {} nodes checked, {} bad nodes found\n", nodes.checked, nodes.bad);
+  const Counts& ports = counts(CheckKind::port);
+  if (has_[1]) out.print("##          {} ports checked, {} ports with bad state found\n", ports.checked, ports.bad);
+  const Counts& errors = counts(CheckKind::errors);
+  if (has_[2]) out.print("##          {} ports checked, {} ports have errors beyond threshold\n", errors.checked, errors.bad);
+}
+
+void CheckReport::visit_row(out::Sink& sink, const CheckRow& row) const {
+  sink.begin_object();
+  sink.value("check", kind_words[static_cast<unsigned>(row.kind)]);
+  sink.value("verdict", row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning");
+  visit_names(sink, fabric.subnet.port(row.port).node);
+  const Lid lid = fabric.subnet.lid(row.port);
+  lid != Lid{} ? sink.value("lid", lid) : sink.null("lid");
+  row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
+  sink.begin_array("findings");
+  for (const Finding& finding : row.findings) {
+    sink.begin_object();
+    sink.value("severity", finding.error ? "error" : "warning");
+    sink.value("message", finding.sentence());
+    sink.text_or_null("field", finding.field);
+    sink.text_or_null("found", finding.found);
+    sink.text_or_null("relation", finding.field.empty() ? "" : relation_words(finding.relation));
+    sink.text_or_null("expected", finding.expected);
+    sink.end_object();
+  }
+  sink.end_array();
+  sink.end_object();
+}
+
+void CheckReport::visit(out::Sink& sink) const {
+  sink.begin_array("checks");
+  for (const CheckRow& row : rows_) visit_row(sink, row);
+  sink.end_array();
+  sink.begin_array("summary");
+  for (const CheckKind kind : kinds) {
+    if (!has_[static_cast<unsigned>(kind)]) continue;
+    sink.begin_object();
+    sink.value("check", kind_words[static_cast<unsigned>(kind)]);
+    sink.value("checked", counts(kind).checked);
+    sink.value("bad", counts(kind).bad);
+    sink.end_object();
+  }
+  sink.end_array();
+  visit_failures(sink);
+}
+
+std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (const subnet::NodeIndex at : subnet::breadth_first(subnet)) {
+    const subnet::Node& node = subnet.node(at);
+    if (node.kind() == NodeKind::sw) {
+      ports.push_back(node.first_port);
+      continue;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) {
+      const PortIndex port = subnet.port_of(at, number);
+      if (subnet.port(port).has_info || subnet.port(port).peer != subnet::none || number == node.entry_port) ports.push_back(port);
+    }
+  }
+  return ports;
+}
+
+subnet::ErrorThresholds read_thresholds(const std::optional<std::string>& file) {
+  if (file) {
+    subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::read(*file);
+    if (!thresholds.bad_lines().empty()) throw UsageError(bad_line(*file, thresholds.bad_lines().front()));
+    return thresholds;
+  }
+  subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::usual();
+  try {
+    thresholds.add(subnet::ErrorThresholds::read(subnet::default_error_thresholds_file));
+  } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
+    if (error.code() != ENOENT && error.code() != EACCES) throw;
+  }
+  for (const auto& line : thresholds.bad_lines()) log::warning(bad_line(subnet::default_error_thresholds_file, line));
+  return thresholds;
+}
+
+bool takes_colours(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
+
+}  // namespace ib::tools

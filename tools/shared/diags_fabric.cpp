@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/diags_fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "base/escape.hpp"
+#include "iba/libibmad_text.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr std::uint32_t extended_speeds = 1U << 14;  // PortInfo.CapabilityMask (IBA 14.2.5.6)
+constexpr unsigned down = 1;                         // PortInfo.PortState
+
+std::string width_text(unsigned code) { return libibmad_text(LibibmadText::linkwidth, code, 8); }
+std::string speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeed, code, 4); }
+std::string extended_speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeedext, code, 4); }
+
+/// Whether the fields of extended speeds of a port mean something: its end port says so.
+bool has_extended_speeds(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const subnet::Port& end = subnet.port(subnet.end_port_of(at));
+  return end.has_info && (end.info().capability_mask & extended_speeds) != 0;
+}
+
+/// The widest of a mask of widths: 2X is the code 16.
+unsigned widest(unsigned mask) {
+  for (const unsigned code : {8U, 4U, 2U, 16U}) {
+    if ((mask & code) != 0) return code;
+  }
+  return 1;
+}
+
+unsigned fastest(unsigned mask) { return mask == 0 ? 1 : std::bit_floor(mask); }
+
+std::string could_be(std::string_view what) { return fmt::format("Could be {}", what); }
+
+std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  const subnet::Port& peer = subnet.port(port.peer);
+  const smp::PortInfo info = port.info(), remote = peer.info();
+  const bool both_extended = has_extended_speeds(subnet, at) && has_extended_speeds(subnet, port.peer) &&
+                             info.link_speed_ext_supported != 0 && remote.link_speed_ext_supported != 0;
+  if (both_extended) {
+    const unsigned best = fastest(info.link_speed_ext_supported & remote.link_speed_ext_supported);
+    return (best & info.link_speed_ext_active) != 0 ? "" : could_be(extended_speed_text(best));
+  }
+  if ((port.fdr10 & 1U) != 0 && (peer.fdr10 & 1U) != 0) return "";
+  const unsigned best = fastest(info.link_speed_supported & remote.link_speed_supported);
+  return (best & info.link_speed_active) != 0 ? "" : could_be(speed_text(best));
+}
+
+}  // namespace
+
+std::string diags_node_name(const subnet::Node& node, const subnet::NodeNameMap& names) {
+  constexpr std::size_t longest = 63;
+  const auto mapped = names.find(node.guid());
+  return mapped ? printable_words(*mapped) : printable(node.description().substr(0, longest));
+}
+
+Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  const subnet::Node& node = subnet.node(port.node);
+  return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : port.guid;
+}
+
+std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  const smp::PortInfo info = port.info();
+  const std::string state = fmt::format("{:>6}/{:>8})", libibmad_text(LibibmadText::portstate, port.state(), 4),
+                                        libibmad_text(LibibmadText::physportstate, port.physical_state(), 4));
+  if (port.state() == down) return "(              " + state;
+  const unsigned extended = has_extended_speeds(subnet, at) ? info.link_speed_ext_active : 0;
+  const std::string speed = extended != 0            ? extended_speed_text(extended)
+                            : (port.fdr10 & 1U) != 0 ? "10.0 Gbps (FDR10)"
+                                                     : speed_text(info.link_speed_active);
+  return fmt::format("({:>3} {:>18} {}", width_text(info.link_width_active), speed, state);
+}
+
+std::string diags_could_be(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  const smp::PortInfo info = port.info();
+  const unsigned best = widest(info.link_width_supported & subnet.port(port.peer).info().link_width_supported);
+  const std::string width = (best & info.link_width_active) != 0 ? "" : could_be(width_text(best));
+  return width + " " + speed_that_could_be(subnet, at);
+}
+
+}  // namespace ib::tools

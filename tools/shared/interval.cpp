@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/interval.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+
+#include "async/interrupt.hpp"
+#include "base/escape.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+using Once = std::function<async::Task<>(std::optional<double> seconds)>;
+
+async::Task<> repeat_on(async::Loop& loop, Interval interval, Once once) {
+  const auto pause = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(interval.seconds.value_or(0)));
+  const async::Time start = loop.now();
+  std::optional<async::Time> last;
+  for (std::uint64_t round = 0; round != interval.count; ++round) {
+    const async::Time due = start + static_cast<std::int64_t>(round) * pause;
+    if (due > loop.now()) co_await loop.sleep_for(due - loop.now());
+    std::optional<double> seconds;
+    const async::Time now = loop.now();
+    if (last) seconds = std::chrono::duration<double>(now - *last).count();
+    last = now;
+    co_await once(seconds);
+  }
+}
+
+}  // namespace
+
+double parse_seconds(std::string_view text, std::string_view option) {
+  constexpr double least = 0.001, most = 86400;
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
+    throw OptionError(fmt::format("{}: {} is no number of seconds from 0.001 to 86400", option, quoted(text)));
+  return value;
+}
+
+void add_interval(OptionSet& set, Interval& interval) {
+  set.value("--interval", "SECONDS", "Read again and again, and print what was counted in between, and its rates. Nothing is reset.",
+            [&interval](std::string_view text) { interval.seconds = parse_seconds(text, "--interval"); });
+  set.number("--count", interval.count, "COUNT", "With --interval: end after so many readings. Without it they go on until Ctrl-C.",
+             {.low = 1});
+}
+
+void check_interval(const Interval& interval) {
+  if (interval.count && !interval.seconds) throw UsageError("--count, of readings, needs --interval");
+}
+
+async::Task<> repeat(Session& session, Interval interval, Once once) {
+  async::Task<> rounds = repeat_on(session.loop(), interval, std::move(once));
+  co_await async::until_interrupted(session.loop(), std::move(rounds));
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// subnet_diff: what has become different since a fabric was stored. Both fabrics may come from files.
+#include "subnet/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "iba/text.hpp"
+#include "subnet/topology_reader.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/fabric.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::LinkEnds;
+using subnet::SetDifference;
+using subnet::SubnetDifference;
+
+constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times the listing of 49,151 nodes
+
+/// Reads a stored fabric: a listing of ibnetdiscover, or what load_fabric() knows. Throws UsageError where the file holds none.
+void load(const std::string& file, Fabric& fabric) {
+  try {
+    const std::string text = read_regular_file(file, longest_file);
+    if (!subnet::is_topology_text(text)) return load_fabric(file, fabric);
+    subnet::read_topology_text(text, fabric.subnet);
+  } catch (UsageError& error) {
+    error.note(fmt::format("Reading {}", harmless(file)));
+    throw;
+  }
+}
+
+std::string link_text(const LinkEnds& link) {
+  return fmt::format("{}[{}] <=> {}[{}]", to_text(link.first.guid), link.first.port, to_text(link.second.guid), link.second.port);
+}
+
+std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{} {}x", subnet::name(rate.speed), rate.lanes); }
+
+/// What there is of one kind; `many` is its name: "end ports".
+template <class T>
+void print_set(TextOut& out, std::string_view many, const SetDifference<T>& set, const std::function<std::string(const T&)>& text) {
+  out.print("Current subnet has {} {}, reference subnet has {} {}\n", set.current, many, set.reference, many);
+  if (set.added.empty()) {
+    out.print(" All {} in the current subnet are in the reference subnet.\n", many);
+  } else {
+    out.print(" Current subnet has {} more {} than the reference subnet:\n", set.added.size(), many);
+    for (const T& one : set.added) out.print("   {}\n", text(one));
+  }
+  if (set.missing.empty()) {
+    out.print(" All {} in the reference subnet are in the current subnet.\n", many);
+  } else {
+    out.print("Reference subnet has {} more {} than the current subnet:\n", set.missing.size(), many);
+    for (const T& one : set.missing) out.print("   {}\n", text(one));
+  }
+}
+
+struct DiffReport final : FabricReport {
+  DiffReport(const Fabric& current, const Fabric& reference)
+      : FabricReport(current), found(subnet::difference(current.subnet, reference.subnet)) {}
+
+  Exit status() const override { return found.none() ? FabricReport::status() : Exit::findings; }
+
+  void text(TextOut& out) const override {
+    const std::function<std::string(const Guid&)> guid = [](const Guid& one) { return to_text(one); };
+    const std::function<std::string(const LinkEnds&)> link = link_text;
+    print_set(out, "end ports", found.end_ports, guid);
+    print_set(out, "nodes", found.nodes, guid);
+    print_set(out, "links", found.links, link);
+    print_rates(out);
+    print_lids(out);
+  }
+
+  void visit(out::Sink& sink) const override {
+    visit_counts(sink, "current", found.end_ports.current, found.nodes.current, found.links.current, found.current_lids);
+    visit_counts(sink, "reference", found.end_ports.reference, found.nodes.reference, found.links.reference, found.reference_lids);
+    sink.begin_array("differences");
+    visit_set<Guid>(sink, "end_port", found.end_ports, [&](const Guid& guid) { sink.value("port_guid", guid); });
+    visit_set<Guid>(sink, "node", found.nodes, [&](const Guid& guid) { sink.value("node_guid", guid); });
+    visit_set<LinkEnds>(sink, "link", found.links, [&](const LinkEnds& link) { visit_link(sink, link); });
+    for (const subnet::RateDifference& one : found.rates) visit_rate(sink, one);
+    for (const subnet::LidDifference& one : found.lids) visit_lid(sink, one);
+    sink.end_array();
+    visit_failures(sink);
+  }
+
+  SubnetDifference found;
+
+ private:
+  void print_rates(TextOut& out) const {
+    if (found.rates.empty()) {
+      out.print(" All links in the current subnet have the same rate in the reference subnet.\n");
+      return;
+    }
+    out.print(" The subnets have {} different link rates (link: current, reference):\n", found.rates.size());
+    for (const auto& one : found.rates) out.print("   {}: {}  {}\n", link_text(one.link), rate_text(one.current), rate_text(one.reference));
+  }
+
+  void print_lids(TextOut& out) const {
+    out.print("Current subnet has {} LIDs, reference subnet has {} LIDs\n", found.current_lids, found.reference_lids);
+    if (found.lids.empty()) {
+      out.print(" All LIDs in the current subnet are the same as the reference subnet.\n");
+      return;
+    }
+    out.print(" The subnets have {} different LID assignments (LID: Current portGUID, Reference portGUID):\n", found.lids.size());
+    for (const auto& one : found.lids) {
+      out.print("   {:5}: {:<19} {}\n", one.lid.value, one.current ? to_text(*one.current) : "      !Cur",
+                one.reference ? to_text(*one.reference) : fmt::format("{:<19}", "      !Ref"));
+    }
+  }
+
+  static void visit_counts(out::Sink& sink, std::string_view key, std::size_t ports, std::size_t nodes, std::size_t links,
+                           std::size_t lids) {
+    sink.begin_object(key);
+    sink.value("end_port_count", ports);
+    sink.value("node_count", nodes);
+    sink.value("link_count", links);
+    sink.value("lid_count", lids);
+    sink.end_object();
+  }
+
+  static void visit_link(out::Sink& sink, const LinkEnds& link) {
+    sink.value("port_guid", link.first.guid);
+    sink.value("port_num", link.first.port);
+    sink.begin_object("peer");
+    sink.value("port_guid", link.second.guid);
+    sink.value("port_num", link.second.port);
+    sink.end_object();
+  }
+
+  /// One side of a difference; null where there is no such thing.
+  static void visit_side(out::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
+    if (!is_there) {
+      sink.null(key);
+      return;
+    }
+    sink.begin_object(key);
+    visit_one();
+    sink.end_object();
+  }
+
+  template <class T>
+  static void visit_set(out::Sink& sink, std::string_view what, const SetDifference<T>& set,
+                        const std::function<void(const T&)>& visit_one) {
+    const auto visit_all = [&](const std::vector<T>& list, bool added) {
+      for (const T& one : list) {
+        sink.begin_object();
+        sink.value("difference", what);
+        visit_side(sink, "before", !added, [&] { visit_one(one); });
+        visit_side(sink, "after", added, [&] { visit_one(one); });
+        sink.end_object();
+      }
+    };
+    visit_all(set.added, true);
+    visit_all(set.missing, false);
+  }
+
+  static void visit_link_rate(out::Sink& sink, const LinkEnds& link, const subnet::LinkRate& rate) {
+    visit_link(sink, link);
+    rate.lanes != 0 ? sink.symbol("width", rate.lanes, fmt::format("{}x", rate.lanes)) : sink.no_symbol("width");
+    rate.speed != subnet::Speed::unknown ? sink.symbol("speed", subnet::lane_mbps(rate.speed), subnet::name(rate.speed))
+                                         : sink.no_symbol("speed");
+  }
+
+  static void visit_rate(out::Sink& sink, const subnet::RateDifference& one) {
+    sink.begin_object();
+    sink.value("difference", "rate");
+    visit_side(sink, "before", true, [&] { visit_link_rate(sink, one.link, one.reference); });
+    visit_side(sink, "after", true, [&] { visit_link_rate(sink, one.link, one.current); });
+    sink.end_object();
+  }
+
+  static void visit_lid(out::Sink& sink, const subnet::LidDifference& one) {
+    sink.begin_object();
+    sink.value("difference", "lid");
+    sink.value("lid", one.lid);
+    visit_side(sink, "before", one.reference.has_value(), [&] { sink.value("port_guid", *one.reference); });
+    visit_side(sink, "after", one.current.has_value(), [&] { sink.value("port_guid", *one.current); });
+    sink.end_object();
+  }
+};
+
+class SubnetDiff final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.word("REFERENCE", reference_);
+    set.optional_operands();
+    set.word("CURRENT", current_);
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    Fabric reference, current;
+    load(reference_, reference);
+    if (current_) {
+      load(*current_, current);
+    } else {
+      co_await discover(session, discovery_, current);
+    }
+    emit(DiffReport(current, reference));
+    if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  std::string reference_;
+  std::optional<std::string> current_;
+  DiscoveryOptions discovery_;
+};
+
+constexpr std::string_view aliases[]{"ibdiscover.pl"};
+
+}  // namespace
+
+constinit const CommandInfo rooms::subnet_diff{
+    .name = "subnet_diff",
+    .group = HelpGroup::topology,
+    .summary = "Print what is different from a fabric that was stored.",
+    .make = make_command<SubnetDiff>,
+    .aliases = aliases,
+};
+
+}  // namespace ib::tools
