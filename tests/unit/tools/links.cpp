@@ -40,6 +40,8 @@ struct Fabric {
     fabric.link(leaf, 1, here, 1);
     fabric.link(leaf, 2, other, 1);
     fabric.link(leaf, 3, spine, 3);
+    constexpr std::uint16_t no_fdr10 = 0x673c;
+    for (const auto node : {leaf, spine, here, other}) fabric.node(node).info.device_id = no_fdr10;
     fabric.assign_lids();
     fabric.attach(here);
   }
@@ -146,6 +148,8 @@ TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: every width and speed,
 }
 
 TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: FDR10 is told from QDR") {
+  constexpr std::uint16_t connect_x3 = 0x1003;
+  for (const auto node : {leaf, other}) fabric.node(node).info.device_id = connect_x3;
   ib::smp::MlnxExtPortInfo mlnx;
   mlnx.link_speed_supported = 1;
   fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
