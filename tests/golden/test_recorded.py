@@ -11,6 +11,10 @@ CASES = golden.recorded()
 COMPLAINTS = golden.complaints()
 
 
+# Scripts of infiniband-diags, which know no -V.
+LISTS = ("ibhosts", "ibnodes", "ibrouters", "ibswitches")
+
+
 class Names(unittest.TestCase):
     """A name that the program does not know fails like a wrong option does: that must not pass for an answer."""
 
@@ -18,9 +22,14 @@ class Names(unittest.TestCase):
         return subprocess.run(argv, executable=simfabric.IBTOOL, check=False, capture_output=True, encoding="utf-8")
 
     def test_each_legacy_name_is_known(self):
-        for name in {case.cmd.split()[0] for case in CASES} - {"ibtool"}:
+        for name in {case.cmd.split()[0] for case in CASES} - {"ibtool", *LISTS}:
             with self.subTest(name):
                 self.assertRegex(self.run_ours(name, "-V").stderr, f"^{name} BUILD VERSION")
+
+    def test_each_list_is_known(self):
+        for name in LISTS:
+            with self.subTest(name):
+                self.assertRegex(self.run_ours(name, "-V").stdout, "^Usage: ib(hosts|routers|switches) ")
 
     def test_each_command_is_known(self):
         for name in {case.cmd.split()[1] for case in CASES if case.cmd.startswith("ibtool ")} - {"nosuchcommand"}:
