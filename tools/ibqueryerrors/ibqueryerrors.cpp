@@ -167,6 +167,7 @@ class Ibqueryerrors final : public Command {
       }
     }
     if (!found) co_await discover_all(session, fabric);
+    if (route_ && wanted_.report_port && node != subnet::none) node = co_await with_other_end(session, fabric, node);
     if (target_.given()) {
       if (as_diags_) node = named_node(session, fabric, node);
       if (node != subnet::none) nodes.push_back(node);
@@ -175,6 +176,23 @@ class Ibqueryerrors final : public Command {
     }
     std::erase_if(nodes, [&](NodeIndex at) { return !is_checked(fabric.subnet.node(at).kind()); });
     co_return nodes;
+  }
+
+  /// A directed route to a host ends there: for the other end of its link the node before it is looked around. Returns the host in
+  /// the model that `fabric` is then.
+  async::Task<NodeIndex> with_other_end(Session& session, Fabric& fabric, NodeIndex node) const {
+    const subnet::Node& host = fabric.subnet.node(node);
+    const std::size_t last_hop = route_->rfind(',');
+    const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
+    if (last_hop == std::string::npos || std::ranges::any_of(fabric.subnet.ports_of(host), is_linked)) co_return node;
+    Target before = target_;
+    before.word = route_->substr(0, last_hop);
+    Fabric around;
+    co_await discover_around(session, discovery_, before, around);
+    const NodeIndex found = around.subnet.find_node(host.guid());
+    if (found == subnet::none) co_return node;
+    fabric = std::move(around);
+    co_return found;
   }
 
   async::Task<> discover_all(Session& session, Fabric& fabric) {
