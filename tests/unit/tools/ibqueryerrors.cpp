@@ -148,6 +148,16 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
     const auto none = diags(f.fabric, {"ibqueryerrors", "-G", "0xdead"});
     CHECK_THAT(none.err, contains("main: Failed to resolve 0xdead; attempting full scan\n") && ends_with("Failed to find node: 0xdead\n"));
     CHECK(none.status == 0);
+    const auto nobody = diags(f.fabric, {"ibqueryerrors", "-D", "0,1,4"});
+    CHECK(nobody.status == 0);
+    CHECK(nobody.out.empty());
+    CHECK_THAT(nobody.err,
+               starts_with("./libibnetdisc/query_smp.c:186; umad (DR path slid 65535; dlid 65535; 0,1,4 Attr 0x11:0) bad status 110") &&
+                   contains("mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,4)\n") &&
+                   ends_with("Failed to query local Node Info\n"));
+    const auto elsewhere = diags(f.fabric, {"ibqueryerrors", "-C", "nodev"});
+    CHECK(elsewhere.status == 255);
+    CHECK_THAT(elsewhere.out, contains("iberror: failed: Failed to open port; nodev:0\n\n"));
   }
 }
 
