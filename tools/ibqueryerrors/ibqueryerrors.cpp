@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <map>
+#include <tuple>
 
 #include "base/log.hpp"
+#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/error_thresholds.hpp"
 #include "subnet/order.hpp"
@@ -105,6 +110,7 @@ class Ibqueryerrors final : public Command {
     if (as_diags_) {
       if (route_ && discovery_.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
       target_.word = route_ ? route_ : guid_;
+      open(session);
     }
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
@@ -164,9 +170,15 @@ class Ibqueryerrors final : public Command {
         found = true;
       } catch (const DiagsFailure&) {
         session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
+      } catch (const mad::MadError& error) {
+        if (!as_diags_) throw;
+        tell_silence(session, error);
+        found = true;
       }
     }
     if (!found) co_await discover_all(session, fabric);
+    if (route_ && wanted_.report_port && node != subnet::none) node = co_await with_other_end(session, fabric, node);
+    if (route_ && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
     if (target_.given()) {
       if (as_diags_) node = named_node(session, fabric, node);
       if (node != subnet::none) nodes.push_back(node);
@@ -175,6 +187,43 @@ class Ibqueryerrors final : public Command {
     }
     std::erase_if(nodes, [&](NodeIndex at) { return !is_checked(fabric.subnet.node(at).kind()); });
     co_return nodes;
+  }
+
+  /// Opens the end port, or ends as infiniband-diags does.
+  static void open(Session& session) {
+    try {
+      std::ignore = session.rpc();
+    } catch (const DiagsFailure&) {
+      const std::string device = session.options().device.value_or("(null)");
+      const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
+      throw DiagsFailure({"main", fmt::format("Failed to open port; {}:{}\n", device, port)});
+    }
+  }
+
+  /// The node of -G or -D does not answer: what libibnetdisc says, and for a route libibmad, which asks it once more.
+  void tell_silence(const Session& session, const mad::MadError& error) const {
+    const mad::HeaderView request(error.request());
+    tell(session.world().err,
+         fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
+                     request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
+    if (route_) session.tell_failure(error);
+  }
+
+  /// A directed route to a host ends there: for the other end of its link the node before it is looked around. Returns the host in
+  /// the model that `fabric` is then.
+  async::Task<NodeIndex> with_other_end(Session& session, Fabric& fabric, NodeIndex node) const {
+    const subnet::Node& host = fabric.subnet.node(node);
+    const std::size_t last_hop = route_->rfind(',');
+    const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
+    if (last_hop == std::string::npos || std::ranges::any_of(fabric.subnet.ports_of(host), is_linked)) co_return node;
+    Target before = target_;
+    before.word = route_->substr(0, last_hop);
+    Fabric around;
+    co_await discover_around(session, discovery_, before, around);
+    const NodeIndex found = around.subnet.find_node(host.guid());
+    if (found == subnet::none) co_return node;
+    fabric = std::move(around);
+    co_return found;
   }
 
   async::Task<> discover_all(Session& session, Fabric& fabric) {

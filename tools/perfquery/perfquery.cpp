@@ -74,19 +74,21 @@ struct CountersReport final : Report {
   }
 
  private:
-  /// What the PMA says that it counts of PortCountersExtended.
+  /// What the PMA says that it counts of PortCountersExtended. CounterSelect2 heads the additional part, as infiniband-diags has it.
   std::vector<std::string_view> extended_fields() const {
     constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
     const bool has_additional = (support.capability_mask2 & additional) != 0;
     const bool has_ietf = (support.capability_mask & pm::capability_mask::is_extended_width_supported) != 0;
     const auto counters = subnet::counter_infos();
-    std::vector<std::string_view> names;
+    std::vector<std::string_view> names, of_additional{"counter_select2"};
     for (const FieldInfo& field : info.fields) {
+      if (field.reserved || field.name == "counter_select2") continue;
       const auto counter = std::ranges::find(counters, field.name, &subnet::CounterInfo::name);
-      const bool is_additional = field.name == "counter_select2" || (counter != counters.end() && counter->additional);
-      const bool is_ietf = counter != counters.end() && counter->ietf;
-      if (!field.reserved && (!is_additional || has_additional) && (!is_ietf || has_ietf)) names.push_back(field.name);
+      const bool is_counter = counter != counters.end();
+      if (is_counter && counter->ietf && !has_ietf) continue;
+      (is_counter && counter->additional ? of_additional : names).push_back(field.name);
     }
+    if (has_additional) names.insert(names.end(), of_additional.begin(), of_additional.end());
     return names;
   }
 

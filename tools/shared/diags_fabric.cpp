@@ -11,17 +11,32 @@
 namespace ib::tools {
 namespace {
 
-constexpr std::uint32_t extended_speeds = 1U << 14;  // PortInfo.CapabilityMask (IBA 14.2.5.6)
-constexpr unsigned down = 1;                         // PortInfo.PortState
+// PortInfo.CapabilityMask, CapabilityMask2 (IBA 14.2.5.6)
+constexpr std::uint32_t has_extended_speeds = 1U << 14, has_capability_mask2 = 1U << 15;
+constexpr std::uint16_t has_extended_speeds2 = 1U << 11;
+constexpr unsigned down = 1, qdr = 4;  // PortInfo.PortState, LinkSpeedActive
+constexpr unsigned fdr10_bit = 1;      // of MlnxExtPortInfo's speeds
 
 std::string width_text(unsigned code) { return libibmad_text(LibibmadText::linkwidth, code, 8); }
 std::string speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeed, code, 4); }
-std::string extended_speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeedext, code, 4); }
+/// A speed of LinkSpeedExt, and from bit 5 on of LinkSpeedExt2.
+std::string extended_speed_text(unsigned code) {
+  constexpr unsigned xdr = 32;
+  return code == xdr ? libibmad_text(LibibmadText::linkspeedext2, 1, 2) : libibmad_text(LibibmadText::linkspeedext, code, 4);
+}
 
-/// Whether the fields of extended speeds of a port mean something: its end port says so.
-bool has_extended_speeds(const subnet::Subnet& subnet, subnet::PortIndex at) {
-  const subnet::Port& end = subnet.port(subnet.end_port_of(at));
-  return end.has_info && (end.info().capability_mask & extended_speeds) != 0;
+/// Which extended speeds of a port mean something: what its end port says decides.
+struct ExtendedSpeeds {
+  unsigned active{}, supported{};
+};
+ExtendedSpeeds extended_speeds(const subnet::Subnet& subnet, subnet::PortIndex at) {
+  const smp::PortInfo end = subnet.port(subnet.end_port_of(at)).info(), info = subnet.port(at).info();
+  if ((end.capability_mask & has_extended_speeds) == 0) return {};
+  ExtendedSpeeds speeds{info.link_speed_ext_active, info.link_speed_ext_supported};
+  if ((end.capability_mask & has_capability_mask2) == 0 || (end.capability_mask2 & has_extended_speeds2) == 0) return speeds;
+  if (info.link_speed_ext_active2 != 0) speeds.active = info.link_speed_ext_active2 << 5U;
+  speeds.supported |= info.link_speed_ext_supported2 << 5U;
+  return speeds;
 }
 
 /// The widest of a mask of widths: 2X is the code 16.
@@ -39,14 +54,17 @@ std::string could_be(std::string_view what) { return fmt::format("Could be {}", 
 std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   const subnet::Port& peer = subnet.port(port.peer);
-  const smp::PortInfo info = port.info(), remote = peer.info();
-  const bool both_extended = has_extended_speeds(subnet, at) && has_extended_speeds(subnet, port.peer) &&
-                             info.link_speed_ext_supported != 0 && remote.link_speed_ext_supported != 0;
-  if (both_extended) {
-    const unsigned best = fastest(info.link_speed_ext_supported & remote.link_speed_ext_supported);
-    return (best & info.link_speed_ext_active) != 0 ? "" : could_be(extended_speed_text(best));
+  const ExtendedSpeeds own = extended_speeds(subnet, at), other = extended_speeds(subnet, port.peer);
+  if (own.supported != 0 && other.supported != 0) {
+    const unsigned best = fastest(own.supported & other.supported);
+    return (best & own.active) != 0 ? "" : could_be(extended_speed_text(best));
   }
-  if ((port.fdr10 & 1U) != 0 && (peer.fdr10 & 1U) != 0) return "";
+  const smp::PortInfo info = port.info(), remote = peer.info();
+  if ((port.fdr10_supported & peer.fdr10_supported & fdr10_bit) != 0) {
+    if ((port.fdr10 & fdr10_bit) != 0) return "";
+    // QDR and FDR10 look alike in PortInfo.
+    return could_be(info.link_speed_active == qdr ? "FDR10 (Found link at QDR but expected speed is FDR10)" : "FDR10");
+  }
   const unsigned best = fastest(info.link_speed_supported & remote.link_speed_supported);
   return (best & info.link_speed_active) != 0 ? "" : could_be(speed_text(best));
 }
@@ -71,10 +89,10 @@ std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at) 
   const std::string state = fmt::format("{:>6}/{:>8})", libibmad_text(LibibmadText::portstate, port.state(), 4),
                                         libibmad_text(LibibmadText::physportstate, port.physical_state(), 4));
   if (port.state() == down) return "(              " + state;
-  const unsigned extended = has_extended_speeds(subnet, at) ? info.link_speed_ext_active : 0;
-  const std::string speed = extended != 0            ? extended_speed_text(extended)
-                            : (port.fdr10 & 1U) != 0 ? "10.0 Gbps (FDR10)"
-                                                     : speed_text(info.link_speed_active);
+  const unsigned extended = extended_speeds(subnet, at).active;
+  const std::string speed = extended != 0                   ? extended_speed_text(extended)
+                            : (port.fdr10 & fdr10_bit) != 0 ? "10.0 Gbps (FDR10)"
+                                                            : speed_text(info.link_speed_active);
   return fmt::format("({:>3} {:>18} {}", width_text(info.link_width_active), speed, state);
 }
 

@@ -213,7 +213,7 @@ const std::vector<Case>& cases() {
       {{"ibprintswitch", "0x100"}, {}, 4},
       {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
       {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
-      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}},
+      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}, {}, 4},
       {{"ibrouters"}, {}, 4},
       {{"ibstat"}},
       {{"ibstatus"}},
