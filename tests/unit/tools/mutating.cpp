@@ -249,8 +249,13 @@ using Line = std::vector<std::string>;
 /// Command lines of ibtool.
 const std::vector<Line>& our_lines() {
   static const std::vector<Line> all = {
+      {"check_lft_balance", "-e"},
+      {"dump_fts", "-M"},
+      {"dump_lfts", "-a"},
+      {"dump_mfts", "--sa"},
       {"ibaddr", "4"},
       {"ibaddr", "--sa", "4"},
+      {"ibfindnodesusing", "1", "2"},
       {"ibhosts"},
       {"iblinkinfo"},
       {"iblinkinfo", "--discovery=SA"},
@@ -264,6 +269,8 @@ const std::vector<Line>& our_lines() {
       {"ibprintca", "0x400"},
       {"ibprintrt", "-l"},
       {"ibprintswitch", "0x100"},
+      {"ibroute", "-M", "1"},
+      {"ibroute", "1"},
       {"ibrouters"},
       {"ibstat"},
       {"ibstatus"},
@@ -271,6 +278,8 @@ const std::vector<Line>& our_lines() {
       {"ibsysstat", "4", "ping"},
       {"ibsysstat", "4", "host"},
       {"ibsysstat", "4", "cpu"},
+      {"ibtracert", "-m", "0xc001", "4"},
+      {"ibtracert", "3", "4"},
       {"ibv_devices"},
       {"init_all_ports", "-y"},
       {"perfquery", "1", "2"},
@@ -313,18 +322,27 @@ const std::vector<Line>& our_lines() {
 /// Command lines by the names of infiniband-diags.
 const std::vector<Line>& diags_lines() {
   static const std::vector<Line> all = {
+      {"check_lft_balance", "-l", "/nonexistent", "-i", "/nonexistent"},
+      {"dump_fts"},
+      {"dump_lfts", "-n"},
+      {"dump_mfts", "-a"},
       {"ibaddr", "4"},
       {"ibaddr", "-G", "0x401"},
+      {"ibfindnodesusing", "0x100", "2"},
       {"ibnetdiscover"},
       {"ibnetdiscover", "-p"},
       {"ibnetdiscover", "-l", "-e"},
       {"ibping", "-c", "3", "4"},
       {"ibportstate", "1", "2"},
       {"ibportstate", "1", "3", "reset"},
+      {"ibroute", "-a", "1"},
+      {"ibroute", "-M", "1"},
       {"ibstat"},
       {"ibstatus"},
       {"ibsysstat", "4"},
       {"ibsysstat", "4", "cpu"},
+      {"ibtracert", "-m", "0xc001", "3", "4"},
+      {"ibtracert", "4", "3"},
       {"perfquery", "1", "2"},
       {"perfquery", "-a", "-x", "1"},
       {"saquery"},
@@ -407,6 +425,7 @@ void attack(unsigned seed, bool ours, Tally& tally) {
   CHECK(plain(done.out));
   CHECK(plain(done.err));
   std::set<int> known = ours ? std::set<int>{0, 1, 2, 3, 4} : std::set<int>{0, 2, 255};
+  if (!ours && words[0] == "ibfindnodesusing") known.insert(1);
   if (!ours && words[0] == "saquery") known.insert({EIO, EINVAL, ENONET, ETIMEDOUT});  // an errno says why
   CHECK(known.contains(done.status));
   tally.lies += liar.told();
