@@ -11,6 +11,11 @@ CASES = golden.recorded()
 COMPLAINTS = golden.complaints()
 
 
+# Programs of infiniband-diags that are scripts: what they say of -V.
+SCRIPTS = {"check_lft_balance": "^Unknown option: V", "dump_lfts": "^/usr/sbin/dump_fts BUILD VERSION",
+           "dump_mfts": "^/usr/sbin/dump_fts BUILD VERSION", "ibfindnodesusing": "^Unknown option: V"}
+
+
 class Names(unittest.TestCase):
     """A name that the program does not know fails like a wrong option does: that must not pass for an answer."""
 
@@ -20,7 +25,7 @@ class Names(unittest.TestCase):
     def test_each_legacy_name_is_known(self):
         for name in {case.cmd.split()[0] for case in CASES} - {"ibtool"}:
             with self.subTest(name):
-                self.assertRegex(self.run_ours(name, "-V").stderr, f"^{name} BUILD VERSION")
+                self.assertRegex(self.run_ours(name, "-V").stderr, SCRIPTS.get(name, f"^{name} BUILD VERSION"))
 
     def test_each_command_is_known(self):
         for name in {case.cmd.split()[1] for case in CASES if case.cmd.startswith("ibtool ")} - {"nosuchcommand"}:
