@@ -112,7 +112,7 @@ class DumpTables final : public Command {
       async::Task<std::vector<subnet::Failure>> reading = read(session, fabric.subnet, some, reader);
       std::vector<subnet::Failure> found = co_await std::move(reading);
       std::ranges::move(found, std::back_inserter(failures));
-      for (const NodeIndex at : some) show(session, emit, print, reader.tables.at(at));
+      for (const NodeIndex at : some) show(session, emit, print, fabric.names, reader.tables.at(at));
     }
     if (emit.json()) emit.sink().end_array();
     finish(session, emit, fabric, std::move(failures));
@@ -196,6 +196,7 @@ class DumpTables final : public Command {
     } else {
       table.name = session.name_of(table.path);
     }
+    table.lid = subnet.lid(node.first_port);
     table.node = node.info;
     if (node.has_description) table.description = std::string(node.description());
     if (node.has_switch_info) table.info = node.switch_info();
@@ -213,7 +214,7 @@ class DumpTables final : public Command {
     co_return std::move(surveyed.failures);
   }
 
-  void show(const Session& session, Emit& emit, TableText& print, const SwitchTable& table) const {
+  void show(const Session& session, Emit& emit, TableText& print, const subnet::NodeNameMap& names, const SwitchTable& table) const {
     if (emit.json()) return print.visit(emit.sink(), table);
     if (!as_diags_) return print.text(emit.text(), table);
     print.diags_remarks(table);
@@ -221,9 +222,12 @@ class DumpTables final : public Command {
     if (!table.error) return;
     session.tell_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.linear ? table.linear->unknown_blocks() : table.multicast->unknown_blocks();
-    tell(session.world().err, fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x}; MAD status {:#x} AM {:#x}\n",
-                                          table.linear ? "LFT" : "MFT", printable(table.description.value_or("")), table.name,
-                                          table.node.node_guid.value, table.error->status(), unknown.empty() ? 0 : unknown.front()));
+    for (const std::uint32_t block : unknown) {
+      tell(session.world().err,
+           fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
+                       table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
+                       table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));
+    }
   }
 
   /// Tells what is missing, at the end of what there is.

@@ -39,6 +39,7 @@ using FindDestination = std::function<std::optional<Destination>(Lid)>;
 struct SwitchTable {
   path::Path path;
   std::string name;  ///< what texts call the path
+  Lid lid;           ///< of the switch, where it is known
   smp::NodeInfo node;
   smp::SwitchInfo info;
   std::optional<std::string> description;

@@ -189,8 +189,8 @@ class Tracer::Unicast {
                               : port > at.node.num_ports ? fmt::format("has the entry {}, a port that it does not have,", port)
                                                          : fmt::format("has the entry {}, its own port,", port);
     return fail(End::no_entry,
-                fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})", shown(at_), to_.value, port,
-                            lookup_.top),
+                fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})",
+                            shown(trace_.hops.empty() ? at_ : at), to_.value, port, lookup_.top),
                 fmt::format("{} {} for LID {}", called(at), entry, to_.value));
   }
 
@@ -262,7 +262,8 @@ class Tracer::Unicast {
     }
     if (is_inactive(*next)) {
       co_return fail(End::not_active,
-                     fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(at_), out, next->state),
+                     fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(trace_.hops.empty() ? at_ : *next), out,
+                                 next->state),
                      fmt::format("Port {} of {} is not Active", next->port, called(*next)));
     }
     at_ = *next;

@@ -313,6 +313,15 @@ TEST_CASE("ibtracert: pairs of a file") {
   CHECK_THAT(diags(s.fabric, {"ibtracert", "--ports-file", "/nonexistent"}).out, contains("cannot open ports-file /nonexistent\n"));
 }
 
+TEST_CASE("a GUID where no subnet manager was yet") {
+  FakeFabric fabric;
+  fabric.attach(fabric.add_ca(0x200, 1, "lonely"));
+  const auto theirs = diags(fabric, {"ibroute", "-G", "0x77"});
+  CHECK(theirs.status == 255);
+  CHECK(theirs.out == "ibroute: iberror: failed: can't resolve destination port 0x77\n");
+  CHECK_THAT(theirs.err, contains("sa_rpc_call: only lid routes are supported\n"));
+}
+
 TEST_CASE("ibfindnodesusing: a list of hosts in short, as the Perl script makes it") {
   using ib::tools::using_link::host_list;
   CHECK(host_list({}) == "");
