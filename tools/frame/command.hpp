@@ -34,6 +34,12 @@ class Command {
 /// The heading under which `ibtool help` lists a command.
 enum class HelpGroup { local, query, topology, forwarding, counters, sa, config, other };
 
+/// A program of infiniband-diags that is a shell script around another one.
+struct DiagsScript {
+  std::string_view runs;        ///< what that one is called by, in its messages
+  std::string_view last_words;  ///< end stdout whatever came of it; the status is 0 then
+};
+
 struct CommandInfo {
   std::string_view name;
   HelpGroup group;
@@ -42,6 +48,7 @@ struct CommandInfo {
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
   bool changes{};                               ///< it can change the fabric or this host
   bool diags{};                                 ///< infiniband-diags has a program of that name, and diags_options() is there
+  const DiagsScript* script{};                  ///< it is a script; else null
 };
 
 /// CommandInfo::make for a command of class T.

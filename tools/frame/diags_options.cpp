@@ -127,7 +127,11 @@ void DiagsOptions::word(std::string_view name, std::optional<std::string>& to) {
 }
 
 void DiagsOptions::words(std::string_view name, std::vector<std::string>& to) {
-  operand(name, [&to](const std::string& word) { to.push_back(word); });
+  each_word(name, [&to](const std::string& word) { to.push_back(word); });
+}
+
+void DiagsOptions::each_word(std::string_view name, std::function<void(const std::string& word)> set) {
+  operand(name, std::move(set));
   operands_.back().repeated = true;
 }
 

@@ -51,6 +51,8 @@ class DiagsOptions {
   void word(std::string_view name, std::string& to);
   void word(std::string_view name, std::optional<std::string>& to);
   void words(std::string_view name, std::vector<std::string>& to);
+  /// All words that are left: `set` gets each.
+  void each_word(std::string_view name, std::function<void(const std::string& word)> set);
   void target(std::string_view name, Target& to);
   template <std::integral T>
   void integer(std::string_view name, T& to) {

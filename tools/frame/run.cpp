@@ -167,7 +167,11 @@ int execute_diags(Command& command, std::string_view called, std::span<char* con
 int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
   Emit emit(Dialect::diags, Json::off, info.name, world.out);
   const std::unique_ptr<Command> command = info.make();
-  const int status = execute_diags(*command, called, words, world, emit);
+  int status = execute_diags(*command, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
+  if (info.script != nullptr) {
+    emit.text().write(info.script->last_words);
+    status = 0;
+  }
   try {
     emit.flush();
     return status;

@@ -92,6 +92,11 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
   sa::PathRecord::Query query;
   query.dgid(Gid::from(prefix, guid)).sgid(self);
   diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
+  if (transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
+    diags_warning("sa_rpc_call", "only lid routes are supported");
+    diags_warning("ib_path_query_via", "sa call path_query failed");
+    co_return std::nullopt;
+  }
   const auto record = co_await sa::try_subn_adm_get(transactor(), query);
   if (!record) {
     tell_failure(record.error());

@@ -167,10 +167,14 @@ std::string stored_fabric() {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
+      {{"check_lft_balance", "-a"}, {}, 4},
       {{"decode_mad"}, mad_hex()},
       {{"decode_mad", "--umad"}, std::string(128, '0') + mad_hex()},
       {{"decode_mad", "--lrh"}, packet_hex()},
       {{"decode_mad"}, mad_hex(0x1f), 2},  // a class that nobody knows: told, and an error
+      {{"dump_fts"}, {}, 4},
+      {{"dump_lfts"}, {}, 4},
+      {{"dump_mfts"}, {}, 4},
       {{"ibaddr", "4"}},
       {{"ibchecknet", "--discovery=DR"}, {}, 1},
       {{"ibchecknode", "-v", "1"}},
@@ -192,6 +196,7 @@ const std::vector<Case>& cases() {
       {{"ibccquery", "CK", "1"}},
       {{"ibccquery", "SP", "1"}},
       {{"ibccquery", "CT", "1"}},
+      {{"ibfindnodesusing", "1", "2"}, {}, 4},
       {{"ibhosts"}, {}, 4},
       {{"ibidsverify", "-v"}, {}, 4},
       {{"iblinkinfo"}, {}, 4},
@@ -214,6 +219,9 @@ const std::vector<Case>& cases() {
       {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
       {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
       {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}, {}, 4},
+      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}},
+      {{"ibroute", "-M", "2"}},
+      {{"ibroute", "2"}, {}, 4},
       {{"ibrouters"}, {}, 4},
       {{"ibstat"}},
       {{"ibstatus"}},
@@ -223,6 +231,8 @@ const std::vector<Case>& cases() {
       {{"ibsysstat", "4", "host"}},
       {{"ibsysstat", "4", "cpu"}},
       {{"ibsysstat", "4", "cpi"}},
+      {{"ibtracert", "4"}},
+      {{"ibtracert", "-m", "0xc001", "4"}, {}, 1},
       {{"ibv_devices"}},
       {{"init_all_ports", "--yes"}, {}, 4},
       {{"init_all_ports", "-n"}, {}, 4},
@@ -273,8 +283,11 @@ std::vector<Case> failing_cases() {
   all.push_back({{"ibccconfig", "CT", "1"}, {}, 2});
   all.push_back({{"ibccquery", "CL", "1"}, {}, 3});
   all.push_back({{"ibnetdiscover", "--diff", "/nowhere/a"}, {}, 2});
+  all.push_back({{"ibfindnodesusing", "4", "1"}, {}, 3});
   all.push_back({{"ibportstate", "1", "1", "nosuch"}, {}, 2});
   all.push_back({{"ibprintca", "0x999"}, {}, 3});
+  all.push_back({{"ibroute", "4"}, {}, 3});
+  all.push_back({{"ibtracert", "77"}, {}, 3});
   all.push_back({{"perfquery", "1", "77"}, {}, 3});
   all.push_back({{"perfquery", "-r", "-R", "1"}, {}, 2});
   all.push_back({{"rdma_bw", "localhost"}, {}, 3});  // a host without a verbs device

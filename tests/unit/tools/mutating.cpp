@@ -249,6 +249,10 @@ using Line = std::vector<std::string>;
 /// Command lines of ibtool.
 const std::vector<Line>& our_lines() {
   static const std::vector<Line> all = {
+      {"check_lft_balance", "-e"},
+      {"dump_fts", "-M"},
+      {"dump_lfts", "-a"},
+      {"dump_mfts", "--sa"},
       {"ibaddr", "4"},
       {"ibaddr", "--sa", "4"},
       {"ibcheckerrors"},
@@ -259,6 +263,7 @@ const std::vector<Line>& our_lines() {
       {"ibdatacounters"},
       {"ibdatacounters", "--interval", "1", "--count", "2"},
       {"ibdatacounts", "1"},
+      {"ibfindnodesusing", "1", "2"},
       {"ibhosts"},
       {"ibidsverify", "-v"},
       {"iblinkinfo"},
@@ -276,6 +281,8 @@ const std::vector<Line>& our_lines() {
       {"ibqueryerrors", "-k", "1"},
       {"ibprintrt", "-l"},
       {"ibprintswitch", "0x100"},
+      {"ibroute", "-M", "1"},
+      {"ibroute", "1"},
       {"ibrouters"},
       {"ibstat"},
       {"ibstatus"},
@@ -284,6 +291,8 @@ const std::vector<Line>& our_lines() {
       {"ibsysstat", "4", "ping"},
       {"ibsysstat", "4", "host"},
       {"ibsysstat", "4", "cpu"},
+      {"ibtracert", "-m", "0xc001", "4"},
+      {"ibtracert", "3", "4"},
       {"ibv_devices"},
       {"init_all_ports", "-y"},
       {"perfquery", "1", "2"},
@@ -326,6 +335,10 @@ const std::vector<Line>& our_lines() {
 /// Command lines by the names of infiniband-diags.
 const std::vector<Line>& diags_lines() {
   static const std::vector<Line> all = {
+      {"check_lft_balance", "-l", "/nonexistent", "-i", "/nonexistent"},
+      {"dump_fts"},
+      {"dump_lfts", "-n"},
+      {"dump_mfts", "-a"},
       {"ibaddr", "4"},
       {"ibaddr", "-G", "0x401"},
       {"ibhosts"},
@@ -333,6 +346,7 @@ const std::vector<Line>& diags_lines() {
       {"iblinkinfo"},
       {"iblinkinfo", "-a", "-D", "0,1"},
       {"iblinkinfo", "-S", "0x100", "-l"},
+      {"ibfindnodesusing", "0x100", "2"},
       {"ibnetdiscover"},
       {"ibnetdiscover", "-p"},
       {"ibnetdiscover", "-l", "-e"},
@@ -345,11 +359,15 @@ const std::vector<Line>& diags_lines() {
       {"ibqueryerrors", "--data", "--details", "-r", "-e"},
       {"ibqueryerrors", "-D", "0,1", "-k", "-K"},
       {"ibqueryerrors", "-G", "0x401", "--counters"},
+      {"ibroute", "-a", "1"},
+      {"ibroute", "-M", "1"},
       {"ibstat"},
       {"ibstatus"},
       {"ibswitches"},
       {"ibsysstat", "4"},
       {"ibsysstat", "4", "cpu"},
+      {"ibtracert", "-m", "0xc001", "3", "4"},
+      {"ibtracert", "4", "3"},
       {"perfquery", "1", "2"},
       {"perfquery", "-a", "-x", "1"},
       {"saquery"},
@@ -433,6 +451,7 @@ void attack(unsigned seed, bool ours, Tally& tally) {
   CHECK(plain(done.err));
   std::set<int> known = ours ? std::set<int>{0, 1, 2, 3, 4} : std::set<int>{0, 2, 255};
   if (!ours && (words[0] == "iblinkinfo" || words[0] == "ibidsverify")) known.insert(1);
+  if (!ours && words[0] == "ibfindnodesusing") known.insert(1);
   if (!ours && words[0] == "saquery") known.insert({EIO, EINVAL, ENONET, ETIMEDOUT});  // an errno says why
   CHECK(known.contains(done.status));
   tally.lies += liar.told();

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// check_lft_balance: whether the linear forwarding tables use the links between switches alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "iba/text.hpp"
+#include "subnet/forwarding.hpp"
+#include "subnet/names.hpp"
+#include "subnet/order.hpp"
+#include "tools/check_lft_balance/balance.hpp"
+#include "tools/check_lft_balance/dump_file.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/diags_name.hpp"
+#include "tools/shared/fabric.hpp"
+#include "tools/shared/perl_options.hpp"
+
+namespace ib::tools {
+namespace balance {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+constexpr std::size_t longest_file = 1U << 30;
+
+void print(TextOut& out, const SwitchUse& found) {
+  out.print("{}Switch Port Usage: {}, {}\n", found.unbalanced ? "Unbalanced " : "", found.name, found.guid);
+  for (const PortUse& port : found.ports) out.print("Port {:03}: {}\n", port.port, port.lids);
+}
+
+struct BalanceReport final : FabricReport {
+  struct Row {
+    NodeIndex node;
+    SwitchUse use;
+  };
+  std::vector<Row> rows;
+  bool all{};
+
+  using FabricReport::FabricReport;
+
+  void visit(out::Sink& sink) const override {
+    sink.begin_array("switches");
+    for (const Row& row : rows) {
+      sink.begin_object();
+      visit_names(sink, row.node);
+      sink.value("balanced", !row.use.unbalanced);
+      sink.begin_array("ports");
+      for (const PortUse& port : row.use.ports) {
+        sink.begin_object();
+        sink.value("port_num", port.port);
+        sink.value("routed_lids", port.lids);
+        sink.end_object();
+      }
+      sink.end_array();
+      sink.end_object();
+    }
+    sink.end_array();
+    visit_failures(sink);
+  }
+  void text(TextOut& out) const override {
+    for (const Row& row : rows) {
+      if (all || row.use.unbalanced) print(out, row.use);
+    }
+  }
+  Exit status() const override {
+    const bool any = std::ranges::any_of(rows, [](const Row& row) { return row.use.unbalanced; });
+    return any ? Exit::findings : FabricReport::status();
+  }
+};
+
+class CheckLftBalance final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("-e --heuristics", deeper_, "Take a switch for balanced where its ports are of two halves, each balanced in itself.");
+    set.flag("-a --all", all_, "Show also the switches that are balanced.");
+    add_discovery(set, discovery_);
+    add_common(set, common, group_fabric);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.words_alone();
+    set.optional_operands();
+    set.each_word("OPTIONS", [this](const std::string& word) { perl_.take(word); });
+    discover_as_diags(discovery_);
+    as_diags_ = true;
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    async::Task<> done = as_diags_ ? check_files(session, emit) : check_fabric(session, emit);
+    co_await std::move(done);
+  }
+
+ private:
+  // ibtool: the fabric itself
+
+  async::Task<> check_fabric(Session& session, Emit& emit) const {
+    Fabric fabric;
+    co_await discover(session, discovery_, fabric);
+    path::IbDrPath local(&session.end_port());
+    local.sqpn = Qpn{0};
+    path::Path start = local;
+    session.apply_options(start);
+    const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
+    subnet::ForwardingWanted wanted;
+    std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
+    subnet::ForwardingTables tables =
+        co_await subnet::read_forwarding(session.smp_transactor(), fabric.subnet, std::move(switches), wanted, options);
+    std::swap(fabric.subnet.failures, tables.failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    std::ranges::move(tables.failures, std::back_inserter(fabric.subnet.failures));
+    BalanceReport report(fabric);
+    report.all = all_ || session.options().verbosity > 0;
+    for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
+      if (const subnet::LinearTable* table = tables.linear_of(at)) report.rows.push_back({at, use_of(fabric, at, *table)});
+    }
+    emit(report);
+  }
+
+  SwitchUse use_of(const Fabric& fabric, NodeIndex at, const subnet::LinearTable& table) const {
+    const subnet::Node& node = fabric.subnet.node(at);
+    std::vector<unsigned> lids(node.slots);
+    for (unsigned value = 1; value < table.end(); ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      const PortIndex owner = fabric.subnet.find_lid(lid);
+      const bool is_end = owner != subnet::none && fabric.subnet.node(fabric.subnet.port(owner).node).kind() != subnet::NodeKind::sw;
+      if (is_end && table.out_port(lid) < lids.size()) ++lids[table.out_port(lid)];
+    }
+    SwitchUse found{quoted(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
+    for (unsigned number = 1; number < node.slots; ++number) {
+      const subnet::Port& port = fabric.subnet.port(node.first_port + number);
+      if (lids[number] == 0 && port.peer == subnet::none) continue;
+      ++found.in_use;
+      const bool is_direct =
+          port.peer != subnet::none && fabric.subnet.node(fabric.subnet.port(port.peer).node).kind() != subnet::NodeKind::sw;
+      if (!is_direct) found.ports.push_back({number, lids[number]});
+    }
+    judge(found, deeper_);
+    return found;
+  }
+
+  // infiniband-diags: files
+
+  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
+    tell(session.world().err, complaint);
+    emit.text().print(
+        "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
+        "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
+        session.program().substr(session.program().rfind('/') + 1));
+    throw DiagsExit(2, "");
+  }
+
+  async::Task<> check_files(Session& session, Emit& emit) {
+    if (!perl_.good() || perl_.has('h')) usage(session, emit, perl_.complaints());
+    if (!perl_.has('l')) usage(session, emit, "Must specify dump lfts file\n");
+    if (!perl_.has('i')) usage(session, emit, "Must specify ibnetdiscover cache\n");
+    Fabric fabric;
+    discovery_.load_cache = perl_.value('i');
+    try {
+      co_await discover(session, discovery_, fabric);
+    } catch (const Error& error) {
+      tell(session.world().err, fmt::format("{}\n", error.message()));
+    }
+    DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, perl_.has('e'));
+    read_lines(session, perl_.value('l'), file);
+    for (const SwitchUse& found : file.switches()) {
+      if (found.unbalanced || perl_.has('v')) print(emit.text(), found);
+    }
+  }
+
+  static void read_lines(const Session& session, const std::string& name, DumpFile& file) {
+    std::string text;
+    try {
+      text = read_regular_file(name, longest_file);
+    } catch (const SysError& error) {
+      tell(session.world().err, fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
+    } catch (const Error& error) {
+      tell(session.world().err, fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
+    }
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      file.line(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    file.end();
+  }
+
+  /// What iblinkinfo's line of a port has in it.
+  static std::optional<LinkLine> find_link(const Fabric& fabric, std::string_view guid, unsigned number) {
+    constexpr unsigned down = 1, active = 4;  // IBA 14.2.5.6: PortState
+    const PortIndex any = fabric.subnet.find_port(Guid{c_number(std::string(guid))});
+    if (any == subnet::none) return std::nullopt;
+    const PortIndex at = fabric.subnet.port_of(fabric.subnet.port(any).node, number);
+    if (at == subnet::none || number == 0 || !fabric.subnet.port(at).has_info) return std::nullopt;
+    const subnet::Port& port = fabric.subnet.port(at);
+    std::string name;
+    if (port.peer != subnet::none) {
+      const subnet::Node& remote = fabric.subnet.node(fabric.subnet.port(port.peer).node);
+      name = diags_node_name(fabric.names, remote.guid(), remote.description());
+    }
+    const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+    return LinkLine{port.state() == down || says("Down"), port.state() == active || says("Active")};
+  }
+
+  DiscoveryOptions discovery_;
+  bool deeper_{}, all_{}, as_diags_{};
+  PerlOptions perl_{"hl:i:ve"};
+};
+
+}  // namespace
+}  // namespace balance
+
+constexpr std::string_view balance_aliases[]{"check_lft_balance.pl"};
+constinit const CommandInfo rooms::check_lft_balance{
+    .name = "check_lft_balance",
+    .group = HelpGroup::forwarding,
+    .summary = "Show the switches whose links to others carry more LIDs than the rest.",
+    .make = make_command<balance::CheckLftBalance>,
+    .aliases = balance_aliases,
+    .diags = true,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Rows are made one by one: a table has up to 49,151 of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "path/json.hpp"
+#include "tools/forwarding_tables/tables.hpp"
+#include "tools/shared/diags_name.hpp"
+
+namespace ib::tools::tables {
+namespace {
+
+constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
+constexpr unsigned per_block = 64, ports_per_mask = 16;
+constexpr std::size_t longest_diags_text = 199;
+
+bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
+
+/// A column for each port from 0.
+template <class Column>
+std::string columns(unsigned ports, Column column) {
+  std::string text;
+  for (unsigned port = 0; port <= ports; ++port) text += column(port);
+  return text;
+}
+
+bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port) {
+  return (table.mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0;
+}
+
+/// The port mask of a group as infiniband-diags has it with -n, in groups of 16 ports; empty where nothing is forwarded.
+std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) {
+  std::string text;
+  any = false;
+  for (unsigned position = 0; position < table.positions(); ++position) {
+    const std::uint16_t mask = table.mask(mlid, position);
+    any = any || mask != 0;
+    text += fmt::format("{:04x}", mask);
+  }
+  return text;
+}
+
+/// The ports that a switch without an entry for a group sends it to (IBA 14.2.5.4).
+std::vector<unsigned> default_ports(const SwitchTable& of) {
+  const auto is_port = [&](unsigned port) { return port != 0 && port <= of.node.num_ports; };
+  std::vector<unsigned> ports;
+  if (is_port(of.info.default_multicast_primary_port)) ports.push_back(of.info.default_multicast_primary_port);
+  if (!ports.empty() && is_port(of.info.default_multicast_not_primary_port)) ports.push_back(of.info.default_multicast_not_primary_port);
+  return ports;
+}
+
+std::string_view type_text(smp::NodeType type, std::string& number) {
+  const std::string_view text = to_text(type);
+  if (!text.empty()) return text;
+  return number = std::to_string(static_cast<unsigned>(type));
+}
+
+}  // namespace
+
+DiagsRange diags_range(const smp::SwitchInfo& info, const Wanted& wanted) {
+  DiagsRange range{wanted.first.value_or(0), wanted.last.value_or(0)};
+  if (!wanted.multicast) {  // signed, as it always was
+    const int top = info.linear_fdb_top;
+    if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
+    if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
+    return range;
+  }
+  const std::uint32_t end = first_mlid + info.multicast_fdb_cap - 1;
+  if (range.last == 0 || range.last > end) range.last = end;
+  if (!wanted.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
+  range.first = std::max(range.first, first_mlid);
+  range.last = std::min(range.last, last_mlid);
+  return range;
+}
+
+void make_table(SwitchTable& of, const Wanted& wanted, bool diags) {
+  subnet::LidRange lids;
+  if (diags) {
+    const DiagsRange range = diags_range(of.info, wanted);
+    const bool is_empty = wanted.multicast ? range.last < range.first : static_cast<int>(range.last) < static_cast<int>(range.first);
+    lids.first =
+        Lid{static_cast<std::uint16_t>(wanted.multicast || static_cast<int>(range.first) > 0 ? std::min(range.first, 0xffffU) : 0)};
+    lids.last = Lid{static_cast<std::uint16_t>(range.last)};
+    if (is_empty || (!wanted.multicast && static_cast<int>(range.last) <= 0)) lids = {Lid{0xffff}, Lid{0}};
+  } else {
+    lids.first = Lid{static_cast<std::uint16_t>(wanted.first.value_or(0))};
+    lids.last = Lid{static_cast<std::uint16_t>(wanted.last.value_or(permissive_lid.value))};
+  }
+  if (!wanted.multicast) {
+    of.linear.emplace(of.info, lids);
+    return;
+  }
+  smp::SwitchInfo info = of.info;
+  if (diags && wanted.all) info.multicast_fdb_top = 0;
+  of.multicast.emplace(info, of.node.num_ports, lids);
+}
+
+std::string TableText::title(const SwitchTable& of) const {
+  const auto mapped = names_.find(of.node.node_guid);
+  return fmt::format("{} {}", of.name, mapped ? quoted(*mapped) : of.description ? quoted(*of.description) : "None");
+}
+
+void TableText::text(TextOut& out, const SwitchTable& of) const { of.multicast ? multicast(out, of) : unicast(out, of); }
+
+void TableText::diags_text(TextOut& out, const SwitchTable& of) { of.multicast ? diags_multicast(out, of) : diags_unicast(out, of); }
+
+void TableText::unicast(TextOut& out, const SwitchTable& of) const {
+  const subnet::LinearTable& table = *of.linear;
+  unsigned end = std::max(table.end(), table.first() + 1);
+  if (whole_blocks && !wanted_.last) end = (end + per_block - 1) / per_block * per_block;
+  out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", table.first(), end - 1, title(of));
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < end; ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (table.covers(lid) && !table.is_known(lid)) continue;
+    const unsigned port = table.out_port(lid);
+    std::string whose, number;
+    if (port > of.node.num_ports) {
+      if (!wanted_.all) continue;
+      whose = value == 0 ? "(reserved LID - illegal port)" : "(illegal port)";
+    } else if (const auto to = find_(lid)) {
+      const auto mapped = names_.find(to->node_guid);
+      whose = fmt::format("({} portguid {} {})", type_text(to->node_type, number), to_text(to->port_guid),
+                          mapped            ? quoted(*mapped)
+                          : to->description ? quoted(*to->description)
+                                            : "None");
+    }
+    out.print("{:6} {:03} : {}\n", value, port, whose);
+    ++count;
+  }
+  out.print("{} {}lids dumped\n", count, wanted_.all ? "" : "valid ");
+}
+
+void TableText::multicast(TextOut& out, const SwitchTable& of) const {
+  const subnet::MulticastTable& table = *of.multicast;
+  const unsigned ports = of.node.num_ports;
+  const auto cell = [](unsigned port, std::string text) { return (port == 0 ? "" : " ") + std::move(text); };
+  out.print("Multicast mlids [{:#x}-{:#x}] of switch {}\n", table.first(), std::max(table.end(), table.first() + 1) - 1, title(of));
+  out.print("     Ports: {}\n MLid\n", columns(ports, [&](unsigned port) { return cell(port, fmt::format("{:3}", port)); }));
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < table.end(); ++value) {
+    const Lid mlid{static_cast<std::uint16_t>(value)};
+    if (!table.is_known(mlid) || (!wanted_.all && table.members(mlid).empty())) continue;
+    out.print("{:#x}       {}\n", value,
+              columns(ports, [&](unsigned port) { return cell(port, is_member(table, mlid, port) ? " x " : "   "); }));
+    ++count;
+  }
+  const std::vector<unsigned> others = default_ports(of);
+  if (!others.empty()) {
+    const auto is_default = [&](unsigned port) { return std::ranges::find(others, port) != others.end(); };
+    out.print("default      {}\n", columns(ports, [&](unsigned port) { return cell(port, is_default(port) ? " x " : "   "); }));
+  }
+  out.print("{} {}mlids dumped\n", count, wanted_.all ? "" : "valid ");
+}
+
+void TableText::diags_remarks(const SwitchTable& of) const {
+  const std::string_view function = of.multicast ? "dump_multicast_tables" : "dump_unicast_tables";
+  if (!of.multicast) {
+    if (of.info.linear_fdb_top > last_unicast_lid && (!wanted_.last || *wanted_.last == 0 || *wanted_.last > last_unicast_lid)) {
+      session_.diags_warning(function, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
+    }
+    return;
+  }
+  const unsigned top = of.info.multicast_fdb_top;
+  const std::uint32_t first = wanted_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
+  if (!wanted_.all && top != 0 && !has_multicast_top(of.info)) session_.diags_warning(function, fmt::format("illegal top mlid {:x}", top));
+  if (first != 0 && first < first_mlid)
+    session_.diags_warning(function, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
+  const std::uint32_t last = wanted_.last.value_or(0);
+  const std::uint32_t shown = last == 0 || last > end ? end : last;
+  if (shown > last_mlid) session_.diags_warning(function, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
+}
+
+/// Whose LID it is. Of a port with several LIDs the first says it, the others that they belong to it.
+std::string TableText::diags_destination(Lid lid, bool valid) {
+  if (wanted_.no_destinations) return "";
+  if (lid.value <= last_) {
+    const unsigned at = lid.value - base_;
+    if (!valid) return fmt::format(": (path #{} - illegal port)", static_cast<int>(at));
+    const std::string of = fmt::format(": (path #{} out of {}", static_cast<int>(at + 1), static_cast<int>(last_ - base_ + 1));
+    return port_guid_.value == 0 ? of + ")" : fmt::format("{}: portguid {:#018x})", of, port_guid_.value);
+  }
+  if (!valid) return ": (illegal port)";
+  port_guid_ = {};
+  const auto to = find_(lid);
+  if (!to) return fmt::format(": ({})", nobody);
+  port_guid_ = to->port_guid;
+  if (to->lmc > 0) {
+    base_ = to->base.value;
+    last_ = base_ + (1U << to->lmc) - 1;
+  }
+  std::string number;
+  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type_text(to->node_type, number), to->port_guid.value,
+                                 diags_node_name(names_, to->node_guid, to->description.value_or("")));
+  if (text.size() > longest_diags_text) text.resize(longest_diags_text);
+  return text;
+}
+
+void TableText::diags_unicast(TextOut& out, const SwitchTable& of) {
+  const subnet::LinearTable& table = *of.linear;
+  const DiagsRange range = diags_range(of.info, wanted_);
+  base_ = last_ = 0;
+  port_guid_ = {};
+  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n  Lid  Out   Destination\n       Port     Info \n", range.first,
+            range.last, of.name, of.node.node_guid.value, diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < table.end(); ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (!table.is_known(lid)) {
+      if (breaks_off) return;
+      continue;
+    }
+    const unsigned port = table.out_port(lid);
+    const bool valid = port <= of.node.num_ports;
+    if (!valid && !wanted_.all) continue;
+    out.print("{:#06x} {:03} {}\n", value, port, diags_destination(lid, valid));
+    ++count;
+  }
+  out.print("{} {}lids dumped \n", count, wanted_.all ? "" : "valid ");
+}
+
+void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
+  constexpr unsigned one_digit = 9;
+  const subnet::MulticastTable& table = *of.multicast;
+  const unsigned ports = of.node.num_ports;
+  const DiagsRange range = diags_range(of.info, wanted_);
+  out.print("Multicast mlids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  if (wanted_.no_destinations) {
+    out.write(" MLid       Port Mask\n");
+  } else {
+    // The tens are a character: it goes on behind 9 as ASCII does.
+    const auto tens = [](unsigned port) { return std::string{port % 10 != 0 ? ' ' : static_cast<char>('0' + port / 10), ' '}; };
+    if (ports > one_digit) out.print("            {}\n", columns(ports, tens));
+    out.print("     Ports: {}\n MLid\n", columns(ports, [](unsigned port) { return fmt::format("{} ", port % 10); }));
+  }
+  if (session_.options().verbosity > 0)
+    out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < table.end(); ++value) {
+    const Lid mlid{static_cast<std::uint16_t>(value)};
+    if (!table.is_known(mlid)) {
+      if (breaks_off) return;
+      continue;
+    }
+    bool any = false;
+    const std::string mask = mask_text(table, mlid, any);
+    if (!any && !wanted_.all) continue;
+    const auto member = [&](unsigned port) { return is_member(table, mlid, port) ? "x " : "  "; };
+    out.print("{:#06x}      {}\n", value, wanted_.no_destinations ? mask : columns(ports, member));
+    ++count;
+  }
+  out.print("{} {}mlids dumped \n", count, wanted_.all ? "" : "valid ");
+}
+
+void TableText::visit_destination(out::Sink& sink, Lid lid) const {
+  const auto to = find_(lid);
+  if (!to) return sink.null("destination");
+  sink.begin_object("destination");
+  sink.value("node_guid", to->node_guid);
+  sink.symbol("node_type", to->node_type, to_text(to->node_type));
+  to->description ? sink.value("node_description", *to->description) : sink.null("node_description");
+  sink.text_or_null("node_name", names_.find(to->node_guid).value_or(""));
+  sink.value("port_guid", to->port_guid);
+  sink.value("lid", to->base);
+  sink.value("lmc", to->lmc);
+  sink.end_object();
+}
+
+void TableText::visit(out::Sink& sink, const SwitchTable& of) const {
+  sink.begin_object();
+  path::visit(sink, "path", of.path);
+  sink.value("node_guid", of.node.node_guid);
+  of.description ? sink.value("node_description", *of.description) : sink.null("node_description");
+  sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
+  sink.value("num_ports", of.node.num_ports);
+  if (of.linear) {
+    sink.value("capacity", of.linear->capacity());
+    sink.value("top", of.linear->top());
+    sink.begin_array("routes");
+    for (unsigned value = of.linear->first(); value < of.linear->end(); ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      const unsigned port = of.linear->out_port(lid);
+      const bool valid = port <= of.node.num_ports;
+      if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
+      sink.begin_object();
+      sink.value("dlid", lid);
+      valid ? sink.value("out_port", port) : sink.null("out_port");
+      visit_destination(sink, valid ? lid : Lid{});
+      sink.end_object();
+    }
+    sink.end_array();
+  } else {
+    sink.value("capacity", of.multicast->capacity());
+    sink.begin_array("groups");
+    for (unsigned value = of.multicast->first(); value < of.multicast->end(); ++value) {
+      const Lid mlid{static_cast<std::uint16_t>(value)};
+      const std::vector<std::uint8_t> members = of.multicast->members(mlid);
+      if (!of.multicast->is_known(mlid) || (!wanted_.all && members.empty())) continue;
+      sink.begin_object();
+      sink.value("mlid", mlid);
+      sink.begin_array("out_ports");
+      for (const std::uint8_t port : members) sink.value({}, port);
+      sink.end_array();
+      sink.end_object();
+    }
+    sink.end_array();
+    sink.begin_array("default_out_ports");
+    for (const unsigned port : default_ports(of)) sink.value({}, port);
+    sink.end_array();
+  }
+  sink.text_or_null("error", of.error ? of.error->message() : "");
+  sink.end_object();
+}
+
+}  // namespace ib::tools::tables

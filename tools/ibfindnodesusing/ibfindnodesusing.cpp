@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibfindnodesusing: the hosts whose packets go over one link, by the linear forwarding tables at its two ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "subnet/forwarding.hpp"
+#include "subnet/names.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/ibfindnodesusing/host_list.hpp"
+#include "tools/shared/diags_name.hpp"
+#include "tools/shared/fabric.hpp"
+#include "tools/shared/perl_options.hpp"
+
+namespace ib::tools {
+namespace using_link {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::none;
+using subnet::PortIndex;
+
+struct LinkReport final : FabricReport {
+  /// An end of the link, and the end ports to which packets leave by it.
+  struct End {
+    PortIndex port = none;
+    std::vector<PortIndex> destinations;
+    bool is_switch = false;
+  };
+  End near, far;
+  bool details{};
+
+  using FabricReport::FabricReport;
+
+  void visit(out::Sink& sink) const override {
+    sink.begin_array("ends");
+    for (const End& end : {near, far}) {
+      sink.begin_object();
+      visit_end_port(sink, end.port);
+      sink.value("port_num", fabric.subnet.port(end.port).number);
+      if (end.is_switch) {
+        sink.begin_array("destinations");
+        for (const PortIndex at : end.destinations) {
+          sink.begin_object();
+          visit_end_port(sink, at);
+          sink.end_object();
+        }
+        sink.end_array();
+      } else {
+        sink.null("destinations");
+      }
+      sink.end_object();
+    }
+    sink.end_array();
+    visit_failures(sink);
+  }
+
+  void text(TextOut& out) const override {
+    direction(out, near, "==>>");
+    out.write("\n");
+    direction(out, far, "<<==");
+  }
+
+ private:
+  void visit_end_port(out::Sink& sink, PortIndex at) const {
+    visit_names(sink, fabric.subnet.port(at).node);
+    sink.value("port_guid", guid(at));
+    const Lid lid = fabric.subnet.lid(at);
+    lid.value != 0 ? sink.value("lid", lid) : sink.null("lid");
+  }
+  Guid guid(PortIndex at) const {
+    const subnet::Port& end = fabric.subnet.port(fabric.subnet.end_port_of(at));
+    const subnet::Node& node = fabric.subnet.node(end.node);
+    return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : end.guid;
+  }
+  std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node(fabric.subnet.port(at).node), &fabric.names)); }
+  std::string end_text(const End& end) const {
+    return fmt::format("{} {} \"{}\"", to_text(guid(end.port)), fabric.subnet.port(end.port).number, name(end.port));
+  }
+  void direction(TextOut& out, const End& end, std::string_view arrow) const {
+    out.print("{} {} {}\n", end_text(near), arrow, end_text(far));
+    if (!end.is_switch) out.write(" ** Not a switch **\n");
+    for (const PortIndex at : end.destinations) {
+      if (details) {
+        out.print(" {} lid {} \"{}\"\n", to_text(guid(at)), fabric.subnet.lid(at).value, name(at));
+      } else {
+        out.print(" {}\n", name(at));
+      }
+    }
+  }
+};
+
+class Ibfindnodesusing final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.target("TARGET", target_);
+    set.integer("PORT", port_);
+    set.flag("-a --all", all_, "Show all end ports, not those of channel adapters alone.");
+    set.notes("TARGET is a switch. With -v GUIDs and LIDs are shown too.");
+    add_discovery(set, discovery_);
+    add_common(set, common, group_target);
+  }
+
+  void diags_options(DiagsOptions& set) override {
+    set.words_alone();
+    set.optional_operands();
+    set.each_word("WORDS", [this, &common = set.common()](const std::string& word) { take(common, word); });
+    discover_as_diags(discovery_);
+    as_diags_ = true;
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    async::Task<> done = as_diags_ ? find_as_diags(session, emit) : find(session, emit);
+    co_await std::move(done);
+  }
+
+ private:
+  // ibtool
+
+  async::Task<> find(Session& session, Emit& emit) {
+    const Destination node = co_await session.smp_node(target_);
+    const smp::NodeInfo info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
+    if (info.node_type != smp::NodeType::switch_) throw Error(fmt::format("Not a switch at {}", to_spec(node.path)));
+    if (port_ < 1 || port_ > info.num_ports)
+      throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));
+    Fabric fabric;
+    co_await discover(session, discovery_, fabric);
+    const NodeIndex at = fabric.subnet.find_node(info.node_guid);
+    if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
+    emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
+    LinkReport report(fabric);
+    report.near.port = fabric.subnet.port_of(at, port_);
+    report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
+    if (report.far.port == none) throw Error(fmt::format("No link on port {}", port_));
+    async::Task<subnet::ForwardingTables> reading = read_tables(session, fabric, {report.near.port, report.far.port});
+    const subnet::ForwardingTables tables = co_await std::move(reading);
+    for (LinkReport::End* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
+    report.details = session.options().verbosity > 0;
+    emit(report);
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+  }
+
+  void find_destinations(const Fabric& fabric, const subnet::ForwardingTables& tables, LinkReport::End& end) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const subnet::Port& port = subnet.port(end.port);
+    end.is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
+    const subnet::LinearTable* const table = tables.linear_of(port.node);
+    if (table == nullptr) return;
+    std::set<PortIndex> found;
+    for (unsigned value = std::max(1U, table->first()); value < table->end(); ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      const PortIndex owner = subnet.find_lid(lid);
+      if (table->out_port(lid) != port.number || owner == none) continue;
+      if (all_ || subnet.node(subnet.port(owner).node).kind() == subnet::NodeKind::ca) found.insert(owner);
+    }
+    end.destinations.assign(found.begin(), found.end());
+    const auto key = [&](PortIndex at) {
+      const subnet::Node& node = subnet.node(subnet.port(at).node);
+      return std::make_pair(subnet::name_of(node, &fabric.names), node.guid());
+    };
+    std::ranges::stable_sort(end.destinations, {}, key);
+  }
+
+  /// The linear tables of the switches among the nodes of `ports`. What is missing of them becomes failures of the model.
+  static async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) {
+    path::IbDrPath local(&session.end_port());
+    local.sqpn = Qpn{0};
+    path::Path start = local;
+    session.apply_options(start);
+    std::vector<NodeIndex> switches;
+    for (const PortIndex at : ports) {
+      const NodeIndex node = fabric.subnet.port(at).node;
+      if (std::ranges::find(switches, node) == switches.end()) switches.push_back(node);
+    }
+    const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
+    subnet::ForwardingTables tables =
+        co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), subnet::ForwardingWanted(), options);
+    std::swap(fabric.subnet.failures, tables.failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    std::ranges::move(tables.failures, std::back_inserter(fabric.subnet.failures));
+    co_return tables;
+  }
+
+  // infiniband-diags
+
+  void take(CommonOptions& common, const std::string& word) {
+    perl_.take(word);
+    if (!perl_.value('C').empty()) common.device = perl_.value('C');
+    if (!perl_.value('P').empty()) common.port = perl_.value('P');
+  }
+
+  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
+    tell(session.world().err, complaint);
+    emit.text().print(
+        "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
+        session.program().substr(session.program().rfind('/') + 1));
+    throw DiagsExit(2, "");
+  }
+
+  /// A GUID in the form in which infiniband-diags compares it.
+  static std::string guid_text(std::string word) {
+    for (char& letter : word) letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    const std::size_t at = word.find("0x");
+    if (at != std::string::npos) word = word.substr(at + 2);
+    return fmt::format("0x{:0>16}", word);
+  }
+
+  async::Task<> find_as_diags(Session& session, Emit& emit) {
+    if (!perl_.good() || perl_.has('h')) usage(session, emit, perl_.complaints());
+    const std::vector<std::string>& words = perl_.operands();
+    const std::string wanted = guid_text(words.empty() ? "" : words[0]);
+    const std::string number = words.size() < 2 ? "" : words[1];
+    Fabric fabric;
+    try {
+      co_await discover(session, discovery_, fabric);
+    } catch (const Error& error) {
+      tell(session.world().err, error.message() + "\n");
+    }
+    if (number.empty()) usage(session, emit, "");
+    NodeIndex at = 0;
+    const auto is_it = [&](const subnet::Node& node) {
+      return node.kind() == subnet::NodeKind::sw && fmt::format("{:#018x}", node.guid().value) == wanted;
+    };
+    while (at < fabric.subnet.nodes().size() && !is_it(fabric.subnet.node(at))) ++at;
+    if (at == fabric.subnet.nodes().size()) {
+      emit.text().print("Switch \"{}\" not found\n   Try running with the \"-R\" or \"-P\" option.\n", printable_words(wanted));
+      emit.set_diags_status(1);
+      co_return;
+    }
+    async::Task<> shown = show_as_diags(session, emit, fabric, at, number);
+    co_await std::move(shown);
+  }
+
+  async::Task<> show_as_diags(Session& session, Emit& emit, Fabric& fabric, NodeIndex at, std::string number) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    PortIndex far = none;
+    for (unsigned port = 1; port < subnet.node(at).slots; ++port) {
+      if (std::to_string(port) == number) far = subnet.port(subnet.node(at).first_port + port).peer;
+    }
+    std::vector<PortIndex> ends{subnet.node(at).first_port};
+    if (far != none) ends.push_back(far);
+    async::Task<subnet::ForwardingTables> reading = read_tables(session, fabric, ends);
+    const subnet::ForwardingTables tables = co_await std::move(reading);
+    const subnet::Node& node = subnet.node(at);
+    const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number),
+                                              diags_node_name(fabric.names, node.guid(), node.description()),
+                                              node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base");
+    std::string far_text = "  ()";
+    if (far != none) {
+      const subnet::Node& peer = subnet.node(subnet.port(far).node);
+      const std::string name = diags_node_name(fabric.names, peer.guid(), peer.description());
+      // Of a name with quotes the script sees what is behind the last one.
+      far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
+    }
+    const double port = std::strtod(number.c_str(), nullptr);
+    emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
+    const double far_port = far == none ? -1 : subnet.port(far).number;
+    emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
+  }
+
+  /// The channel adapters to which a switch sends by `port`, by the first of their LIDs in the table.
+  static std::string hosts(const Fabric& fabric, const subnet::ForwardingTables& tables, NodeIndex at, double port) {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const subnet::LinearTable* const table = tables.linear_of(at);
+    std::vector<std::string> names;
+    if (table == nullptr) return host_list(names);
+    for (unsigned value = 1, last = 0; value < table->end(); ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      const PortIndex owner = subnet.find_lid(lid);
+      if (value <= last || table->out_port(lid) > subnet.node(at).info.num_ports || owner == none) continue;
+      if (subnet.lmc(owner) > 0) last = subnet.lid(owner).value + (1U << subnet.lmc(owner)) - 1;
+      const subnet::Node& node = subnet.node(subnet.port(owner).node);
+      if (node.kind() == subnet::NodeKind::ca && table->out_port(lid) == port)
+        names.push_back(diags_node_name(fabric.names, node.guid(), node.description()));
+    }
+    return host_list(std::move(names));
+  }
+
+  Target target_;
+  unsigned port_{};
+  bool all_{}, as_diags_{};
+  DiscoveryOptions discovery_;
+  PerlOptions perl_{"hRC:P:"};
+};
+
+}  // namespace
+}  // namespace using_link
+
+constexpr std::string_view using_aliases[]{"ibfindnodesusing.pl"};
+constinit const CommandInfo rooms::ibfindnodesusing{
+    .name = "ibfindnodesusing",
+    .group = HelpGroup::forwarding,
+    .summary = "Show whose packets go over a link, by the tables of the switches at its ends.",
+    .make = make_command<using_link::Ibfindnodesusing>,
+    .aliases = using_aliases,
+    .diags = true,
+};
+
+}  // namespace ib::tools

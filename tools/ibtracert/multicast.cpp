@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The multicast walk: level by level through the tree of a group, until the destination is met. What the switches of a level and the
+// ports beyond them say is asked for side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "async/group.hpp"
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "subnet/forwarding_tables.hpp"
+#include "tools/ibtracert/tracer.hpp"
+
+namespace ib::tools::tracert {
+namespace {
+
+constexpr std::size_t asked_at_once = 256;
+constexpr std::size_t longest = 62;
+constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
+constexpr unsigned most_levels = 63;
+constexpr unsigned ports_per_mask = 16;
+
+std::uint32_t mft_modifier(unsigned position, std::uint32_t mlid) {
+  constexpr unsigned position_shift = 28, per_block = 32;
+  return position << position_shift | (mlid - subnet::first_multicast_lid.value) / per_block;
+}
+
+}  // namespace
+
+/// A node of the tree.
+struct Tracer::Branch {
+  Place at;
+  Route route;             ///< to it
+  unsigned up_port{};      ///< towards the source; 0 at the source
+  std::size_t before = 0;  ///< the branch before it
+  unsigned out{};          ///< of the branch before, the port that leads here
+  unsigned level{};
+};
+
+/// The output ports of a switch for the group, by number; nothing where it does not answer or has no room for such a group.
+async::Task<std::optional<std::vector<bool>>> Tracer::members(Route route, const smp::NodeInfo& node, std::uint32_t mlid) {
+  constexpr std::size_t all_ports = 256;
+  const std::uint8_t ports = node.num_ports;
+  async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
+  const Bytes64* bytes = co_await std::move(asking);
+  if (bytes == nullptr) co_return std::nullopt;
+  const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
+  const std::uint32_t entry = mlid - subnet::first_multicast_lid.value;
+  if (mlid < subnet::first_multicast_lid.value || entry >= info.multicast_fdb_cap) co_return std::nullopt;
+  std::vector<bool> out(all_ports);
+  for (unsigned position = 0; position <= ports / ports_per_mask; ++position) {
+    async::Task<const Bytes64*> block = get(route, {}, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid));
+    bytes = co_await std::move(block);
+    if (bytes == nullptr) co_return std::nullopt;
+    const auto masks = smp::MulticastForwardingTable::unpack(*bytes).port_mask_block;
+    for (unsigned bit = 0; bit < ports_per_mask; ++bit)
+      out[position * ports_per_mask + bit] = (masks[entry % masks.size()] >> bit & 1U) != 0;
+  }
+  if (options_.diags || std::ranges::find(out, true) != out.end()) co_return out;
+  // Without an entry the default ports of the switch count (IBA 14.2.5.4).
+  const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };
+  const unsigned first = info.default_multicast_primary_port, second = info.default_multicast_not_primary_port;
+  if (is_port(first)) {
+    out[first] = true;
+    if (is_port(second)) out[second] = true;
+  }
+  co_return out;
+}
+
+/// The walk of Tracer::multicast().
+class Tracer::Multicast {
+ public:
+  Multicast(Tracer& tracer, Route from, Lid to, std::uint32_t mlid) : tracer_(tracer), from_(std::move(from)), to_(to), mlid_(mlid) {}
+
+  async::Task<Trace> run() {
+    trace_.of = "get_route";
+    trace_.where = "can't find a multicast route from src to dest";
+    async::Task<bool> begun = begin();
+    const bool goes_on = co_await std::move(begun);
+    if (goes_on) {
+      for (unsigned level = 0; level < most_levels && !found_ && !broken_; ++level) {
+        async::Task<> walked = walk(level);
+        co_await std::move(walked);
+      }
+      if (!found_) {
+        trace_.end = End::no_way;
+        if (trace_.reason.empty()) trace_.reason = "Could not find a path through the multicast spanning tree.";
+      }
+    }
+    if (found_) trace_way(*found_);
+    co_return std::move(trace_);
+  }
+
+ private:
+  void note(const std::string& text) { trace_.notes += text + "\n"; }
+
+  async::Task<bool> begin() {
+    async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+    trace_.to = co_await std::move(destination);
+    if (!trace_.to) {
+      note("can't find to port");
+      if (!tracer_.options_.diags) co_return fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
+    }
+    async::Task<std::optional<Place>> source = tracer_.place(from_, {});
+    trace_.from = co_await std::move(source);
+    if (!trace_.from) {
+      note(fmt::format("can't reach node {}", route_text(from_)));
+      co_return fail(End::unreachable, "The source does not answer");
+    }
+    const Place& at = *trace_.from;
+    if (trace_.to && at.port_guid == trace_.to->port_guid) {
+      if (!at.is_switch()) {
+        note("ibtracert from CA to CA is unsupported");
+        co_return tracer_.options_.diags ? fail(End::no_way, "") : false;
+      }
+      async::Task<std::optional<std::vector<bool>>> asked = tracer_.members(from_, at.node, mlid_);
+      const std::optional<std::vector<bool>> out = co_await std::move(asked);
+      if (!out || !(*out)[0]) fail(End::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
+      co_return false;
+    }
+    branches_.push_back({at, from_, 0, 0, 0, 0});
+    known_.insert(at.node.node_guid);
+    co_return true;
+  }
+
+  bool fail(End end, std::string reason) {
+    trace_.end = end;
+    trace_.reason = std::move(reason);
+    return false;
+  }
+
+  /// The branches of one level, the last that was found first, as infiniband-diags keeps its lists.
+  async::Task<> walk(unsigned level) {
+    std::vector<std::size_t> now;
+    for (std::size_t at = branches_.size(); at-- > 0;) {
+      if (branches_[at].level == level) now.push_back(at);
+    }
+    async::Task<> tables = read_ahead(now);
+    co_await std::move(tables);
+    for (const std::size_t at : now) {
+      async::Task<> grown = grow(at);
+      co_await std::move(grown);
+      if (found_ || broken_) co_return;
+    }
+  }
+
+  /// Asks for the tables of all switches of a level.
+  async::Task<> read_ahead(std::vector<std::size_t> now) {
+    struct Question {
+      Route route;
+      const StructInfo* info;
+      std::uint32_t modifier;
+    };
+    std::vector<Question> questions;
+    for (const std::size_t at : now) {
+      const Branch& branch = branches_[at];
+      if (!branch.at.is_switch() || mlid_ < subnet::first_multicast_lid.value) continue;
+      questions.push_back({branch.route, &smp::SwitchInfo::info(), 0});
+      for (unsigned position = 0; position <= branch.at.node.num_ports / ports_per_mask; ++position)
+        questions.push_back({branch.route, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid_)});
+    }
+    const auto ask_one = [this](const Question& question) { return tracer_.ask(question.route, {}, question.info, question.modifier); };
+    async::Task<> all = async::for_each(questions, asked_at_once, ask_one);
+    co_await std::move(all);
+  }
+
+  /// Asks what is beyond the ports of a switch.
+  async::Task<> read_beyond(Route route, std::vector<unsigned> ports) {
+    const auto ask_one = [this, &route](unsigned port) { return read_port(route, port); };
+    async::Task<> all = async::for_each(ports, asked_at_once, ask_one);
+    co_await std::move(all);
+  }
+  async::Task<> read_port(Route route, unsigned port) {
+    async::Task<> asked = tracer_.ask(route, {}, &smp::PortInfo::info(), port);
+    co_await std::move(asked);
+    const auto& answer = tracer_.answers_.at(Key{route, 0, smp::PortInfo::attribute_id, port});
+    if (!answer || (static_cast<unsigned>(smp::PortInfo::unpack(*answer).port_physical_state) != link_up) || route.size() >= longest)
+      co_return;
+    route.push_back(static_cast<std::uint8_t>(port));
+    const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
+    const auto ask_one = [&](const StructInfo* info) { return tracer_.ask(route, {}, info, 0); };
+    async::Task<> beyond = async::for_each(all, all.size(), ask_one);
+    co_await std::move(beyond);
+  }
+
+  async::Task<> grow(std::size_t at) {
+    const Branch branch = branches_[at];
+    if (!branch.at.is_switch()) {
+      if (branch.level != 0) co_return;
+      async::Task<> left = leave(at, branch);
+      co_return co_await std::move(left);
+    }
+    async::Task<std::optional<std::vector<bool>>> asked = tracer_.members(branch.route, branch.at.node, mlid_);
+    const std::optional<std::vector<bool>> out = co_await std::move(asked);
+    if (!out) {
+      note(fmt::format("skipping bad Switch {:#x}", branch.at.node.node_guid.value));
+      co_return;
+    }
+    std::vector<unsigned> ports;
+    for (unsigned port = 1; port <= branch.at.node.num_ports; ++port) {
+      if ((*out)[port] && port != branch.up_port) ports.push_back(port);
+    }
+    async::Task<> ahead = read_beyond(branch.route, ports);
+    co_await std::move(ahead);
+    for (const unsigned port : ports) {
+      async::Task<> crossed = cross(at, branch.route, port);
+      co_await std::move(crossed);
+      if (found_ || broken_) co_return;
+    }
+  }
+
+  /// From a channel adapter or router, by its port. Where the route came to it by a switch, this is one hop back.
+  async::Task<> leave(std::size_t at, const Branch& branch) {
+    if (branch.route.empty()) {
+      async::Task<> crossed = cross(at, branch.route, branch.at.port);
+      co_return co_await std::move(crossed);
+    }
+    Route route = branch.route;
+    leaf_port_ = route.back();
+    route.pop_back();
+    async::Task<> added = add(at, std::move(route), branch.at.port);
+    co_await std::move(added);
+  }
+
+  async::Task<> cross(std::size_t at, Route route, unsigned port) {
+    async::Task<const Bytes64*> asked = tracer_.get(route, {}, &smp::PortInfo::info(), port);
+    const Bytes64* const bytes = co_await std::move(asked);
+    if (bytes == nullptr) {
+      note(fmt::format("can't reach node {} port {}", route_text(route), port));
+      broken_ = true;
+      co_return;
+    }
+    if (static_cast<unsigned>(smp::PortInfo::unpack(*bytes).port_physical_state) != link_up) co_return;
+    if (route.size() >= longest) {
+      broken_ = true;
+      co_return;
+    }
+    route.push_back(static_cast<std::uint8_t>(port));
+    async::Task<> added = add(at, std::move(route), port);
+    co_await std::move(added);
+  }
+
+  /// The node at the end of `route`, which port `out` of branch `before` leads to.
+  async::Task<> add(std::size_t before, Route route, unsigned out) {
+    async::Task<std::optional<Place>> asked = tracer_.place(route, {});
+    std::optional<Place> place = co_await std::move(asked);
+    if (!place) {
+      note(fmt::format("NodeInfo on {} port {} failed, skipping port", route_text(route), out));
+      co_return;
+    }
+    async::Task<> linked = tracer_.set_in_port(branches_[before].at.lid, out, *place);
+    co_await std::move(linked);
+    Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
+    branch.up_port = branch.at.port;
+    const bool is_target = trace_.to && branch.at.port_guid == trace_.to->port_guid;
+    if (!tracer_.options_.diags) branch.up_port = entry(branch);
+    if (is_target) {
+      branches_.push_back(std::move(branch));
+      found_ = branches_.size() - 1;
+    } else if (known_.insert(branch.at.node.node_guid).second) {
+      branch.up_port = entry(branch);
+      branches_.push_back(std::move(branch));
+    } else if (branch.at.is_switch()) {
+      trace_.circles.push_back({out, branch.at});
+      trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
+    }
+  }
+
+  /// The port by which the packet comes to a branch: of the switch at a channel adapter that was reached through it, the adapter's.
+  unsigned entry(const Branch& branch) const { return branch.level == 1 && leaf_port_ != 0 ? leaf_port_ : branch.at.port; }
+
+  void trace_way(std::size_t at) {
+    trace_.end = End::arrived;
+    trace_.where.clear();
+    trace_.to = branches_[at].at;
+    for (; branches_[at].level != 0; at = branches_[at].before) {
+      trace_.hops.push_back({branches_[at].out, branches_[at].at});
+      trace_.hops.back().at.port = branches_[at].up_port;
+    }
+    std::ranges::reverse(trace_.hops);
+  }
+
+  Tracer& tracer_;
+  Route from_;
+  Lid to_;
+  std::uint32_t mlid_;
+  Trace trace_;
+  std::vector<Branch> branches_;
+  std::set<Guid> known_;
+  std::optional<std::size_t> found_;
+  unsigned leaf_port_ = 0;
+  bool broken_{};
+};
+
+async::Task<Trace> Tracer::multicast(Route from, Lid to, std::uint32_t mlid) {
+  Multicast walk(*this, std::move(from), to, mlid);
+  async::Task<Trace> run = walk.run();
+  Trace trace = co_await std::move(run);
+  co_return trace;
+}
+
+}  // namespace ib::tools::tracert

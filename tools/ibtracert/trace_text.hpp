@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A way as text and JSON.
+#pragma once
+
+#include "out/sink.hpp"
+#include "subnet/node_name_map.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/ibtracert/tracer.hpp"
+
+namespace ib::tools::tracert {
+
+/// How ways are shown.
+struct TraceText {
+  const subnet::NodeNameMap& names;
+  bool simple = false;  ///< -n: GUIDs and ports alone
+
+  /// The way to `dlid`, as ibtool shows it.
+  void text(TextOut& out, const Trace& trace, Lid dlid) const;
+  void visit(out::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
+
+  void diags_unicast(TextOut& out, const Trace& trace) const;
+  /// The hops alone, in full.
+  void diags_hops(TextOut& out, const Trace& trace) const;
+  void diags_multicast(TextOut& out, const Trace& trace) const;
+
+ private:
+  std::string name_of(const Place& at) const;
+  std::string diags_name(const Place& at) const;
+  void end_text(TextOut& out, std::string_view word, const Place& at, Lid lid) const;
+  void diags_end(TextOut& out, std::string_view word, const Place& at, bool full) const;
+  void diags_hop(TextOut& out, const Hop& hop, bool full) const;
+  void visit_members(out::Sink& sink, const Place& at) const;
+  void visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const;
+};
+
+}  // namespace ib::tools::tracert

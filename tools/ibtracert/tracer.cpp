@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What is asked, and the unicast walk. A node's attributes are asked for side by side.
+#include "tools/ibtracert/tracer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "async/group.hpp"
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "sa/links.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools::tracert {
+namespace {
+
+constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
+constexpr std::size_t longest = 62;
+constexpr int most_hops = 63;
+
+/// The next hop of a directed route, as long as infiniband-diags lets it become.
+bool extend(Route& route, int port) {
+  if (route.size() >= longest) return false;
+  route.push_back(static_cast<std::uint8_t>(port));
+  return true;
+}
+
+std::string shown(const Place& at) { return printable(std::string_view(at.description).substr(0, 63)); }
+
+std::string called(const Place& at) { return fmt::format("{} {}", to_text(at.node.node_guid), quoted(at.description)); }
+
+}  // namespace
+
+std::string_view name(End end) {
+  switch (end) {
+    case End::arrived:
+      return "arrived";
+    case End::unreachable:
+      return "unreachable";
+    case End::no_entry:
+      return "no_entry";
+    case End::not_active:
+      return "not_active";
+    case End::no_answer:
+      return "no_answer";
+    case End::wrong_port:
+      return "wrong_port";
+    case End::loop:
+      return "loop";
+    case End::too_long:
+      return "too_long";
+    case End::no_way:
+      return "no_way";
+  }
+  return "";
+}
+
+std::string route_text(const Route& route) { return libibnetdisc_route(route); }
+
+path::Path Tracer::path_to(const Route& route, Lid lid) const {
+  if (lid.value != 0) {
+    path::IbPath path = options_.by_lid;
+    path.dlid = lid;
+    return path;
+  }
+  path::IbDrPath path = *options_.here.directed();
+  for (const std::uint8_t port : route) path.route[++path.hops] = port;
+  return path;
+}
+
+async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  Key key{route, lid.value, info->attribute_id, modifier};
+  if (answers_.contains(key)) co_return;
+  const path::Path path = path_to(route, lid);
+  mad::Result<Bytes64> answer = co_await transactor_.try_get(path, *info, modifier);
+  answers_.emplace(std::move(key), std::move(answer));
+}
+
+async::Task<const Tracer::Bytes64*> Tracer::get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  async::Task<> asked = ask(route, lid, info, modifier);
+  co_await std::move(asked);
+  const mad::Result<Bytes64>& answer = answers_.at(Key{route, lid.value, info->attribute_id, modifier});
+  if (answer) co_return &*answer;
+  error_ = answer.shared_error();
+  errors.push_back(error_);
+  co_return nullptr;
+}
+
+async::Task<std::optional<Place>> Tracer::place(Route route, Lid lid) {
+  const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
+  const auto ask_one = [&](const StructInfo* info) { return ask(route, lid, info, 0); };
+  async::Task<> asked = async::for_each(all, all.size(), ask_one);
+  co_await std::move(asked);
+  std::array<const Bytes64*, 3> bytes{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    async::Task<const Bytes64*> known = get(route, lid, all[i], 0);
+    bytes[i] = co_await std::move(known);
+    if (bytes[i] == nullptr) co_return std::nullopt;
+  }
+  Place found;
+  found.node = smp::NodeInfo::unpack(*bytes[0]);
+  found.description = std::string(fixed_text(*bytes[1]));
+  const smp::PortInfo port = smp::PortInfo::unpack(*bytes[2]);
+  found.port_guid = found.node.port_guid;
+  found.port = found.node.local_port_num;
+  found.lid = port.lid;
+  found.lmc = port.lmc;
+  found.state = static_cast<unsigned>(port.port_state);
+  co_return found;
+}
+
+async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
+  constexpr unsigned per_block = 64;
+  const unsigned block = to.value / per_block;
+  const StructInfo* const tables = &smp::LinearForwardingTable::info();
+  const std::array<const StructInfo*, 2> both{&smp::SwitchInfo::info(), tables};
+  const auto ask_one = [&](const StructInfo* info) { return ask(route, {}, info, info == tables ? block : 0); };
+  async::Task<> asked = async::for_each(both, both.size(), ask_one);
+  co_await std::move(asked);
+  async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
+  const Bytes64* bytes = co_await std::move(asking);
+  Lookup found;
+  if (bytes == nullptr) co_return found;
+  const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
+  found.top = info.linear_fdb_top;
+  found.enhanced_port0 = info.enhanced_port0 != 0;
+  if (to.value >= info.linear_fdb_cap && to.value > info.linear_fdb_top) co_return found;
+  // A switch forwards nothing behind LinearFDBTop; infiniband-diags reads the entry all the same.
+  if (!options_.diags && to.value > info.linear_fdb_top) co_return found;
+  async::Task<const Bytes64*> table = get(route, {}, tables, block);
+  bytes = co_await std::move(table);
+  if (bytes != nullptr) found.port = (*bytes)[to.value % per_block];
+  co_return found;
+}
+
+async::Task<std::optional<Lid>> Tracer::lid_of(Route route) {
+  async::Task<const Bytes64*> asked = get(std::move(route), {}, &smp::PortInfo::info(), 0);
+  const Bytes64* const bytes = co_await std::move(asked);
+  if (bytes == nullptr) co_return std::nullopt;
+  co_return smp::PortInfo::unpack(*bytes).lid;
+}
+
+async::Task<> Tracer::set_in_port(Lid from, unsigned out, Place& at) {
+  if (!options_.from_sa || !at.is_switch()) co_return;
+  const mad::Result<sa::LinkRecord> link = co_await sa::find_link(transactor_, from, static_cast<std::uint8_t>(out));
+  if (link) at.port = link->to_port;
+}
+
+/// The walk of Tracer::unicast().
+class Tracer::Unicast {
+ public:
+  Unicast(Tracer& tracer, Route& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
+
+  async::Task<Trace> run() {
+    async::Task<bool> begun = begin();
+    bool goes_on = co_await std::move(begun);
+    for (int left = most_hops; goes_on;) {
+      if (left-- == 0) {
+        fail(End::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+        break;
+      }
+      async::Task<bool> stepped = step();
+      goes_on = co_await std::move(stepped);
+      if (!goes_on && trace_.end == End::arrived && left == 0)
+        fail(End::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+    }
+    co_return std::move(trace_);
+  }
+
+ private:
+  bool fail(End end, std::string words, std::string reason) {
+    trace_.end = end;
+    trace_.of = "find_route";
+    trace_.where = std::move(words);
+    trace_.reason = std::move(reason);
+    return false;
+  }
+
+  bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
+  /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
+  bool is_inactive(const Place& at) const { return at.state != active && (!at.is_switch() || lookup_.enhanced_port0); }
+
+  bool bad_table(const Place& at, int port) {
+    const std::string entry = port < 0                   ? "has no entry"
+                              : port == 255              ? "has the entry 255, no way,"
+                              : port > at.node.num_ports ? fmt::format("has the entry {}, a port that it does not have,", port)
+                                                         : fmt::format("has the entry {}, its own port,", port);
+    return fail(End::no_entry,
+                fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})",
+                            shown(trace_.hops.empty() ? at_ : at), to_.value, port, lookup_.top),
+                fmt::format("{} {} for LID {}", called(at), entry, to_.value));
+  }
+
+  async::Task<bool> begin() {
+    async::Task<std::optional<Place>> source = tracer_.place(route_, {});
+    trace_.from = co_await std::move(source);
+    if (trace_.from) {
+      async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+      trace_.to = co_await std::move(destination);
+    }
+    target_ = trace_.to.value_or(Place());
+    if (!trace_.from || !trace_.to) {
+      if (!tracer_.options_.force) {
+        co_return fail(End::unreachable, "can't reach to/from ports",
+                       trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
+      }
+      target_.lid = to_;
+      trace_.notes = fmt::format("can't reach to/from ports\nForce: look for lid {}\n", to_.value);
+    }
+    at_ = trace_.from.value_or(Place());
+    if (at_.is_switch()) {
+      async::Task<bool> looked_up = look_up_at(at_);
+      co_return co_await std::move(looked_up);
+    }
+    co_return true;
+  }
+
+  /// Reads where the switch `at`, at the end of the route, sends the packet.
+  async::Task<bool> look_up_at(const Place& at) {
+    async::Task<Lookup> asked = tracer_.look_up(route_, to_);
+    lookup_ = co_await std::move(asked);
+    co_return lookup_.port >= 0 && lookup_.port <= at.node.num_ports ? true : bad_table(at, lookup_.port);
+  }
+
+  /// One hop. False where the way ends.
+  async::Task<bool> step() {
+    if (is_inactive(at_)) {
+      co_return fail(End::not_active, fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, at_.state),
+                     fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
+    }
+    if (is_same(at_, target_)) {
+      trace_.to = at_;
+      co_return false;
+    }
+    const int out = at_.is_switch() ? lookup_.port : static_cast<int>(at_.port);
+    std::optional<unsigned> in;
+    if (!at_.is_switch() && !may_leave(in)) co_return false;
+    const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
+    if (!goes) co_return fail(End::too_long, "Direct path too long!", "The way is longer than a directed route can be");
+    async::Task<std::optional<Place>> there = tracer_.place(route_, {});
+    std::optional<Place> next = co_await std::move(there);
+    if (!next) {
+      co_return fail(End::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
+                     fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
+    }
+    if (at_.is_switch() && out == 0) {
+      trace_.to = at_;
+      co_return is_same(*next, target_) ? false : bad_table(at_, out);
+    }
+    async::Task<> linked = tracer_.set_in_port(at_.lid, static_cast<unsigned>(out), *next);
+    co_await std::move(linked);
+    if (in) next->port = *in;
+    if (next->is_switch()) {
+      async::Task<bool> looked_up = look_up_at(*next);
+      const bool found = co_await std::move(looked_up);
+      // The switch that has no entry stands on the way, though infiniband-diags does not show it.
+      if (!found && !tracer_.options_.diags) trace_.hops.push_back({static_cast<unsigned>(out), *next});
+      if (!found) co_return false;
+    }
+    if (is_inactive(*next)) {
+      co_return fail(End::not_active,
+                     fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(trace_.hops.empty() ? at_ : *next), out,
+                                 next->state),
+                     fmt::format("Port {} of {} is not Active", next->port, called(*next)));
+    }
+    at_ = *next;
+    trace_.hops.push_back({static_cast<unsigned>(out), std::move(*next)});
+    co_return check_loop();
+  }
+
+  /// Goes on from a channel adapter or router: only from the source, by its port. Where the route came to it by a switch, one hop back is
+  /// this switch, and `in` its port.
+  bool may_leave(std::optional<unsigned>& in) {
+    if (!at_.is_end_node() || !trace_.from || !is_same(at_, *trace_.from)) {
+      return fail(End::wrong_port,
+                  fmt::format("can't continue: reached CA or router port {:x}, lid {}", at_.port_guid.value, at_.lid.value),
+                  fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
+    }
+    if (route_.empty()) return true;
+    in = route_.back();
+    route_.pop_back();
+    return true;
+  }
+
+  bool check_loop() {
+    if (tracer_.options_.diags || !at_.is_switch()) return true;
+    if (seen_.insert(at_.node.node_guid).second) return true;
+    return fail(End::loop, "", fmt::format("Looping detected: the packet comes to {} again", called(at_)));
+  }
+
+  Tracer& tracer_;
+  Route& route_;
+  Lid to_;
+  Trace trace_;
+  Place at_, target_;
+  Lookup lookup_;
+  std::set<Guid> seen_;
+};
+
+async::Task<Trace> Tracer::unicast(Route& from, Lid to) {
+  Unicast walk(*this, from, to);
+  async::Task<Trace> run = walk.run();
+  Trace trace = co_await std::move(run);
+  co_return trace;
+}
+
+}  // namespace ib::tools::tracert

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Follows a packet from switch to switch, by what each says of its tables. Nodes are asked by directed routes, which do not depend on the
+// tables; a port that is known by its LID alone is first traced to from this host. What was read is kept for the run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "async/task.hpp"
+#include "iba-gen/smp.hpp"
+#include "mad/transactor.hpp"
+#include "path/path.hpp"
+
+namespace ib::tools::tracert {
+
+/// Output ports of a directed route from this host.
+using Route = std::vector<std::uint8_t>;
+
+/// A node, and the port of it at which a packet is: the one by which it comes in, or that sends it.
+struct Place {
+  smp::NodeInfo node;
+  std::string description;  ///< up to its terminator; hostile bytes
+  Guid port_guid;           ///< of the end port
+  unsigned port{};
+  Lid lid;
+  unsigned lmc{};
+  unsigned state{};  ///< PortState
+  bool is_switch() const { return node.node_type == smp::NodeType::switch_; }
+  bool is_end_node() const { return node.node_type == smp::NodeType::channel_adapter || node.node_type == smp::NodeType::router; }
+};
+
+/// How a way ends.
+enum class End : std::uint8_t {
+  arrived,
+  unreachable,  ///< the source or the destination does not answer
+  no_entry,     ///< a switch has no entry for the LID, or one that names a port which it does not have
+  not_active,   ///< a port on the way is not Active
+  no_answer,    ///< nobody answers at the other end of a link
+  wrong_port,   ///< the packet ends at a port that is not the destination
+  loop,         ///< the packet comes to a switch where it was before
+  too_long,     ///< longer than a directed route can be
+  no_way,       ///< the multicast tree does not lead there
+};
+/// The end as a word of JSON.
+std::string_view name(End end);
+
+/// A step of a way: from the node before by `out` to `at`.
+struct Hop {
+  unsigned out{};
+  Place at;
+};
+
+struct Trace {
+  std::optional<Place> from, to;  ///< where they answered
+  std::vector<Hop> hops;
+  End end = End::arrived;
+  std::string where;         ///< what infiniband-diags says of an end that is not `arrived`
+  std::string_view of;       ///< the C function that says so
+  std::string reason;        ///< the same in words of ours
+  std::vector<Hop> circles;  ///< multicast: switches that are reached a second time
+  std::string notes;         ///< further remarks of infiniband-diags on stderr, a line each
+};
+
+struct TracerOptions {
+  bool force{};         ///< take two ports of one LID for one, and go on where the destination does not answer
+  bool diags{};         ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
+  bool from_sa{};       ///< the SA answers, who does not know by which port a request came in
+  path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
+  path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
+};
+
+class Tracer {
+ public:
+  /// `transactor` must outlive this.
+  Tracer(mad::Transactor& transactor, TracerOptions options) : transactor_(transactor), options_(std::move(options)) {}
+
+  /// The way of a packet to `to`, sent from the end of `from`. Then `from` leads to where the way ends.
+  async::Task<Trace> unicast(Route& from, Lid to);
+  /// The way of a packet to the group `mlid`, sent from the end of `from`, to the port at `to`.
+  async::Task<Trace> multicast(Route from, Lid to, std::uint32_t mlid);
+
+  /// The LID of the port at the end of a route; nothing where it does not answer.
+  async::Task<std::optional<Lid>> lid_of(Route route);
+  /// What the last request failed with.
+  const std::shared_ptr<const mad::MadError>& error() const { return error_; }
+  /// All failures, for what infiniband-diags tells of them.
+  std::vector<std::shared_ptr<const mad::MadError>> errors;
+
+ private:
+  struct Lookup {
+    int port = -1;  ///< that the table names, or −1
+    unsigned top{};
+    bool enhanced_port0{};
+  };
+  struct Branch;
+  class Unicast;
+  class Multicast;
+
+  using Bytes64 = std::vector<std::uint8_t>;
+  using Key = std::tuple<Route, std::uint16_t, std::uint16_t, std::uint32_t>;  // route, LID, attribute, modifier
+
+  path::Path path_to(const Route& route, Lid lid) const;
+  async::Task<> ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<const Bytes64*> get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<std::optional<Place>> place(Route route, Lid lid);
+  async::Task<Lookup> look_up(Route route, Lid to);
+  /// Where the SA answers: the port of the switch `at` to which port `out` of the node at `from` is linked.
+  async::Task<> set_in_port(Lid from, unsigned out, Place& at);
+  async::Task<std::optional<std::vector<bool>>> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
+
+  mad::Transactor& transactor_;
+  TracerOptions options_;
+  std::map<Key, mad::Result<Bytes64>> answers_;
+  std::shared_ptr<const mad::MadError> error_;
+};
+
+/// A directed route as infiniband-diags shows it.
+std::string route_text(const Route& route);
+
+}  // namespace ib::tools::tracert
