@@ -51,13 +51,13 @@ struct QueryReport final : Report {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
     if (!is_table && !has_ports) return out::visit_attribute(sink, records.front(), *info, keys);
-    sink.value("attribute", info->iba_name);
+    if (is_table) sink.value("attribute", info->iba_name);
     sink.begin_array(is_table ? "records" : "ports");
     for (const Record& record : records) out::visit_fields(sink, {}, record, *info, keys);
     for (const Port& port : ports) {
       sink.begin_object();
       sink.value("port_num", port.number);
-      out::visit_fields(sink, "data", port.setting, *info, keys);
+      out::visit_attribute(sink, port.setting, *info, keys);
       sink.end_object();
     }
     sink.end_array();

@@ -41,7 +41,7 @@ struct Named {
     const auto told = ibtool(fabric, {"smpquery", "NI", target});
     INFO(told.err);
     CHECK(told.status == 0);
-    const std::size_t at = told.out.find("NodeGUID:");
+    const std::size_t at = told.out.find("\nGuid:");
     return at == std::string::npos ? told.err : told.out.substr(told.out.find("0000:", at), 19);
   }
   void check() {
@@ -106,5 +106,5 @@ TEST_CASE_METHOD(Named, "NAME@PORT, and wrong addresses that are no names") {
     fabric.network.gmp = nullptr;  // nobody is asked
     CHECK_THAT(ibtool(fabric, {"smpquery", "NI", word}).err, starts_with("E: Invalid command line argument #2") && !contains("called so"));
   }
-  CHECK_THAT(ibtool(fabric, {"smpquery", "-L", "NI", "leaf 1"}).err, contains("Not a LID"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "-L", "NI", "leaf 1"}).err, !contains("called so"));
 }
