@@ -21,6 +21,7 @@
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
+#include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 
 using namespace ib;
@@ -251,6 +252,14 @@ const std::vector<Line>& our_lines() {
   static const std::vector<Line> all = {
       {"ibaddr", "4"},
       {"ibaddr", "--sa", "4"},
+      {"ibchecknet", "--discovery=DR"},
+      {"ibchecknet", "--sa", "-v"},
+      {"ibchecknode", "4", "-v"},
+      {"ibcheckport", "1", "2", "-v"},
+      {"ibcheckportstate", "4", "1"},
+      {"ibcheckportwidth", "0,1", "2", "-v"},
+      {"ibcheckstate", "-v"},
+      {"ibcheckwidth", "--discovery=SA"},
       {"ibhosts"},
       {"iblinkinfo"},
       {"iblinkinfo", "--discovery=SA"},
@@ -303,6 +312,7 @@ const std::vector<Line>& our_lines() {
       {"smpquery", "VLArb", "1", "2"},
       {"smpquery", "LFT", "1"},
       {"smpquery", "MFT", "1"},
+      {"subnet_diff", ibtest::stored_fabric()},
       {"vendstat", "-N", "1"},
       {"vendstat", "-w", "1"},
       {"vendstat", "-i", "1", "1"},
