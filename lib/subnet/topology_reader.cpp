@@ -194,7 +194,7 @@ class Reader {
     if (key == "switchguid") info_.port_guid = inner.empty() ? *guid : guid_in(inner).value_or(*guid);
   }
 
-  /// Switch	8 "S-0000000000200000"		# "Switch1" base port 0 lid 2 lmc 0
+  /// Switch 8 "S-0000000000200000"  # "Switch1" base port 0 lid 2 lmc 0
   void node(std::string_view text) {
     Scanner scanner(text);
     const auto kind = scanner.until('\t');
@@ -215,7 +215,7 @@ class Reader {
     set_port(port0, number_after(scanner.rest(), " lid "), number_after(scanner.rest(), " lmc "), std::nullopt);
   }
 
-  /// [1](100001) 	"S-0000000000200000"[1]		# lid 1 lmc 0 "Switch1" lid 2 4xSDR
+  /// [1](100001)  "S-0000000000200000"[1]  # lid 1 lmc 0 "Switch1" lid 2 4xSDR
   void link(std::string_view text) {
     Scanner scanner(text);
     const std::optional<unsigned> number = scanner.port();

@@ -167,6 +167,7 @@ def steady(text):
 def lines_of(text):
     """The lines of a text as they are compared with a reference's: without what differs from run to run, or in blanks alone."""
     text = re.sub(r"\bu('|\")", r"\1", steady(text))  # Python 2's mark of Unicode strings
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # python-rdma's colours, which go to files too
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 

@@ -64,7 +64,8 @@ def content(package):
 
 
 class Root:
-    """A tree in which dpkg installs. It takes the packages of this host for installed, but for infiniband-diags, what needs that, and ours."""
+    """A tree in which dpkg installs. The packages of this host count as installed there, but for infiniband-diags, what needs that, and
+    ours."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "root")
@@ -99,7 +100,8 @@ class Root:
         return os.path.join(self.path, path.lstrip("/"))
 
     def is_installed(self, package):
-        status = run("dpkg-query", "--admindir=" + os.path.join(self.path, "var/lib/dpkg"), "-W", "-f", "${db:Status-Status}", package, ok=False)
+        admin = os.path.join(self.path, "var/lib/dpkg")
+        status = run("dpkg-query", "--admindir=" + admin, "-W", "-f", "${db:Status-Status}", package, ok=False)
         return status.stdout == "installed"
 
 

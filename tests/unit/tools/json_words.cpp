@@ -3,13 +3,10 @@
 #include "tools/frame/json_words.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <set>
 
@@ -24,6 +21,7 @@
 #include "support/json_check.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
+#include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 
 using namespace ib;
@@ -154,17 +152,6 @@ struct Case {
   int status = 0;
 };
 
-/// The file of a fabric of one switch, which is in none of the sites.
-std::string stored_fabric() {
-  static const std::string name = fmt::format("/tmp/ibtool-stored-{}", ::getpid());
-  struct Remover {
-    ~Remover() { std::remove(name.c_str()); }
-  };
-  static const Remover remover;
-  std::ofstream(name) << "#\nSwitch\t4 \"S-0000000000009999\"\t\t# \"old\" base port 0 lid 1 lmc 0\n";
-  return name;
-}
-
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {{"check_lft_balance", "-a"}, {}, 4},
@@ -260,7 +247,7 @@ const std::vector<Case>& cases() {
       {{"smpquery", "GI", "4"}},
       {{"smpquery", "LFT", "1"}},
       {{"smpquery", "MFT", "2"}},
-      {{"subnet_diff", stored_fabric()}, {}, 1},
+      {{"subnet_diff", ibtest::stored_fabric()}, {}, 1},
       {{"vendstat", "-N", "1"}},
       {{"vendstat", "-R", "10", "1"}},
       {{"vendstat", "-R", "10", "-W", "10,1", "1"}},

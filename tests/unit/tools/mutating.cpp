@@ -21,6 +21,7 @@
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
+#include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 
 using namespace ib;
@@ -264,6 +265,14 @@ const std::vector<Line>& our_lines() {
       {"ibdatacounters", "--interval", "1", "--count", "2"},
       {"ibdatacounts", "1"},
       {"ibfindnodesusing", "1", "2"},
+      {"ibchecknet", "--discovery=DR"},
+      {"ibchecknet", "--sa", "-v"},
+      {"ibchecknode", "4", "-v"},
+      {"ibcheckport", "1", "2", "-v"},
+      {"ibcheckportstate", "4", "1"},
+      {"ibcheckportwidth", "0,1", "2", "-v"},
+      {"ibcheckstate", "-v"},
+      {"ibcheckwidth", "--discovery=SA"},
       {"ibhosts"},
       {"ibidsverify", "-v"},
       {"iblinkinfo"},
@@ -325,6 +334,7 @@ const std::vector<Line>& our_lines() {
       {"smpquery", "VLArb", "1", "2"},
       {"smpquery", "LFT", "1"},
       {"smpquery", "MFT", "1"},
+      {"subnet_diff", ibtest::stored_fabric()},
       {"vendstat", "-N", "1"},
       {"vendstat", "-w", "1"},
       {"vendstat", "-i", "1", "1"},
