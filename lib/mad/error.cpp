@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The texts of failed requests, as python-rdma words them.
+// The messages of failed requests, in python-rdma's words.
 #include "mad/error.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   std::vector<std::string> lines = Error::lines(verbosity, keys);
   if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_, keys));
   if (verbosity >= 2) {
-    // One entry for each packet, so that a printer prefixes its first line only.
+    // One entry for each packet, because a printer puts its prefix before the first line of an entry only.
     const auto add = [&lines, keys](std::string_view what, Bytes mad) {
       std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad, keys));
       while (text.ends_with('\n')) text.pop_back();

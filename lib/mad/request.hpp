@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What one asks of a node and what comes back. A Request is a small view: it refers to the path and the payload of
-// its maker, who keeps both until the call has ended.
+// A request to a node and its reply. A Request is a small view: it refers to the path and the payload of the caller, who must
+// keep both until the call has ended.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ib::mad {
 
-/// Why a MAD was sent, for statistics; a name with static storage.
+/// Why a MAD was sent, for statistics. A name with static storage duration.
 using Reason = std::string_view;
 inline constexpr Reason asked = "asked";
 
@@ -27,36 +27,36 @@ struct Request {
   std::uint8_t method = mad::method::get;
   std::uint16_t attribute_id{};
   std::uint32_t attribute_modifier{};
-  Bytes payload;                   ///< of the attribute; zeros follow it
+  Bytes payload;                   ///< the bytes of the attribute; zeros follow
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
-  Responder* responder{};  ///< the node that is asked, so that its silence is noticed (mad/responder.hpp); null: nobody cares
-  bool optional{};         ///< nodes need not know the attribute: that it goes unanswered does not make one silent
+  Responder* responder{};  ///< the node that is asked; notices that the node is silent (mad/responder.hpp); may be null
+  bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };
 
-/// The class of an SMP on `path`: directed route or LID routed.
+/// The class of an SMP on `path`: directed-route or LID-routed.
 inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
 
-/// `method` of the attribute that `info` describes: class, its version and its OUI are those of the attribute, for SMPs as `path`
-/// is routed. For one that several classes have, like ClassPortInfo, `mgmt_class` says which. Throws std::invalid_argument for a
-/// structure that is no attribute, or not known to be one of which class.
+/// A request with `method` for the attribute that `info` describes. Class, class version and OUI are those of the attribute;
+/// the class of an SMP follows from `path`. For an attribute of several classes, like ClassPortInfo, `mgmt_class` gives the
+/// class. Throws std::invalid_argument if the structure is no attribute, or if its class is not known.
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
                           Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
-/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, the directed route come from its path. It has
-/// packet_size, or where it must go in segments (IBA 13.6) the length of its data and the Active flag: a payload longer than
-/// its class has room for, and SubnAdmGetMulti always (IBA 15.3.1). Throws std::invalid_argument for a payload too long where
-/// the class has no RMPP.
+/// The whole MAD of `request` without its transaction ID. M_Key, SM_Key and the directed route come from the path. The MAD has
+/// packet_size bytes. A MAD that must go in segments (IBA 13.6) has the length of its data and the Active flag instead: a
+/// payload that is too long for the class, and every SubnAdmGetMulti (IBA 15.3.1). Throws std::invalid_argument if the payload
+/// is too long and the class has no RMPP.
 std::vector<std::uint8_t> to_mad(const Request& request);
 
-/// A valid, successful answer.
+/// A valid answer with status success.
 struct Reply {
-  std::vector<std::uint8_t> bytes;  ///< the whole MAD: of packet_size, or after RMPP of any length from the header of its class up
+  std::vector<std::uint8_t> bytes;  ///< the whole MAD: packet_size bytes, or after RMPP any length from the size of the class header up
   Source source;
 
   HeaderView header() const { return HeaderView(bytes); }
-  /// The attribute, or for RMPP all records.
+  /// The attribute, or all records after RMPP.
   Bytes payload() const {
     const DataArea area = data_area(bytes[1]);
     return Bytes(bytes).subspan(area.offset);
