@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// breadth_first() walks links; legacy_sweep() replays a request queue, first in, first out, which is what
-// ibnetdiscover's discovery comes to when replies come in the order of requests.
+// breadth_first() follows links. legacy_sweep() simulates a first-in, first-out queue of requests. Discovery by ibnetdiscover
+// has the same order if replies come in the order of requests.
 #include "subnet/order.hpp"
 
 #include <algorithm>
@@ -59,12 +59,12 @@ class LegacyQueue {
   struct Request {
     What what;
     std::uint8_t hops;
-    std::uint32_t at;  // a port; a node for its description and SwitchInfo
+    std::uint32_t at;  // a port; for description and SwitchInfo, a node
   };
   struct State {
     bool found{}, described{};
     std::uint8_t hops{};
-    std::uint8_t entry{};  // the port that the first request came in by
+    std::uint8_t entry{};  // the port that received the first request
     PortIndex via = none;
   };
 
@@ -115,7 +115,7 @@ class LegacyQueue {
     }
   }
 
-  /// Asks for the node beyond a port that is up.
+  /// Requests the NodeInfo beyond a port whose link is up.
   void go_on(PortIndex at) {
     const Port& port = subnet_.port(at);
     const Node& node = subnet_.node(port.node);
@@ -126,7 +126,7 @@ class LegacyQueue {
     if (port.peer != none) {
       ask_node(port.peer, state.hops + 1U);
     } else {
-      ++sweep_.mads;  // it asks, and gets no answer
+      ++sweep_.mads;  // the request gets no answer
     }
   }
 
@@ -145,7 +145,7 @@ class LegacyQueue {
   bool with_steps_, mlnx_;
   std::deque<Request> queue_;
   std::vector<State> states_;
-  std::vector<bool> read_;  // by port: its PortInfo was read
+  std::vector<bool> read_;  // by port: the PortInfo was read
   LegacySweep sweep_;
 };
 
