@@ -83,7 +83,7 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-/// What infiniband-diags says of a request that failed: the request's route and attribute, and how it failed.
+/// The text of infiniband-diags for a failed request: its route, its attribute and the failure.
 std::string diags_failure_note(const subnet::Failure& failure) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
   if (error == nullptr) return fmt::format("ibnetdiscover; {}\n", failure.why);
@@ -96,7 +96,7 @@ std::string diags_failure_note(const subnet::Failure& failure) {
   return fmt::format("ibnetdiscover; mad {} bad status 0x{:x}\n", what, error->status());
 }
 
-/// One reading of the source; what it did not learn stays in the model.
+/// Reads the source once. The model lists everything that was not read.
 async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   const bool tells = session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
@@ -118,7 +118,7 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
   for (const auto& [reason, count] : fabric.stats.beyond) tell(err, fmt::format("mads beyond plan: {} {}\n", reason, count));
 }
 
-/// True if the start of a sweep is a switch and nothing was found beyond any of its ports, though something should.
+/// Whether the start of a sweep is a switch and nothing was found beyond its ports, although a request there failed.
 bool is_cut_off(const subnet::Subnet& subnet) {
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
   const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };

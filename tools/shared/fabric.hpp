@@ -46,15 +46,15 @@ struct Fabric {
 /// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws what fabric_source() and its source
 /// throw: CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
-/// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
-/// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
-/// counts for the exit status is what concerns the node. Returns the node.
+/// Reads only the node at `target` and its neighbours. If the node is addressed by LID and its neighbours cannot be read (nodes
+/// without support for directed routes from a LID), sweeps the whole fabric; messages and exit status then depend only on
+/// failures that concern the node. Returns the node.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric);
 
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
+/// Prints the `E:` lines for what a sweep could not read, on stderr. Similar failures share a line.
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
 
 /// A port that did not tell or take its PortInfo, for Subnet::failures.
@@ -67,18 +67,18 @@ struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
   Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
 
-  /// Which ports of a node are told of. An empty one: nodes are told of without the member `ports`.
+  /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;
   /// The ports of which anything is known.
   PortFilter known_ports() const;
 
   /// The member `nodes`: each of `nodes` as an object, with the ports that `ports` lets through.
   void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
-  /// The members by which a node is known: GUID, type, description and the site's name.
+  /// The members that identify a node: GUID, type, description and the site's name.
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
   /// The member `differences`: what is different from the fabric `before`.
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
-  /// The member `unreachable`: what did not answer, and why.
+  /// The member `unreachable`: the parts that did not answer, with the reasons.
   void visit_failures(out::Sink& sink) const;
 
   const Fabric& fabric;
