@@ -14,6 +14,7 @@
 
 namespace ib::async {
 
+/// Runs tasks together and owns them. The first error cancels the other tasks.
 class TaskGroup {
  public:
   explicit TaskGroup(Loop& loop) : loop_(loop) {}

@@ -34,6 +34,7 @@ class PollSource {
   class Loop* loop_{};
 };
 
+/// The event loop of one thread.
 class Loop {
  public:
   /// A loop in real time.

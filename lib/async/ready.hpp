@@ -5,6 +5,7 @@
 
 namespace ib::async {
 
+/// Base of objects that a Loop can fire. The destructor removes the node from its queue.
 class ReadyNode {
  public:
   ReadyNode() = default;

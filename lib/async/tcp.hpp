@@ -12,6 +12,7 @@
 
 namespace ib::async {
 
+/// The IP versions that a connection may use.
 enum class IpVersion { any, v4, v6 };
 
 /// A connection.

@@ -12,6 +12,7 @@ namespace ib::async {
 
 class TimerHeap;
 
+/// Base of objects with one deadline. The destructor disarms the timer.
 class Timer {
  public:
   Timer() = default;
@@ -32,6 +33,7 @@ class Timer {
   Time deadline_{};
 };
 
+/// The armed timers of a loop. Does not own them.
 class TimerHeap {
  public:
   TimerHeap() = default;

@@ -16,6 +16,7 @@ namespace ib {
 /// The exit statuses of ibtool; see "EXIT STATUS" in ibtool(1).
 enum class Exit : int { ok = 0, findings = 1, usage = 2, failed = 3, incomplete = 4 };
 
+/// An error as a stack: the innermost message and the notes above it.
 class Error : public std::exception {
  public:
   explicit Error(std::string message, Exit exit = Exit::failed);

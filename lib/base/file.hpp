@@ -13,8 +13,8 @@ namespace ib {
 /// FIFO, a directory, a device or a longer file, and SysError if the file cannot be opened or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
 
-/// Writes `content` into the file `path`, which everybody may read. A regular file that was there is replaced when all is written, and
-/// stays as it was where that fails. Throws SysError, and UsageError for a path that is something else than a regular file.
+/// Writes `content` to the file `path`, which all users may read. An existing regular file is replaced only after everything is
+/// written, and stays unchanged on failure. Throws SysError, and UsageError if `path` is not a regular file.
 void replace_file(const std::string& path, Bytes content);
 
 }  // namespace ib

@@ -5,6 +5,7 @@
 
 namespace ib {
 
+/// Whether secret keys are printed.
 enum class Keys : bool { hidden, shown };
 
 }  // namespace ib

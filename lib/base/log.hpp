@@ -19,8 +19,8 @@ void write(Level level, std::string_view text);
 /// Sends all later messages to `stream`, which must stay open as long as messages are written. The default is stderr.
 void write_to(std::FILE* stream);
 
-/// Before a program writes to stdout or stderr, a line of progress must leave the terminal. Who shows one gives a function here that takes
-/// it away; an empty function ends that. write() calls the function itself. All others that write call about_to_write() first.
+/// Sets the function that removes a line of progress from the terminal; an empty function means that no line is shown. The line must be
+/// removed before anything is written to stdout or stderr. write() calls the function itself; all other writers call about_to_write().
 void before_output(std::function<void()> clear);
 void about_to_write();
 

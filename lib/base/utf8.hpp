@@ -7,6 +7,7 @@
 
 namespace ib {
 
+/// One decoded character, or a broken sequence.
 struct Utf8Char {
   char32_t code;     ///< undefined if not valid
   std::size_t size;  ///< bytes of the character; if not valid, the bytes to replace together (Unicode 15, 3.9, "maximal subpart")

@@ -24,8 +24,10 @@ namespace ib {
 /// newline.
 std::string dump_words(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden, std::uint32_t offset = 0);
 
+/// Selects whose field names a listing shows.
 enum class NameStyle : std::uint8_t { iba, smpquery, saquery, perfquery };
 
+/// The layout of a dotted listing.
 struct DottedOptions {
   NameStyle names = NameStyle::iba;
   unsigned column = 33;        ///< where values begin

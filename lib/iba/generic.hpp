@@ -47,6 +47,7 @@ const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const Fiel
 std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path);
 
 Value read_path(Bytes bytes, const FieldRef& ref);
+/// Writes the low bits of `value` to the element at `ref`.
 void write_number(MutableBytes bytes, const FieldRef& ref, std::uint64_t value);
 
 /// Parses `text` according to the field's kind and writes the value. Accepts numbers (decimal, 0x, 0 octal), enum names and

@@ -30,6 +30,7 @@ struct SecretPlace {
   std::size_t offset;  ///< in bytes from the beginning of the structure
   std::size_t size;
 };
+/// The places of all marked fields of a structure, nested structures included.
 std::vector<SecretPlace> secret_places(const StructInfo& info);
 
 }  // namespace ib

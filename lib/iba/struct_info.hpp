@@ -12,6 +12,7 @@ namespace ib {
 
 struct StructInfo;
 
+/// The type of a field.
 enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structure };
 /// How a field's value is printed if it has no enum or flag text.
 enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes };
@@ -46,12 +47,14 @@ enum class LibibmadText : std::uint8_t {
   portcapmask2,
 };
 
+/// One value of an enumeration, or one flag.
 struct EnumValue {
   std::string_view name;  ///< as an identifier: `link_up`
   std::string_view text;  ///< as people read it: `LinkUp`
   std::uint64_t number;
 };
 
+/// The descriptor of an enumeration or of a set of flags.
 struct EnumInfo {
   std::string_view name;
   bool flags;  ///< each number is a single bit; bits may be combined
@@ -64,6 +67,7 @@ struct MemberMask {
   std::int8_t bit;
 };
 
+/// The descriptor of one field.
 struct FieldInfo {
   std::string_view name;         ///< C++ member and JSON key: `node_guid`
   std::string_view iba_name;     ///< the name in the IBA and in packet dumps: `nodeGUID`
@@ -98,6 +102,7 @@ struct ModifierInfo {
   std::uint32_t bits;
 };
 
+/// The descriptor of one structure.
 struct StructInfo {
   std::string_view name;      ///< qualified C++ name below ib: `smp::PortInfo`
   std::string_view iba_name;  ///< the name in dumps and on the command line: `SMPPortInfo`

@@ -57,6 +57,7 @@ class ChannelEvents {
   ~ChannelEvents() = default;
 };
 
+/// Sends and receives the MADs of one end port.
 class Channel {
  public:
   virtual ~Channel() = default;

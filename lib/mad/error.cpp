@@ -22,7 +22,7 @@ std::string class_error_text(Bytes request, Bytes reply) {
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
 }
 
-/// Without a try the request never left: its node had fallen silent before (mad/responder.hpp).
+/// With 0 tries, the request was not sent because its node was already silent (mad/responder.hpp).
 std::string timeout_text(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited) {
   const std::string what = describe(request), where = path::to_text(path);
   if (tries == 0) return fmt::format("RPC {} was not sent to '{}': its node answers no more", what, where);

@@ -16,6 +16,7 @@
 
 namespace ib::mad {
 
+/// A request failed. Keeps copies of the request and of the reply.
 class MadError : public Error {
  public:
   MadError(std::string message, Bytes request, Bytes reply, path::Path path);

@@ -20,6 +20,7 @@ inline constexpr Reason asked = "asked";
 
 class Responder;
 
+/// A request to a node. Refers to `path` and `payload`, which must live until the call has ended.
 struct Request {
   const path::Path& path;
   std::uint8_t mgmt_class{};

@@ -17,6 +17,7 @@
 
 namespace ib::mad {
 
+/// Tracks whether one node, on one path, still answers.
 class Responder {
  public:
   /// A request that has not ended. The engine that sends the request implements it.

@@ -62,6 +62,7 @@ void set_whole(MutableBytes mad);
 /// A short text for an RMPP packet: `DATA 1 first length 450`, `ACK 1 window 65`, `ABORT Too many retries(126)`.
 std::string describe_segment(Bytes mad);
 
+/// The state of one side of a transfer.
 enum class RmppState { active, done, failed };
 
 /// The reason of a failed transfer.

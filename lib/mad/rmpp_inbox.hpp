@@ -13,6 +13,7 @@
 
 namespace ib::mad {
 
+/// The incoming, unrequested transfers of one channel.
 class RmppInbox {
  public:
   /// Sends one packet. May throw Error; the packet then counts as lost.

@@ -9,6 +9,7 @@
 
 namespace ib::mad {
 
+/// The transaction ID, class and remote port of a transfer.
 struct RmppKey {
   std::uint64_t tid;
   std::uint8_t mgmt_class;

@@ -10,6 +10,7 @@
 
 namespace ib::mad {
 
+/// The number of bytes that transfers may use together. Allocates nothing itself.
 class RmppMemory {
  public:
   explicit RmppMemory(std::size_t limit = rmpp_longest) : limit_(limit) {}

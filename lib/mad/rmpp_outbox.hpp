@@ -12,6 +12,7 @@
 
 namespace ib::mad {
 
+/// The outgoing transfers of one channel.
 class RmppOutbox {
  public:
   /// Sends one packet. May throw Error; the packet then counts as lost.

@@ -17,6 +17,7 @@
 
 namespace ib::mad {
 
+/// The state machine of the receiving side of one transfer.
 class RmppReceiver {
  public:
   struct Limits {

@@ -13,6 +13,7 @@
 
 namespace ib::mad {
 
+/// The state machine of the sending side of one transfer.
 class RmppSender {
  public:
   struct Options {

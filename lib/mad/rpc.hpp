@@ -47,6 +47,7 @@ class RequestSink {
   ~RequestSink() = default;
 };
 
+/// The Transactor that sends MADs through a channel. It owns the channel.
 class Rpc final : public Transactor, private ChannelEvents {
  public:
   Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});

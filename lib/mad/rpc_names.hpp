@@ -13,6 +13,7 @@
 
 namespace ib::mad {
 
+/// An RPC: a name for a management class and a method.
 struct RpcName {
   std::string_view name;
   std::uint8_t mgmt_class;  ///< 0: the vendor class of the attribute

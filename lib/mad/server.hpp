@@ -67,6 +67,7 @@ struct ReplyHeader {
   std::uint16_t attribute_offset{};                   ///< SA: distance between records, in units of 8 bytes (IBA 15.2.1.1)
 };
 
+/// Answers the requests that arrive at the channel of an Rpc.
 class Server final : private RequestSink {
  public:
   using Handler = std::function<void(const Incoming&)>;

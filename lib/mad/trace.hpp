@@ -9,6 +9,7 @@
 
 namespace ib::mad {
 
+/// Receives the events of an Rpc.
 class Tracer {
  public:
   virtual ~Tracer() = default;

@@ -49,6 +49,7 @@ concept VendorAttribute = is_vendor(T::mgmt_class);
 template <class T>
 concept CongestionAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::congestion;
 
+/// Turns requests into replies.
 class Transactor {
  public:
   explicit Transactor(const sys::EndPort& end_port);

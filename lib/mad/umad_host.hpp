@@ -13,6 +13,7 @@
 
 namespace ib::mad {
 
+/// The behaviour of the kernel. A subclass describes a preloaded library.
 class UmadHost {
  public:
   UmadHost() = default;

@@ -9,6 +9,7 @@
 
 namespace ib::mad {
 
+/// The congestion window of one kind of requests.
 class Window {
  public:
   /// The window never exceeds `ceiling` (≥ 1). It also never falls below an eighth of `ceiling`, so that dead ports do not

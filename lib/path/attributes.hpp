@@ -11,6 +11,7 @@
 
 namespace ib::path {
 
+/// How the value of an attribute is written in a path spec.
 enum class AttributeForm : std::uint8_t {
   decimal,
   hex,
@@ -21,6 +22,7 @@ enum class AttributeForm : std::uint8_t {
   route,  ///< 0:1:2:
 };
 
+/// One attribute of a path.
 struct Attribute {
   std::string_view name;
   AttributeForm form;

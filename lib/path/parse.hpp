@@ -13,6 +13,7 @@ namespace ib::path {
 /// The required kind of address: the options -D, -L and -G.
 enum class Form : std::uint8_t { any, direct, lid, guid };
 
+/// The end ports that a target may use.
 struct ParseOptions {
   const sys::DeviceList* devices{};        ///< the devices whose end ports a target may name; null: none exist
   const sys::EndPort* default_end_port{};  ///< for targets that name no end port; may be null

@@ -11,6 +11,7 @@
 
 namespace ib::sa {
 
+/// The two GID lists of a MultiPathRecord.
 enum class PathEnd { source, destination };
 
 /// Adds a GID to a MultiPathRecord and counts it. `record` has at least the size of the structure. Throws Error if there are

@@ -11,6 +11,7 @@
 
 namespace ib::sa {
 
+/// The result of a search for nodes.
 struct Nodes {
   std::vector<NodeRecord> records;  ///< one for each end port
   bool torn = false;                ///< there may be more nodes; see Records

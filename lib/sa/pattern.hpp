@@ -25,6 +25,7 @@ struct Component {
 /// The components of a record in the order of their mask bits.
 std::vector<Component> components(const StructInfo& record);
 
+/// The required components of the records of one kind.
 class Pattern {
  public:
   /// A pattern that matches every record. `record` is kept by reference.

@@ -13,6 +13,7 @@
 
 namespace ib::sa {
 
+/// The words for one kind of record.
 struct RecordType {
   std::string_view name, alias;  ///< the alias may be empty
   const StructInfo& (*info)();

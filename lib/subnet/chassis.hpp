@@ -39,6 +39,7 @@ struct Place {
   std::string model;  ///< "ISR9288", or the text of the node description
 };
 
+/// The boxes of a subnet and the places of its nodes.
 struct Grouping {
   std::vector<Chassis> chassis;
   std::vector<Place> places;                ///< by node index

@@ -43,6 +43,7 @@ struct PmaSupport {
   bool wide(const CounterInfo& counter) const;
 };
 
+/// The value of one counter in a reading.
 struct CounterValue {
   std::uint64_t value{};
   std::uint8_t bits{};  ///< width of the source field; 0: not known

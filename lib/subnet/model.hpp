@@ -47,6 +47,7 @@ struct Port {
   unsigned state() const { return info_bytes[32] & 0xf; }
 };
 
+/// One node with the attributes that were read.
 struct Node {
   smp::NodeInfo info;
   std::array<char, 64> description_bytes{};
@@ -101,6 +102,7 @@ struct SubnetLimits {
   std::size_t ports = 1U << 21;  ///< includes port 0 and ports without a link; 42 ports for each of these LIDs, 200 MB
 };
 
+/// The model of a subnet.
 class Subnet {
  public:
   Subnet() = default;

@@ -21,6 +21,7 @@ namespace ib::subnet {
 /// The default file. It need not exist.
 inline constexpr const char* default_node_name_map_file = "/etc/infiniband-diags/ib-node-name-map";
 
+/// The names in one map.
 class NodeNameMap {
  public:
   NodeNameMap() = default;

@@ -10,6 +10,7 @@
 
 namespace ib::subnet {
 
+/// The speed of a lane, from slow to fast.
 enum class Speed : std::uint8_t { unknown, sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr };
 
 /// The name of a speed, "SDR" … "XDR"; empty if unknown.
@@ -19,6 +20,7 @@ double lane_mbps(Speed speed);
 /// The number of lanes of a LinkWidth code with one bit set; 0 for any other code.
 unsigned lanes(unsigned width_code);
 
+/// A width and a speed.
 struct LinkRate {
   unsigned lanes{};  ///< 0: unknown
   Speed speed{};

@@ -32,6 +32,7 @@ enum class SurveyWay : std::uint8_t {
   smp,  ///< the SMA of the port's node, by directed route
 };
 
+/// How a survey asks.
 struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
   path::Path start;  ///< the path from which the model was swept; see subnet/port_paths.hpp

@@ -15,6 +15,7 @@
 
 namespace ib::subnet {
 
+/// One run of discover().
 class Sweep {
  public:
   Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);

@@ -23,6 +23,7 @@ char type_letter(const Node& node);
 /// The node type in listings: `Ca`, `Switch`, `Router`, `??9`.
 std::string type_name(const Node& node);
 
+/// Writes the text of one subnet.
 class TopologyText {
  public:
   /// All arguments must outlive the object; `names` may be null.

@@ -11,15 +11,19 @@ namespace ib::subnet::voltaire {
 
 inline constexpr std::uint32_t vendor_id = 0x8f1;
 
+/// The models of director switches.
 enum class Model : std::uint8_t { unknown, isr9288, isr9096, isr2012, isr2004, isr4700, isr4700x2, isr4200 };
+/// The models of line boards.
 enum class Line : std::uint8_t { none, slb24, slb8, slb2024, slb4018 };
 
 /// The model of the spine boards with this device ID.
 Model spine_model(std::uint16_t device_id);
+/// The model of the line boards with this device ID.
 Line line_board(std::uint16_t device_id);
 bool is_router_board(std::uint16_t device_id);
 std::string_view model_name(Model model);
 
+/// A slot of a box, and the chip on the board in that slot; 0: not known.
 struct SlotAndChip {
   std::uint8_t slot{}, chip{};
 };

@@ -50,6 +50,7 @@ struct EndPort {
   const EndPort& carrier(bool smp) const;
 };
 
+/// One RDMA device: /sys/class/infiniband/DEVICE.
 struct Device {
   std::string name;                                                     ///< "mlx5_0"
   std::string ca_type, firmware, hardware, board_id, node_description;  ///< as sysfs has them: may hold any bytes

@@ -11,6 +11,7 @@ namespace ib::sys {
 /// The host name, followed by a dot and the NIS domain if one is set. Never empty.
 std::string host_name();
 
+/// One processor.
 struct Cpu {
   std::string model;  ///< "AMD EPYC"; empty if the kernel does not give it
   std::string mhz;    ///< "2596.120"; empty if the kernel does not give it

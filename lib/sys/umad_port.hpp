@@ -24,6 +24,7 @@ struct AgentRequest {
   std::array<std::uint64_t, 2> methods{};  ///< one bit for each method number of requests to serve; none for a client
 };
 
+/// An open umad device. Owns its descriptor.
 class UmadPort {
  public:
   /// The size of the header before every MAD: struct ib_user_mad_hdr with a P_Key index.

@@ -10,6 +10,7 @@
 
 namespace ib::verbs {
 
+/// A completion queue and its completion channel.
 class CompletionQueue {
  public:
   /// Makes a queue for at least `entries` completions. Throws SysError.

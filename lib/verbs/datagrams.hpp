@@ -46,6 +46,7 @@ class DatagramEvents {
   ~DatagramEvents() = default;
 };
 
+/// A UD queue pair with its buffers, which reports received datagrams to a DatagramEvents.
 class DatagramPort final : private async::PollSource, private async::Timer {
  public:
   static constexpr std::size_t longest = 256;  ///< bytes of a datagram; enough for a MAD

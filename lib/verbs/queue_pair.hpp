@@ -14,6 +14,7 @@ struct QueueSizes {
   unsigned send_pieces = 1;  ///< pieces of memory in one send
 };
 
+/// A queue pair. The protection domain and the completion queue must outlive it.
 class QueuePair {
  public:
   /// `type` is IBV_QPT_UD or IBV_QPT_RC. `completions` receives the completions of both work queues. Throws SysError.
