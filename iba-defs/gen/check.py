@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""All that can be wrong with well-formed definitions. Resolves names to objects on the way."""
+"""Checks well-formed definitions for all other errors, and resolves names to objects."""
 from model import DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, SECRET_KINDS, Bad
 
 KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
@@ -8,7 +8,7 @@ delete do double dynamic_cast else enum explicit export extern false float for f
 namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
 return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
 typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
-OWN_NAMES = {"info", "pack", "unpack", "wire_size", "methods", "mgmt_class_version", "Query"}  # members we add
+OWN_NAMES = {"info", "pack", "unpack", "wire_size", "methods", "mgmt_class_version", "Query"}  # members that the generator adds
 
 
 def is_identifier(name, lower):

@@ -47,7 +47,7 @@ def member_type(f, ns):
 
 
 def needs(structs, ns):
-    """Namespaces whose headers a namespace's header includes."""
+    """The namespaces whose headers the header of a namespace includes."""
     found = set()
     for s in structs:
         for f in s.fields:
@@ -78,12 +78,12 @@ def emit_enum(e):
 
 
 def spec(section):
-    """A section as a citation: chapters and annexes are the IBA's, the rest names its source."""
+    """A section as a citation: chapters and annexes are of the IBA, any other section names its source."""
     return f"IBA {section}" if re.match(r"A?\d", section) else section
 
 
 def home_class(s):
-    """The class of a structure that belongs to one (0x81 counts as 0x01), else 0:0."""
+    """The (class, version) of a structure that belongs to exactly one class (0x81 counts as 0x01), else (0, 0)."""
     classes = [c for c in s.classes if c[0] != 0x81 or len(s.classes) == 1]
     return classes[0] if len(classes) == 1 else (0, 0)
 
@@ -125,7 +125,7 @@ def is_record(s):
 
 
 def setter(name, type_, path, bit, count, mask_bits):
-    """A setter; of an array it takes the index, and each element has a mask bit of its own if there are as many."""
+    """A setter. For an array it takes an index; each element has its own mask bit if there are as many bits as elements."""
     by_value = not type_.startswith("std::array") and type_ not in ("Gid",) and "::" not in type_.replace("std::", "")
     arg = f"{type_} value" if by_value else f"const {type_}& value"
     if count > 1:
@@ -180,7 +180,7 @@ def is_byte_array(f):
 
 
 def runs(s):
-    """Splits a structure's integers into runs that begin and end on a byte. Yields lists of (field, index, bit)."""
+    """Splits a structure's integers into runs that begin and end at byte borders. Yields lists of (field, index, bit)."""
     run = []
     for f in s.fields:
         if f.kind != "uint" or is_byte_array(f):
@@ -313,7 +313,7 @@ def codec(model):
 
 
 def value_lines(f):
-    """Reports a member's elements to the test, each with the name that find_path takes."""
+    """Code that reports each element of a member to the test, with its path for find_path()."""
     name = f.iba
     if f.kind == "struct":
         if f.count == 1:
@@ -327,7 +327,7 @@ def value_lines(f):
 
 
 def round_trip(model):
-    """For the tests: every structure's members as the typed code sees them, and its bytes after a round trip."""
+    """Code for the tests: every structure's members from the typed code, and its bytes after a round trip."""
     out = SPDX + MADE + '#include "defs/typed.hpp"\n\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
@@ -344,7 +344,7 @@ def round_trip(model):
 
 
 def inner_first(structs):
-    """Inner structures before those that hold them."""
+    """The structures in an order in which inner structures precede those that contain them."""
     done, out = set(), []
 
     def visit(s):

@@ -18,7 +18,7 @@ import tables  # noqa: E402
 
 
 def outputs(model):
-    """Name → function that makes the text."""
+    """The output files: name → function that makes the text."""
     out = {f"{ns}.hpp": (lambda ns=ns: cpp.header(model, ns)) for ns in cpp.namespaces(model)}
     out["codec.cpp"] = lambda: cpp.codec(model)
     out["tables.cpp"] = lambda: tables.tables(model)
@@ -28,7 +28,7 @@ def outputs(model):
 
 
 def write_if_changed(path, text):
-    """Leaves an unchanged file alone, so that nothing that includes it is compiled again."""
+    """Writes `text` unless the file has it already, so that files that include it are not compiled again."""
     try:
         with open(path, encoding="utf-8") as f:
             if f.read() == text:

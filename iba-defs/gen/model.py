@@ -62,15 +62,15 @@ class Field:
     enum: str
     unit: str
     mask: int
-    mask_bits: int  # consecutive bits from `mask` on: one an element, or all for one value
+    mask_bits: int  # consecutive bits from `mask` on: one per element, or all bits of one value
     libibmad: str  # libibmad's name; {} stands for the index
-    libibmad_bits: int  # of libibmad's field, where it spans more than this one
+    libibmad_bits: int  # width of libibmad's field if that field spans more than this one
     libibmad_rank: int  # libibmad lists fields of a higher rank after those of a lower one
     dump: str  # libibmad's text function
-    was: str  # its name while it was reserved, "-" if the structure ended before it
+    was: str  # the name while the field was reserved; "-" if older versions of the structure end before it
     reserved: bool
-    secret: str  # "yes": a key that printers hide; empty where it is none
-    well_known: int  # of a secret: besides 0, the value that everybody knows
+    secret: str  # "yes": a key that printers hide; otherwise empty
+    well_known: int  # of a secret: the one value besides 0 that is public
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -104,7 +104,7 @@ class Struct:
     methods: list
     variant: str
     format: bool
-    legacy_sa: str  # what saquery calls it
+    legacy_sa: str  # saquery's name
     traps: list  # numbers of the traps whose DataDetails have this layout
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
@@ -149,7 +149,7 @@ PARENTS = {"chapter": None, "enum": "chapter", "value": "enum", "struct": "chapt
 
 
 class Reader:
-    """Reads one file into a model. Structural errors are collected, so that one run shows them all."""
+    """Reads one file into a model. Collects structural errors, so that one run shows all of them."""
 
     def __init__(self, model, path, shown, errors):
         self.model, self.shown, self.errors = model, shown, errors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Time as the loop sees it. Timeouts are measured on a monotonic clock; tests give the loop a clock that jumps to
-// the next timer instead of sleeping, so that a minute of retries takes no time at all.
+// The time of a loop. Timeouts are measured on a monotonic clock. Tests give the loop a clock that jumps to the next timer
+// instead of sleeping, so a minute of retries takes no real time.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,15 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Time now() const { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
-  /// Called when the loop is idle until `deadline`. True: the clock has jumped there; false: wait in real time.
+  /// The loop calls this when it is idle until `deadline`. True: the clock has jumped to `deadline`. False: the loop waits in
+  /// real time.
   virtual bool jump_to(Time deadline) {
     (void)deadline;
     return false;
   }
 };
 
-/// Starts at zero and moves only when the loop is idle (or by advance()).
+/// A clock that starts at zero. It moves only by advance() and while the loop is idle.
 class FakeClock : public Clock {
  public:
   Time now() const override { return now_; }

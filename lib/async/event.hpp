@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Waiting for something that happens once: a signal, the end of a server, an answer that another one asked for.
+// Waiting for a one-time event: a signal, the end of a server, a reply that another coroutine requested.
 #pragma once
 
 #include "async/task.hpp"
 
 namespace ib::async {
 
-/// `co_await event` waits until set(), and not at all after it. Any number of coroutines of one loop may wait; what is
-/// cancelled no longer does.
+/// `co_await event` waits until set(), and returns at once after set(). Any number of coroutines of one loop may wait. A
+/// cancelled coroutine no longer waits.
 class Event {
  public:
   Event() = default;
@@ -33,7 +33,7 @@ class Event {
 
  private:
   ReadyQueue waiting_;
-  Loop* loop_{};  // of those who wait
+  Loop* loop_{};  // of the waiting coroutines
   bool set_{};
 };
 

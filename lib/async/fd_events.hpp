@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Waiting for a descriptor within a coroutine, for what is a conversation rather than a stream of events: sockets, and the
-// completions of a measurement.
+// Lets a coroutine wait for a file descriptor. Meant for conversations (sockets, completions of a measurement); a stream of
+// events uses Loop::watch().
 #pragma once
 
 #include "async/task.hpp"
 
 namespace ib::async {
 
-/// `co_await FdEvents(loop, fd, POLLIN, 5s)` waits until poll() reports something on `fd`, and gives what it reported; 0
-/// where `timeout` passed first. One waits on a descriptor at a time.
+/// `co_await FdEvents(loop, fd, POLLIN, 5s)` waits until poll() reports events on `fd`, and returns these events. It returns 0
+/// if `timeout` passed first. Only one coroutine may wait for a descriptor at a time.
 class FdEvents final : private PollSource, private Timer {
  public:
   FdEvents(Loop& loop, int fd, short events, Duration timeout) : loop_(loop), fd_(fd), events_(events), timeout_(timeout) {}

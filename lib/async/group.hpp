@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Doing several things at once. A TaskGroup owns the tasks it runs: the first one that throws cancels the others and
-// its error comes out of join(); destroying the group cancels all. for_each() is the windowed loop over a lazy range.
+// Running several tasks at once. A TaskGroup owns its tasks. The first task that throws cancels the others, and join() throws
+// its error. The destructor of the group cancels all tasks. for_each() is a loop over a lazy range with a limited number of
+// tasks at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +14,14 @@
 
 namespace ib::async {
 
+/// Runs tasks together and owns them. The first error cancels the other tasks.
 class TaskGroup {
  public:
   explicit TaskGroup(Loop& loop) : loop_(loop) {}
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  /// Starts `task`. After a task of the group has failed, drops it: nothing new starts.
+  /// Starts `task`. After a task of the group has failed, no task starts any more and `task` is dropped.
   void spawn(Task<> task) {
     if (error_) return;
     children_.emplace_back(*this, std::move(task));
@@ -27,10 +29,10 @@ class TaskGroup {
   }
   std::size_t running() const { return children_.size(); }
 
-  /// Waits until all tasks have ended. Throws the first error of one; the others are then gone already.
+  /// Waits until all tasks have ended. If a task failed, throws the first error; all other tasks are then destroyed.
   Task<> join() { co_await wait_below(1); }
 
-  /// co_await it to wait until fewer than `limit` tasks run. Throws the first error of a task.
+  /// co_await waits until fewer than `limit` tasks run, and throws the first error of a task.
   struct Below {
     TaskGroup& group;
     std::size_t limit;
@@ -51,7 +53,7 @@ class TaskGroup {
     }
     ReadyNode* waiter{};
   };
-  /// One waiter at a time.
+  /// Only one coroutine may wait at a time.
   Below wait_below(std::size_t limit) { return {*this, limit}; }
 
  private:
@@ -67,7 +69,7 @@ class TaskGroup {
     std::list<Child>::iterator place;
   };
 
-  // Runs from the loop, never inside a task of the group: destroying tasks is safe here.
+  // The loop calls this, never a task of the group, so destroying tasks is safe here.
   void ended(std::list<Child>::iterator child) {
     try {
       child->task.take();
@@ -103,9 +105,9 @@ Task<> for_each(View view, std::size_t limit, Fn fn) {
 }
 }  // namespace detail
 
-/// Runs `fn(item)`, a Task<>, for every item of `range`, at most `limit` (≥ 1) at a time. The range is read only as
-/// fast as tasks end, and may grow meanwhile if its iterators allow it. The first error cancels the rest.
-/// An lvalue range must outlive the returned task.
+/// Runs `fn(item)`, a Task<>, for every item of `range`, at most `limit` (≥ 1) at a time. An item is read only when a task may
+/// start for it. The range may grow meanwhile if its iterators allow it. The first error cancels the other tasks. An lvalue
+/// range must outlive the returned task.
 template <std::ranges::viewable_range Range, class Fn>
 Task<> for_each(Range&& range, std::size_t limit, Fn fn) {
   return detail::for_each(std::views::all(std::forward<Range>(range)), limit, std::move(fn));

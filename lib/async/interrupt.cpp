@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The signal handler writes a byte into a pipe that the loop watches. A signalfd would need the signals blocked in every
-// thread, and preload libraries start threads of their own before main().
+// thread, and preload libraries start threads before main().
 #include "async/interrupt.hpp"
 
 #include <fcntl.h>
@@ -24,13 +24,14 @@ volatile std::sig_atomic_t pipe_end = -1;
 
 void tell(int signal);
 
-/// Whether `signal` is one that an Interrupt has taken over.
+/// Whether an Interrupt has taken over `signal`.
 bool is_ours(int signal) {
   struct sigaction now {};
   return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == tell;
 }
 
-/// Async-signal-safe, as sigaction() and write() are. After the first signal the next one, of either kind, ends the program.
+/// The signal handler. sigaction() and write() are async-signal-safe. After the first signal, the next signal of either kind
+/// ends the program.
 void tell(int /*signal*/) {
   const int saved = errno;
   struct sigaction end {};
@@ -63,7 +64,8 @@ Interrupt::~Interrupt() {
   pipe_end = -1;
 }
 
-/// Not what is ignored: nohup, or a shell without job control that starts a program in the background, wants it to stay so.
+/// Installs the handler, but not for a signal that is ignored: nohup, or a shell without job control that starts a program in
+/// the background, wants the signal to stay ignored.
 void Interrupt::take_over(int signal, std::optional<struct sigaction>& before) {
   struct sigaction now {
   }, action{};

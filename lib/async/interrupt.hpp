@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Ctrl-C as something to wait for, so that what is under way can be ended with its results.
+// Waits for Ctrl-C, so that an interrupted operation can still show its results.
 #pragma once
 
 #include <array>
@@ -11,15 +11,16 @@
 
 namespace ib::async {
 
-/// While it lives, SIGINT and SIGTERM do not end the program but complete wait(); a second signal of either kind does end it. A
-/// signal that was ignored before stays so. Afterwards both do again what they did before. One Interrupt at a time.
+/// While an Interrupt exists, SIGINT and SIGTERM complete wait() instead of ending the program. A second signal of either kind
+/// ends the program. A signal that was ignored before stays ignored. The destructor restores the earlier handlers. Only one
+/// Interrupt may exist at a time.
 class Interrupt final : public PollSource {
  public:
   /// Throws SysError.
   explicit Interrupt(Loop& loop);
   ~Interrupt() override;
 
-  /// Waits for a signal; returns at once if one has come already.
+  /// Waits for a signal. Returns at once if a signal has come already.
   Task<> wait() { co_await came_; }
 
  private:
@@ -28,10 +29,10 @@ class Interrupt final : public PollSource {
 
   UniqueFd reader_, writer_;
   Event came_;
-  std::array<std::optional<struct sigaction>, 2> before_;  ///< what the signals did that were taken over: SIGINT, SIGTERM
+  std::array<std::optional<struct sigaction>, 2> before_;  ///< the earlier handlers of SIGINT and SIGTERM, if taken over
 };
 
-/// Runs `work` until it ends or a signal comes, which cancels it. Throws what it throws, or SysError.
+/// Runs `work` until it ends. A signal cancels `work`. Throws what `work` throws, or SysError.
 Task<> until_interrupted(Loop& loop, Task<> work);
 
 }  // namespace ib::async

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The loop's turn: all that is ready, then due timers, then one poll(). Before timers fire the descriptors are looked at: after a
-// stall (a stopped process, a blocking call) an answer may lie there that came before its timeout.
+// A turn of the loop: all ready nodes, then due timers, then one poll(). The descriptors are polled before timers fire. After a
+// stall (a stopped process, a blocking call) a reply may be waiting that came before its timeout.
 #include "async/loop.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace ib::async {
 
 namespace {
-constexpr int rounds_before_timers = 64;  // of poll(): enough for all answers that a window can hold, and no flood holds timers up
+constexpr int rounds_before_timers = 64;  // calls of poll(): enough for all replies of a window, and a flood of events cannot
+                                          // hold up timers
 }  // namespace
 
 PollSource::~PollSource() { unwatch(); }
@@ -66,12 +67,12 @@ int Loop::timeout_until_next() const {
   if (timers_.empty()) return -1;
   const Duration left = timers_.next() - now();
   if (left <= Duration::zero()) return 0;
-  // Rounded up: waking before the deadline would make the loop spin through its last millisecond.
+  // The time is rounded up: a loop that woke before the deadline would spin through the last millisecond.
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
 }
 
-/// Looks at the descriptors that the poll() of a preload library has left out.
+/// Polls the descriptors that the poll() of a preload library does not poll.
 void Loop::poll_others() {
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     const bool is_kernels = watched_[i].slice == Duration::zero();
@@ -90,7 +91,7 @@ bool Loop::poll_once(int timeout_ms) {
     if (timeout_ms < 0 || timeout_ms > slice_ms) timeout_ms = slice_ms;
   }
   const int count = ::poll(fds_.data(), fds_.size(), timeout_ms);
-  // The poll() of a preload library may fail without an errno when it wakes up for nothing.
+  // The poll() of a preload library may fail without an errno when it wakes up without an event.
   if (count < 0 && errno != EINTR && !preloaded) throw SysError(errno, "poll", "the loop's descriptors");
   if (preloaded) {
     poll_others();
@@ -102,7 +103,7 @@ bool Loop::poll_once(int timeout_ms) {
     const pollfd fd = fds_[i];
     if (fd.revents == 0) continue;
     found = true;
-    // A source may unwatch itself or others in ready(): look each one up again.
+    // A source may unwatch itself or other sources in ready(), so each source is looked up again.
     const auto w = std::ranges::find(watched_, fd.fd, &Watched::fd);
     if (w != watched_.end()) w->source->ready(fd.revents);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The event loop: one thread, a queue of what is ready, a heap of timers and one poll(). It knows coroutines only as
-// things to fire, and nothing of MADs. Everything that uses one loop must live in the thread that runs it.
+// The event loop: one thread, a queue of ready nodes, a heap of timers and one poll(). The loop knows coroutines only as nodes
+// to fire, and knows nothing of MADs. Everything that uses a loop must live in the thread that runs the loop.
 #pragma once
 
 #include <poll.h>
@@ -17,7 +17,7 @@ namespace ib::async {
 template <class T>
 class Task;
 
-/// A file descriptor that the loop watches. It registers with Loop::watch() and leaves when it dies.
+/// A file descriptor that the loop watches. Loop::watch() registers a source; the destructor removes it.
 class PollSource {
  public:
   PollSource() = default;
@@ -25,7 +25,7 @@ class PollSource {
   PollSource& operator=(const PollSource&) = delete;
   virtual ~PollSource();
 
-  /// poll() reported `revents`; called by the loop. What it throws leaves Loop::run().
+  /// The loop calls this when poll() has reported `revents`. Loop::run() lets exceptions pass.
   virtual void ready(short revents) = 0;
   void unwatch();
 
@@ -34,6 +34,7 @@ class PollSource {
   class Loop* loop_{};
 };
 
+/// The event loop of one thread.
 class Loop {
  public:
   /// A loop in real time.
@@ -44,23 +45,24 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
   ~Loop();
 
-  /// Runs `task` to its end and returns its result or throws what it threw. Not from inside a task of this loop.
-  /// Throws std::logic_error when the task waits for something that can never come.
+  /// Runs `task` to its end. Returns the result of `task` or throws its exception. Must not be called inside a task of this
+  /// loop. Throws std::logic_error if the task waits for something that can never come.
   template <class T>
   T run(Task<T> task);
 
   Clock& clock() { return *clock_; }
   Time now() const { return clock_->now(); }
-  /// Fires `node` after what is queued already; does nothing if it is queued.
+  /// Fires `node` after all nodes that are queued already. Does nothing if `node` is queued.
   void post(ReadyNode& node) { ready_.push(node); }
   /// Calls `timer.expired()` once `deadline` has come.
   void arm(Timer& timer, Time deadline) { timers_.arm(timer, deadline); }
-  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` is given for a descriptor of a preload library whose poll()
-  /// sees no other descriptor and no signal: the loop then looks at the others by itself, at least that often.
+  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` other than zero is for a descriptor of a preload library
+  /// whose poll() sees no other descriptor and no signal. The loop then polls the other descriptors itself, at least once each
+  /// `slice`.
   void watch(PollSource& source, int fd, short events, Duration slice = Duration::zero());
 
   struct SleepAwaiter;
-  /// co_await it to let `delay` pass.
+  /// co_await lets `delay` pass.
   SleepAwaiter sleep_for(Duration delay);
 
  private:
@@ -69,13 +71,13 @@ class Loop {
     PollSource* source;
     int fd;
     short events;
-    Duration slice;  // zero: the kernel's own
+    Duration slice;  // zero: a descriptor of the kernel
   };
 
   void run_until(const bool& done);
   void fire_due_timers();
   void wait();
-  /// True where a source was told that its descriptor is ready.
+  /// True if a source was told that its descriptor is ready.
   bool poll_once(int timeout_ms);
   void poll_others();
   int timeout_until_next() const;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What waits for its turn on the loop. A ReadyNode is part of the object that wants to run (a coroutine's promise, a
-// child of a group), so queueing allocates nothing, and an object that dies while queued takes itself out.
+// The queue of ready nodes. A ReadyNode is part of the object that wants to run (a coroutine's promise, a child of a group), so
+// queueing allocates nothing. An object that is destroyed while queued removes itself from the queue.
 #pragma once
 
 namespace ib::async {
 
+/// Base of objects that a Loop can fire. The destructor removes the node from its queue.
 class ReadyNode {
  public:
   ReadyNode() = default;
@@ -12,7 +13,7 @@ class ReadyNode {
   ReadyNode& operator=(const ReadyNode&) = delete;
   virtual ~ReadyNode() { unlink(); }
 
-  /// Runs the waiting thing; called by the loop, with the node already out of the queue.
+  /// Runs the waiting object. The loop calls this after it has removed the node from the queue.
   virtual void fire() = 0;
   bool queued() const { return next_ != nullptr; }
   void unlink() {
@@ -28,7 +29,7 @@ class ReadyNode {
   ReadyNode* previous_{};
 };
 
-/// First in, first out. Owns nothing.
+/// A first-in, first-out queue that does not own its nodes.
 class ReadyQueue {
  public:
   ReadyQueue() { head_.next_ = head_.previous_ = &head_; }

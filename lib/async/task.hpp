@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Task<T>: a coroutine that starts when it is awaited and gives a T (or throws) to whoever awaits it. There is no
-// symmetric transfer: awaiting queues the child on the loop and finishing queues the parent, so that the stack stays
-// flat at every optimisation level. A Task owns its frame: destroying it at any suspension point cancels the work and
-// all that it awaits.
+// Task<T>: a coroutine that starts when it is awaited and gives a T, or an exception, to the awaiting coroutine. There is no
+// symmetric transfer: co_await puts the child on the queue of the loop, and the end of the child puts the parent there. The
+// stack therefore stays flat at every optimisation level. A Task owns its frame. Destroying a Task at any suspension point
+// cancels its work and everything that it awaits.
 //
-// What g++ 12 miscompiles, and so must not be written:
-//  - an aggregate with a non-trivial member, or a lambda that captures by value, made within a co_await expression:
-//    name it first (else it is destroyed twice); and no capturing lambda that is itself a coroutine;
-//  - a conditional expression between two tasks after co_await (both are destroyed twice): write if and else;
-//  - co_await within braces, default arguments or test assertions; structured bindings of an awaited result.
-// And of our own: reference parameters only where the caller awaits at once; catch blocks only annotate; no locks
-// and no thread-locals across a co_await.
+// g++ 12 compiles the following wrongly; do not write it:
+//  - an aggregate with a non-trivial member, or a lambda that captures by value, made within a co_await expression: it is
+//    destroyed twice. Give it a name first. A lambda with captures must not be a coroutine itself;
+//  - a conditional expression between two tasks after co_await: both are destroyed twice. Write if and else;
+//  - co_await within braces, default arguments or test assertions, and structured bindings of an awaited result.
+//
+// Rules of this project: a coroutine has reference parameters only if the caller awaits it at once; catch blocks only annotate;
+// no lock and no thread-local variable lives across a co_await.
 #pragma once
 
 #include <coroutine>
@@ -25,7 +26,7 @@ namespace ib::async {
 template <class T = void>
 class [[nodiscard]] Task;
 
-/// The part of every promise that the loop and the awaiters see: the coroutine as something to fire.
+/// The part of every promise that the loop and the awaiters use: the coroutine as a ready node.
 class PromiseBase : public ReadyNode {
  public:
   struct FinalAwaiter {
@@ -43,7 +44,7 @@ class PromiseBase : public ReadyNode {
   void fire() override { handle_.resume(); }
 
   Loop& loop() const { return *loop_; }
-  /// Starts the coroutine on `loop`; `continuation` is queued when it ends.
+  /// Starts the coroutine on `loop`. `continuation` is queued when the coroutine ends.
   void start(Loop& loop, ReadyNode& continuation) {
     loop_ = &loop;
     continuation_ = &continuation;
@@ -110,15 +111,15 @@ class [[nodiscard]] Task {
   }
   ~Task() { reset(); }
 
-  /// Cancels: destroys the frame and with it whatever it awaits.
+  /// Cancels the task: destroys the frame and everything that the frame awaits.
   void reset() {
     if (handle_) std::exchange(handle_, nullptr).destroy();
   }
   explicit operator bool() const { return static_cast<bool>(handle_); }
 
-  /// For those that start tasks (loop, groups): runs it on `loop` and queues `continuation` at its end.
+  /// Runs the task on `loop` and queues `continuation` at its end. For code that starts tasks (the loop, groups).
   void start(Loop& loop, ReadyNode& continuation) { handle_.promise().start(loop, continuation); }
-  /// The result of an ended task, or throws what it threw.
+  /// Returns the result of an ended task or throws its exception.
   T take() { return handle_.promise().take(); }
 
   struct Awaiter {

@@ -44,7 +44,7 @@ std::string address_text(const sockaddr* address, socklen_t length) {
 
 void set_option(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof(value)); }
 
-/// A peer whose host has vanished is found out by keep-alive probes: after 10 s of silence, three of them, 5 s apart.
+/// Enables keep-alive probes, which detect a vanished host: after 10 s of silence three probes are sent, 5 s apart.
 void watch_peer(int fd) {
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
@@ -53,12 +53,12 @@ void watch_peer(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/// None, with errno, where the host does not have that kind of address.
+/// A new socket. Empty, with errno set, if the host does not support the address family `af`.
 UniqueFd new_socket(int af) { return UniqueFd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
 
-/// What is left of `timeout` since `began`; `forever` stays so.
+/// The rest of `timeout` since `began`; `forever` stays `forever`.
 Duration left(const Loop& loop, Time began, Duration timeout) {
   return timeout == FdEvents::forever ? timeout : timeout - (loop.now() - began);
 }
@@ -69,7 +69,7 @@ Task<> wait_for(Loop& loop, int fd, short events, Duration timeout, const std::s
   if (reported == 0) throw Error(fmt::format("{} does not answer", peer));
 }
 
-/// The error of a connection that is being made, 0 once it is.
+/// Waits until the connection is made. Returns its error, or 0 for success.
 Task<int> connect_error(Loop& loop, int fd, const addrinfo& address, Duration timeout) {
   if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) co_return 0;
   if (errno != EINPROGRESS) co_return errno;
@@ -130,7 +130,7 @@ Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion vers
 }
 
 TcpListener::TcpListener(std::uint16_t port, IpVersion version) {
-  // An IPv6 socket takes IPv4 connections too, unless it is told not to. Hosts without IPv6 have only the other kind.
+  // An IPv6 socket also takes IPv4 connections, unless IPV6_V6ONLY is set. A host without IPv6 has only IPv4 sockets.
   if (version != IpVersion::v4) fd_ = new_socket(AF_INET6);
   const bool is_v6{fd_};
   if (version != IpVersion::v6 && !is_v6) fd_ = new_socket(AF_INET);

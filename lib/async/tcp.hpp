@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// TCP for short conversations on the loop: everything has a time limit, and errors name the peer. Names are looked up by
-// the C library, which blocks the loop meanwhile.
+// TCP for short conversations on the loop. Every operation has a time limit, and errors name the peer. The C library looks up
+// names, which blocks the loop meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace ib::async {
 
+/// The IP versions that a connection may use.
 enum class IpVersion { any, v4, v6 };
 
 /// A connection.
@@ -19,10 +20,10 @@ class TcpStream {
  public:
   TcpStream(UniqueFd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
 
-  /// "192.0.2.7" or "2001:db8::7".
+  /// The address of the peer: "192.0.2.7" or "2001:db8::7".
   const std::string& peer() const { return peer_; }
-  /// Fills `bytes`. Throws Error where the peer closes the connection before or `timeout` passes, SysError for what else fails,
-  /// ETIMEDOUT also where the peer's host has gone silent for 25 s.
+  /// Fills `bytes`. Throws Error if the peer closes the connection before that or if `timeout` passes. Throws SysError for all
+  /// other failures: ETIMEDOUT also if the peer's host has been silent for 25 s.
   Task<> read(MutableBytes bytes, Duration timeout);
   /// Sends `bytes`. Throws as read() does.
   Task<> write(Bytes bytes, Duration timeout);
@@ -32,18 +33,18 @@ class TcpStream {
   std::string peer_;
 };
 
-/// Connects to the first address of `host` that takes the connection within `timeout`. Throws Error or SysError that tells of
-/// the last one that did not.
+/// Connects to the first address of `host` that accepts the connection within `timeout`. Throws Error or SysError for the last
+/// address that failed.
 Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion version, Duration timeout);
 
-/// A port that is listened on, at all addresses of this host.
+/// A TCP port that listens at all addresses of this host.
 class TcpListener {
  public:
-  /// Throws SysError, EADDRINUSE where another program listens there.
+  /// Throws SysError: EADDRINUSE if another program listens on the port.
   TcpListener(std::uint16_t port, IpVersion version);
-  /// The port: that of the constructor, or what the system chose for 0.
+  /// The port of the constructor, or the port that the system chose for 0.
   std::uint16_t port() const;
-  /// Waits, without limit, for one to connect.
+  /// Waits, without a time limit, for a connection.
   Task<TcpStream> accept();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The heap behind async/timer.hpp: the usual sift up and down, with every move told to the timer.
+// The heap of async/timer.hpp: the usual sift up and sift down. Every move updates the position in the timer.
 #include "async/timer.hpp"
 
 namespace ib::async {

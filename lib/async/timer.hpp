@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Timers: a binary heap of nodes that live in their owners and know their place in it, so that disarming (what nearly
-// every timeout ends in) costs O(log n) of the timers that are really pending, and nothing stale is left behind.
+// Timers in a binary heap. The nodes are part of their owners and know their position in the heap. Most timeouts are disarmed
+// before they fire; disarming costs O(log n) of the armed timers and leaves no stale entry.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@ namespace ib::async {
 
 class TimerHeap;
 
+/// Base of objects with one deadline. The destructor disarms the timer.
 class Timer {
  public:
   Timer() = default;
@@ -19,7 +20,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
   virtual ~Timer() { disarm(); }
 
-  /// The deadline has come; called by the loop, with the timer disarmed. Must not throw.
+  /// The loop calls this when the deadline has come. The timer is disarmed. Must not throw.
   virtual void expired() = 0;
   bool armed() const { return heap_ != nullptr; }
   Time deadline() const { return deadline_; }
@@ -32,6 +33,7 @@ class Timer {
   Time deadline_{};
 };
 
+/// The armed timers of a loop. Does not own them.
 class TimerHeap {
  public:
   TimerHeap() = default;
@@ -42,11 +44,11 @@ class TimerHeap {
   bool empty() const { return heap_.empty(); }
   /// The next deadline; the heap must not be empty.
   Time next() const { return heap_.front()->deadline_; }
-  /// Arms `timer`, or moves it when it is armed already.
+  /// Arms `timer`, or moves it if it is armed already.
   void arm(Timer& timer, Time deadline);
   void remove(Timer& timer);
-  /// The earliest timer whose deadline is not after `now`, taken out, or null. Timers of one deadline come in no
-  /// particular order.
+  /// Removes and returns the earliest timer whose deadline is not after `now`, or null. Timers with equal deadlines come in any
+  /// order.
   Timer* pop_due(Time now);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Byte views and big-endian access. Everything on the InfiniBand wire is big-endian (IBA 1.5),
-// so these are the only integer readers and writers that packet code needs.
+// Byte views and big-endian access. All integers on the InfiniBand wire are big-endian (IBA 1.5). Packet code needs no other
+// integer readers and writers.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Errors as stacks of messages: the lowest layer says what failed, each border that can add meaning adds
-// a note on top, and main prints the stack with the outermost note first. Errors are thrown for what stops
-// an operation; outcomes that a caller expects (not found, one dead node in a sweep) are return values.
+// Errors are stacks of messages. The lowest layer says what failed, and each border that knows more adds a note on top. main
+// prints the stack with the outermost note first. An error is thrown for what stops an operation. An outcome that a caller
+// expects (not found, one dead node in a sweep) is a return value.
 #pragma once
 
 #include <exception>
@@ -13,20 +13,21 @@
 
 namespace ib {
 
-/// How ibtool ends; see "EXIT STATUS" in ibtool(1).
+/// The exit statuses of ibtool; see "EXIT STATUS" in ibtool(1).
 enum class Exit : int { ok = 0, findings = 1, usage = 2, failed = 3, incomplete = 4 };
 
+/// An error as a stack: the innermost message and the notes above it.
 class Error : public std::exception {
  public:
   explicit Error(std::string message, Exit exit = Exit::failed);
 
-  /// Puts `text` on top of the stack: what was being attempted when this error passed by.
+  /// Puts `text` on top of the stack. `text` says what was attempted when the error occurred.
   Error& note(std::string text);
 
   /// The innermost message, without notes.
   const std::string& message() const { return message_; }
-  /// What to print at `verbosity` (the count of -v): one entry a line, the outermost note first. Subclasses
-  /// append what they know from level 1 (addresses) and 2 (packets, whose lines start with a blank).
+  /// The lines to print at `verbosity` (the count of -v), one entry a line, the outermost note first. Subclasses append their
+  /// details: addresses from level 1 on, packets from level 2 on (the lines of a packet start with a blank).
   virtual std::vector<std::string> lines(int verbosity, Keys keys) const;
   std::vector<std::string> lines(int verbosity) const { return lines(verbosity, Keys::hidden); }
   Exit exit_status() const { return exit_; }
@@ -39,7 +40,7 @@ class Error : public std::exception {
   Exit exit_;
 };
 
-/// The command line, a file given on it or a value in it is wrong; nothing was done.
+/// The command line, a file named on the command line, or a value in that file is wrong. Nothing was done.
 class UsageError : public Error {
  public:
   explicit UsageError(std::string message) : Error(std::move(message), Exit::usage) {}

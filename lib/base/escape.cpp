@@ -16,7 +16,7 @@ void append_hex(std::string& out, std::string_view prefix, char32_t value, int d
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 0xf];
 }
 
-/// The letter that stands for a character behind a backslash, NUL where there is none.
+/// The letter that represents a character after a backslash, or NUL if the character has no such letter.
 char escape_letter(char32_t code) {
   switch (code) {
     case '\\':
@@ -45,12 +45,12 @@ void append_escape(std::string& out, char32_t code) {
   }
 }
 
-/// Escapes bytes that are not UTF-8.
+/// Escapes each byte of `bytes`, which are not valid UTF-8.
 void append_bytes(std::string& out, std::string_view bytes) {
   for (const char byte : bytes) append_hex(out, "\\x", static_cast<unsigned char>(byte), 2);
 }
 
-/// Escapes `text`, and `quote` in it too where that is not NUL.
+/// Appends `text`, escaped. A `quote` within `text` is escaped too, unless `quote` is NUL.
 void append_escaped(std::string& out, std::string_view text, char quote) {
   while (!text.empty()) {
     const auto plain = static_cast<std::size_t>(
@@ -74,10 +74,10 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
   }
 }
 
-/// Whether a character of a user's own words may be shown as it is.
+/// Whether a character of the user's own words may be shown unchanged.
 bool is_harmless(const Utf8Char& c) { return c.valid && (!is_hostile(c.code) || c.code == '\n' || c.code == '\t'); }
 
-/// JSON's escapes for one character (RFC 8259 7).
+/// Appends the JSON escape of one character (RFC 8259 7).
 void append_json_escape(std::string& out, char32_t code) {
   const char letter = code == '"' ? '"' : escape_letter(code);
   if (letter == '\0') return append_hex(out, "\\u", code, 4);

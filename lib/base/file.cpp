@@ -36,13 +36,13 @@ void write_all(int fd, Bytes content, const std::string& path) {
 }  // namespace
 
 std::string read_regular_file(const std::string& path, std::size_t limit) {
-  // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
+  // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) throw SysError(errno, "open", path);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
   if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
-  // The size that the file system tells is not relied on: files of /proc have none, and others grow.
+  // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;
   std::array<char, 65536> chunk{};
   for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Files that a user names: they may be missing, of any kind and of any length.
+// Reading files that a user names. Such a file may be missing, of any kind and of any length.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace ib {
 
-/// The content of the regular file `path`, which may have at most `limit` bytes. Does not wait: a FIFO, a directory, a device and a
-/// longer file are refused with a UsageError. Throws SysError where the file can not be opened or read.
+/// The content of the regular file `path`, which may have at most `limit` bytes. The call never waits. Throws UsageError for a
+/// FIFO, a directory, a device or a longer file, and SysError if the file cannot be opened or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
 
-/// Writes `content` into the file `path`, which everybody may read. A regular file that was there is replaced when all is written, and
-/// stays as it was where that fails. Throws SysError, and UsageError for a path that is something else than a regular file.
+/// Writes `content` to the file `path`, which all users may read. An existing regular file is replaced only after everything is
+/// written, and stays unchanged on failure. Throws SysError, and UsageError if `path` is not a regular file.
 void replace_file(const std::string& path, Bytes content);
 
 }  // namespace ib

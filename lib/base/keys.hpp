@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// M_Keys, SM_Keys, CC_Keys, B_Keys and service keys are secrets: who has one may change the fabric. Everything that prints
-// packets, attributes or paths takes a Keys, hides such keys where it is told nothing, and shows them where the user asks (-K).
+// M_Keys, SM_Keys, CC_Keys, B_Keys and service keys are secrets: whoever has a key may change the fabric. Every function that
+// prints packets, attributes or paths takes a Keys. The default hides the keys; -K shows them.
 #pragma once
 
 namespace ib {
 
+/// Whether secret keys are printed.
 enum class Keys : bool { hidden, shown };
 
 }  // namespace ib

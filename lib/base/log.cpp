@@ -28,7 +28,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
 
 using Sink = spdlog::sinks::stdout_sink_base<spdlog::details::console_nullmutex>;
 
-/// The level's letter: spdlog's own %L prints D, W and E.
+/// A logger that puts the letter of the level first: spdlog's %L prints D, W and E.
 std::shared_ptr<spdlog::logger> logger_to(std::FILE* stream) {
   auto made = std::make_shared<spdlog::logger>("ibtool", std::make_shared<Sink>(stream));
   made->set_pattern("%L: %v");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Diagnostics for the person at the terminal, on stderr: `D:` for what -d shows, `W:` for what may matter, `E:` for
-// what failed. Results never go here. Whether a message is wanted is decided before it is made, by the options of the
-// command. Only log.cpp knows the logging library behind it.
+// Diagnostics on stderr: `D:` for messages of -d, `W:` for warnings, `E:` for failures. Results are never written here. The
+// options of the command decide whether a message is wanted before the message is made. Only log.cpp uses the logging library.
 #pragma once
 
 #include <cstdio>
@@ -12,16 +11,16 @@ namespace ib::log {
 
 enum class Level { debug, warning, error };
 
-/// Writes `text`, its first line behind the level's letter, further lines (a decoded packet) as they stand. What could
-/// disturb a terminal is shown by harmless(), for messages repeat words of the command line; whatever came from the wire must have
-/// been escaped before, since it could hold line ends too.
+/// Writes `text`. The level's letter comes before the first line; further lines (a decoded packet) stay unchanged. harmless()
+/// makes characters visible that could disturb a terminal, because messages repeat words of the command line. Text from the
+/// wire must be escaped by the caller, since it may also hold line ends.
 void write(Level level, std::string_view text);
 
-/// Where messages go from now on; stderr at first. `stream` must stay open while messages are written.
+/// Sends all later messages to `stream`, which must stay open as long as messages are written. The default is stderr.
 void write_to(std::FILE* stream);
 
-/// Before a program writes to stdout or stderr, a line of progress must leave the terminal. Who shows one gives a function here that takes
-/// it away; an empty function ends that. write() calls the function itself. All others that write call about_to_write() first.
+/// Sets the function that removes a line of progress from the terminal; an empty function means that no line is shown. The line must be
+/// removed before anything is written to stdout or stderr. write() calls the function itself; all other writers call about_to_write().
 void before_output(std::function<void()> clear);
 void about_to_write();
 

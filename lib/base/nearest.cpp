@@ -15,7 +15,7 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 }  // namespace
 
 std::size_t letters_between(std::string_view a, std::string_view b) {
-  // Three rows of the table of distances between the beginnings of both words.
+  // Three rows of the table of distances between the prefixes of both words.
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -33,7 +33,7 @@ std::size_t letters_between(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  // A long word of a stranger is no mistake of typing, and its table would be large.
+  // A longer word is hardly a typing mistake, and its table would be large.
   constexpr std::size_t longest = 64;
   std::string_view best;
   if (word.size() < 2 || word.size() > longest) return best;

@@ -11,7 +11,7 @@ constexpr std::string_view blanks = " \t\r\n\v\f";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Cuts the run of digits off the front of `text`, without its leading zeros.
+/// Removes the digits at the front of `text` and returns them without leading zeros.
 std::string_view take_number(std::string_view& text) {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) ++end;

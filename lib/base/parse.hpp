@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Numbers out of text that nobody vouches for: command lines, files, sysfs. All of the text must be the number,
-// overflow is a failure and nothing throws. Names with numbers in them sort as people count.
+// Numbers from untrusted text: command lines, files, sysfs. The whole text must be the number, overflow is a failure, and
+// nothing throws. Also the natural order of names that contain numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace ib {
 /// `text` without leading and trailing blanks (space, tab, CR, LF, VT, FF).
 std::string_view trim(std::string_view text);
 
-/// The unsigned integer that `text` is, in `base` (2…36, without prefix). Blanks around it are allowed, signs are not.
+/// The value of `text` as an unsigned integer in `base` (2…36, without prefix). Blanks around the number are allowed, signs are
+/// not. Nothing if `text` is no such number.
 std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base);
 
-/// Whether `a` comes before `b` where runs of digits compare by value: mlx5_2 before mlx5_10.
+/// Whether `a` comes before `b` in natural order: runs of digits compare by value, so mlx5_2 comes before mlx5_10.
 bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace ib

@@ -9,7 +9,7 @@ Utf8Char decode_utf8(std::string_view text) {
   if (first < 0x80) return {first, 1, true};
   if (first < 0xc2 || first > 0xf4) return {0, 1, false};
   const std::size_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  // The second byte's range excludes overlong forms, surrogates and what lies above U+10FFFF (Unicode 15, table 3-7).
+  // The range of the second byte excludes overlong forms, surrogates and codes above U+10FFFF (Unicode 15, table 3-7).
   const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   char32_t code = first & (0xffU >> (size + 1));

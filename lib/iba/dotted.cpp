@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The dotted listing and the text of single values.
+// The dotted listing and the text of single field values.
 #include <algorithm>
 
 #include "base/escape.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The word dump. Its form is python-rdma's; numbers of 2^63 and more carry the `L` that its Python 2 gave them.
+// The word dump in python-rdma's form. Numbers of 2^63 and more end in `L`, because python-rdma prints Python 2 long integers.
 #include "iba/dump.hpp"
 
 #include <algorithm>
@@ -27,14 +27,15 @@ std::string value_text(const Value& value) {
   return '<' + std::to_string(std::get<Bytes>(value).size()) + " bytes>";
 }
 
-/// What a field is called while it is zero: its old name if it was reserved once. Empty to leave it out.
+/// The name that the dump shows for `f`. A field that was reserved in older versions of the IBA has its old name while it is
+/// zero. Empty if the dump leaves the field out.
 std::string_view name_of(Bytes bytes, const FieldInfo& f, std::string_view previous) {
   if (f.was.empty() || read_number(bytes, f) != 0) return f.iba_name;
   return f.was == "-" || f.was == previous ? std::string_view{} : f.was;
 }
 
-/// Walks the words of one structure. Nested structures get a walker of their own on their part of the bytes. `shown` are the
-/// same bytes, with zeros in the place of the keys that are hidden.
+/// Walks the words of one structure. A nested structure gets a Words of its own for its part of the bytes. `shown` is `bytes`
+/// with zeros in place of hidden keys.
 class Words {
  public:
   Words(std::string& out, Bytes bytes, Bytes shown, const StructInfo& info, std::uint32_t offset, std::string prefix)
@@ -64,7 +65,8 @@ class Words {
  private:
   std::uint32_t end() const { return static_cast<std::uint32_t>(bytes_.size()); }
 
-  /// Fields beyond the end of the older structure are left out together, if they are all zero.
+  /// Whether `f` begins the part that older versions of the structure do not have, and all of that part is zero. Such a part is
+  /// left out.
   bool newer_and_empty(const FieldInfo& f) const {
     return f.was == "-" && std::ranges::all_of(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())),
                                                [](std::uint8_t byte) { return byte == 0; });
@@ -82,7 +84,7 @@ class Words {
     return std::string(name) + "=[" + list + ']';
   }
 
-  /// Structures, arrays and text have lines of their own. False for a plain field.
+  /// Prints a structure, an array or a text on lines of its own. Returns false for a plain field.
   bool whole_words(const FieldInfo& f) {
     if (const StructInfo* inner = held_structure(bytes_, info_, f)) {
       flush();
@@ -129,7 +131,7 @@ class Words {
     upto_ = at_ * 8;
   }
 
-  /// Prints what is pending, if the word of `bit` is a new one.
+  /// Prints the pending word if `bit` lies in a later word.
   void flush_before(std::uint32_t bit) {
     if (bit >= at_ * 8 + 32 || (bit % 32 == 0 && bit > at_ * 8)) flush();
   }
@@ -164,7 +166,7 @@ class Words {
   std::vector<std::string> pending_;
   std::string_view previous_;
   std::uint32_t at_ = 0;    ///< the next byte to print
-  std::uint32_t upto_ = 0;  ///< the bit behind the last field taken
+  std::uint32_t upto_ = 0;  ///< the bit after the last field taken
 };
 
 }  // namespace

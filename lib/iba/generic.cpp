@@ -19,7 +19,7 @@ bool same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// `name[3]` → name and 3. Empty if what stands in the brackets is no number.
+/// Splits `name[3]` into the name and 3. Empty if the brackets do not contain a number.
 std::optional<std::pair<std::string_view, std::optional<std::uint32_t>>> split_index(std::string_view part) {
   if (part.empty() || part.back() != ']') return std::pair{part, std::optional<std::uint32_t>{}};
   const auto open = part.find('[');
@@ -44,14 +44,14 @@ int own_mask(const FieldInfo& field, std::uint32_t index) {
   return field.mask_bit < 0 ? -1 : field.mask_bit + static_cast<int>(each ? index : 0);
 }
 
-/// All mask bits of one value: usually one, two for the ServiceID of a PathRecord.
+/// All component-mask bits of one value: usually one bit, but two bits for the ServiceID of a PathRecord.
 std::uint64_t mask_of(const FieldInfo& field, bool direct, int first) {
   if (first < 0) return 0;
   const unsigned count = direct && field.count == 1 ? std::max<unsigned>(field.mask_bits, 1) : 1;
   return ((std::uint64_t{1} << count) - 1) << first;
 }
 
-/// The only nested structure with a field of this name, for paths without a prefix.
+/// The field of that name in a nested structure, for paths without a prefix. Null if several nested structures have one.
 const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
   const FieldInfo* found = nullptr;
   for (const FieldInfo& f : info.fields) {
@@ -62,7 +62,7 @@ const FieldInfo* find_nested(const StructInfo& info, std::string_view name) {
   return found;
 }
 
-/// Does not repeat the value of a key.
+/// Throws UsageError. The message does not repeat the value of a key.
 [[noreturn]] void bad_value(const StructInfo& info, const FieldInfo& f, std::string_view path, std::string_view text,
                             std::string_view wanted) {
   const std::string found = f.secret ? "" : ", not '" + std::string(text) + "'";
@@ -205,7 +205,7 @@ std::optional<FieldRef> find_path(const StructInfo& info, std::string_view path)
 }
 
 Value read_path(Bytes bytes, const FieldRef& ref) {
-  // read_field adds the field's own offset again.
+  // read_field() adds the field's own offset again.
   return read_field(bytes, *ref.field, 0, ref.bit_offset - ref.field->bit_offset);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The texts are facts of libibmad's output, spelling included; tests compare them with the real library.
+// The texts repeat libibmad's output, including its spelling. Tests compare them with the real library.
 #include "iba/libibmad_text.hpp"
 
 #include <algorithm>
@@ -68,13 +68,13 @@ constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",  
 
 std::string undefined(std::uint64_t value) { return "undefined (" + std::to_string(value) + ")"; }
 
-/// `names[value]`, else `?(value)`; an empty name is none.
+/// `names[value]`, or `?(value)` if the name is missing or empty.
 std::string choice(Names names, std::uint64_t value, std::string_view tail = ")") {
   if (value < names.size() && !names[value].empty()) return std::string(names[value]);
   return "?(" + std::to_string(value) + std::string(tail);
 }
 
-/// The name of the only bit that is set, else `zero` or "undefined".
+/// The name of the only bit that is set. Otherwise `zero` for 0 (unless `zero` is empty), or "undefined".
 std::string single(Names names, std::uint64_t value, std::string_view zero = {}) {
   if (value == 0 && !zero.empty()) return std::string(zero);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -83,7 +83,7 @@ std::string single(Names names, std::uint64_t value, std::string_view zero = {})
   return undefined(value);
 }
 
-/// The names of all bits that are set, joined by " or ", and "undefined" where there are others.
+/// The names of all bits that are set, joined by " or ". Bits without a name add "undefined".
 std::string several(Names names, std::uint64_t value) {
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -93,7 +93,7 @@ std::string several(Names names, std::uint64_t value) {
   return out;
 }
 
-/// Widths 1X, 1X-4X, 1X-4X-8X, 1X-4X-12X and all are what the IBA once allowed; others are marked.
+/// The IBA once allowed only the widths 1X, 1X-4X, 1X-4X-8X, 1X-4X-12X and all of them together. Other combinations are marked.
 std::string width_choice(std::uint64_t value, bool supported) {
   std::string out = several(widths, value);
   const std::uint64_t low = value & 15;
@@ -116,7 +116,7 @@ std::string mask_lines(Names names, std::uint64_t value) {
   return out;
 }
 
-/// libibmad's own quirk (it overwrites instead of appending) is not copied: unknown bits are added.
+/// Unlike libibmad, which overwrites its text by a mistake, this function appends unknown bits.
 std::string ext2_choice(std::uint64_t value) { return value == 0 ? "0" : several(ext_speeds2, value); }
 
 std::string upper_hex(std::uint64_t value) {

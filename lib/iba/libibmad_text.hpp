@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Values and listings in the words of infiniband-diags (libibmad): what the legacy names print.
+// Values and listings in the words of libibmad, which the legacy names of infiniband-diags print.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace ib {
 
-/// A number in libibmad's words: `Active`, `1X or 4X`, `0x0000`. `bits` gives the width of hex numbers.
-/// Capability masks take several lines, the later ones indented by four tabs, without a final newline.
+/// A number in libibmad's words: `Active`, `1X or 4X`, `0x0000`. `bits` is the width of hex numbers. Capability masks take
+/// several lines without a final newline; all lines but the first begin with four tabs.
 std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits);
 
-/// One element of a field in libibmad's words; arrays of bytes in hex, strings in quotes.
+/// One element of a field in libibmad's words. Arrays of bytes are hex, strings are quoted.
 std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0);
 
-/// `NumPorts:........................8` and a newline.
+/// One line of a listing, `NumPorts:........................8`, with a newline.
 std::string libibmad_line(std::string_view name, std::string_view value);
 
-/// All fields that libibmad knows of a structure, a line each, in libibmad's order. A hidden key is hidden also where it is zero,
-/// as infiniband-diags does. What is younger than libibmad (rank 2) is listed where any of it is not zero.
+/// All fields of a structure that libibmad knows, one line each, in libibmad's order. As in infiniband-diags, a hidden key is
+/// hidden also if it is zero. Fields that are newer than libibmad (rank 2) are listed if any of them is not zero.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// The same of `fields`, by our names.
+/// The same listing for `fields` only, which are our names.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys = Keys::hidden);
 
-/// `| 0| 1|…|` and a newline: the VL of each SL of an SLtoVLMappingTable (8 bytes; missing ones count as zero).
+/// The VL of each SL in an SLtoVLMappingTable, `| 0| 1|…|`, with a newline. `table` has 8 bytes; missing bytes count as zero.
 std::string libibmad_sl_to_vl(Bytes table);
 
-/// Two lines, VLs and weights, of the first `entries` entries of a VLArbitrationTable, after an empty line.
+/// An empty line and two lines, VLs and weights, for the first `entries` entries of a VLArbitrationTable.
 std::string libibmad_vl_arbitration(Bytes table, unsigned entries);
 
 }  // namespace ib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Linear searches: about 150 structures, and nobody looks one up per packet on a hot path.
+// The searches are linear: there are about 150 structures, and no hot path looks one up per packet.
 #include "iba/registry.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool same(std::string_view a, std::string_view b) {
 
 bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 && c <= 0x4f); }
 
-/// The row of the class, the attribute and the OUI. `attribute` −1 asks for the format.
+/// The row of the class, the attribute and the OUI. `attribute` −1 means the MAD format of the class.
 const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
   for (const auto& row : detail::index_rows()) {
     if (row.mgmt_class == mgmt_class && row.class_version == class_version && row.attribute_id == attribute && row.oui == oui &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds descriptors by name, or by what stands in a MAD's header.
+// Finds descriptors by name or by the header of a MAD.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace ib {
 /// Every structure that iba-defs/ defines, chapter by chapter.
 std::span<const StructInfo* const> all_structs();
 
-/// Finds a structure by its dump name (`SMPPortInfo`), its C++ name (`smp::PortInfo`) or, if that is not
-/// ambiguous, its title (`PortInfo`), without regard to case. Null where there is none.
+/// Finds a structure by its dump name (`SMPPortInfo`), its C++ name (`smp::PortInfo`) or its title (`PortInfo`) if the title is
+/// unique. Letter case does not matter. Null if there is none.
 const StructInfo* find_struct(std::string_view name);
 
-/// The structure of a whole MAD of a class. Vendor classes of range 2 with an OUI we do not know get the
-/// generic vendor format, and so do vendor classes of range 1. Null where there is none.
+/// The structure of a whole MAD of a class. Vendor classes of range 1, and of range 2 with an unknown OUI, have the generic
+/// vendor format. Null if there is none.
 const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint8_t base_version = 1, std::uint32_t oui = 0);
 
-/// The structure of an attribute. Null where there is none.
+/// The structure of an attribute. Null if there is none.
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);
 
 /// A management class that an attribute belongs to.
 struct AttributeClass {
   std::uint8_t mgmt_class;
   std::uint8_t class_version;
-  std::uint32_t oui;  ///< 0 where the class has none
+  std::uint32_t oui;  ///< 0 if the class has none
 };
-/// All of them; empty for a structure that is no attribute.
+/// All classes that `attribute` belongs to. Empty for a structure that is no attribute.
 std::vector<AttributeClass> classes_of(const StructInfo& attribute);
 
-/// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null where there is none.
+/// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null if there is none.
 const StructInfo* find_trap(std::uint16_t trap_number);
 
-/// A field by its C++ name, IBA name or legacy name, without regard to case; null where there is none.
+/// Finds a field by its C++ name, IBA name or legacy name, without regard to case. Null if there is none.
 const FieldInfo* find_field(const StructInfo& info, std::string_view name);
 
 }  // namespace ib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the generated tables hand to the registry. Everybody else uses iba/registry.hpp.
+// The interface between the generated tables and the registry. Other code uses iba/registry.hpp.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace ib::detail {
 struct IndexRow {
   std::uint8_t mgmt_class;
   std::uint8_t class_version;
-  std::uint32_t oui;  ///< 0 for any
+  std::uint32_t oui;  ///< 0 means any
   std::int32_t attribute_id;
   const StructInfo* info;
 };

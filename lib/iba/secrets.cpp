@@ -8,7 +8,7 @@
 namespace ib {
 namespace {
 
-/// Calls `found` with each marked field, with the bytes of the structure that it is in and where these begin.
+/// Calls `found` with each marked field, the bytes of the structure that contains the field, and the offset of these bytes.
 template <class Found>
 void for_each_secret(Bytes bytes, const StructInfo& info, std::size_t at, const Found& found) {
   for (const FieldInfo& field : info.fields) {

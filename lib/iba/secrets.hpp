@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which bytes of a structure are keys that are not to be shown. The definitions mark the fields (secret="yes" in iba-defs/);
-// a key that is zero, or that everybody knows, hides nothing and is printed as any other number.
+// Finds the bytes of a structure that are secret keys. iba-defs/ marks such fields with secret="yes". A key that is zero, or
+// that has its well-known value, is no secret and is printed like any other number.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@
 
 namespace ib {
 
-/// What stands in the place of a key's value.
+/// The text that is printed in place of a key's value.
 inline constexpr std::string_view hidden_text = "<not displayed>";
 
-/// Whether `field` of the structure that `bytes` are holds a key that is set to a value of its own. Missing bytes count as zero.
+/// Whether `field` is a key with a secret value. `bytes` is the structure that contains the field; missing bytes count as zero.
 bool holds_secret(Bytes bytes, const FieldInfo& field);
 
-/// Whether any field of a structure, or of one that it holds, does.
+/// Whether any field of a structure, nested structures included, holds a secret key.
 bool has_secrets(Bytes bytes, const StructInfo& info);
 
-/// The structure with zeros in the place of such keys. Bytes behind its end stay as they are.
+/// A copy of the structure with zeros in place of secret keys. Bytes after the end of the structure are copied unchanged.
 std::vector<std::uint8_t> without_secrets(Bytes bytes, const StructInfo& info);
 
-/// Where the marked fields of a structure stand, set or not.
+/// The place of a marked field in a structure, whether its key is set or not.
 struct SecretPlace {
   std::size_t offset;  ///< in bytes from the beginning of the structure
   std::size_t size;
 };
+/// The places of all marked fields of a structure, nested structures included.
 std::vector<SecretPlace> secret_places(const StructInfo& info);
 
 }  // namespace ib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Descriptors of IBA structures: what a tool needs to decode, print or build a structure that it knows
-// only by name. The tables behind them are generated from iba-defs/. A structure's bytes together with
-// its StructInfo are the "generic view"; program logic uses the generated typed structs instead.
+// Descriptors of IBA structures. A tool needs only the descriptor to decode, print or build a structure. The tables of
+// descriptors are generated from iba-defs/. The bytes of a structure together with its StructInfo are the "generic view";
+// program logic uses the generated typed structs instead.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace ib {
 
 struct StructInfo;
 
+/// The type of a field.
 enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structure };
-/// How a field's value is printed where no enum or flag text applies.
+/// How a field's value is printed if it has no enum or flag text.
 enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes };
 
-/// Which text libibmad gives a field, named like its mad_dump_* functions.
+/// The text that libibmad prints for a field. The names follow libibmad's mad_dump_* functions.
 enum class LibibmadText : std::uint8_t {
   none,
   uint,
@@ -46,74 +47,78 @@ enum class LibibmadText : std::uint8_t {
   portcapmask2,
 };
 
+/// One value of an enumeration, or one flag.
 struct EnumValue {
   std::string_view name;  ///< as an identifier: `link_up`
   std::string_view text;  ///< as people read it: `LinkUp`
   std::uint64_t number;
 };
 
+/// The descriptor of an enumeration or of a set of flags.
 struct EnumInfo {
   std::string_view name;
-  bool flags;  ///< numbers are single bits that may be combined
+  bool flags;  ///< each number is a single bit; bits may be combined
   std::span<const EnumValue> values;
 };
 
-/// The SA component-mask bit of one member of a nested structure (of element 0, if the member is an array).
+/// The SA component-mask bit of one member of a nested structure (of element 0 if the member is an array).
 struct MemberMask {
   std::string_view member;  ///< C++ name
   std::int8_t bit;
 };
 
+/// The descriptor of one field.
 struct FieldInfo {
   std::string_view name;         ///< C++ member and JSON key: `node_guid`
   std::string_view iba_name;     ///< the name in the IBA and in packet dumps: `nodeGUID`
-  std::string_view legacy_name;  ///< smpquery's (libibmad's) name, or empty: `Guid`
-  std::uint32_t bit_offset;      ///< of element 0, from the structure's first bit (bit 0 = MSB of byte 0)
+  std::string_view legacy_name;  ///< the name in libibmad and smpquery, or empty: `Guid`
+  std::uint32_t bit_offset;      ///< of element 0, from the first bit of the structure (bit 0 = MSB of byte 0)
   std::uint32_t bits;            ///< of one element
   std::uint32_t count;           ///< number of elements; 1 for a scalar
   FieldKind kind;
   Display display;
   bool reserved;
-  std::int8_t mask_bit;         ///< first SA component-mask bit of the field, −1 where there is none
-  const EnumInfo* enumeration;  ///< null where the value is a plain number
-  const StructInfo* structure;  ///< of a nested structure, else null
+  std::int8_t mask_bit;         ///< first SA component-mask bit of the field, −1 if there is none
+  const EnumInfo* enumeration;  ///< null if the value is a plain number
+  const StructInfo* structure;  ///< of a nested structure, otherwise null
   std::string_view unit;
   std::string_view saquery_name;             ///< saquery's name, or empty
   std::string_view perfquery_name;           ///< perfquery's name, or empty
   std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
-  std::string_view was;                      ///< the name while it was reserved; "-" if the structure once ended before it
-  std::string_view libibmad_name;            ///< libibmad's name, or empty; `{}` stands for the index of an array element
+  std::string_view was;            ///< the name while the field was reserved; "-" if older versions of the structure end before the field
+  std::string_view libibmad_name;  ///< libibmad's name, or empty; `{}` stands for the index of an array element
   LibibmadText libibmad_text;
-  std::uint8_t libibmad_bits;  ///< of libibmad's field where it covers several of ours, else 0
-  std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 only where it is not zero
-  std::uint8_t mask_bits;      ///< mask bits from mask_bit on: as many as elements, or all of them for one value
-  bool secret;                 ///< a key: printers hide it while it is set; see iba/secrets.hpp
-  std::uint64_t well_known;    ///< of a secret: the value, besides 0, that everybody knows
+  std::uint8_t libibmad_bits;  ///< width of libibmad's field if that field covers several of ours, otherwise 0
+  std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 is listed only if not zero
+  std::uint8_t mask_bits;      ///< number of mask bits from mask_bit on: one per element, or all bits of one value
+  bool secret;                 ///< a key, which printers hide while it is set; see iba/secrets.hpp
+  std::uint64_t well_known;    ///< of a secret: the one value besides 0 that is public
 };
 
-/// A part of the attribute modifier of an attribute. Bit 0 is the most significant of the 32.
+/// One part of an attribute modifier. Bit 0 is the most significant of the 32 bits.
 struct ModifierInfo {
   std::string_view name;
   std::uint32_t bit_offset;
   std::uint32_t bits;
 };
 
+/// The descriptor of one structure.
 struct StructInfo {
   std::string_view name;      ///< qualified C++ name below ib: `smp::PortInfo`
   std::string_view iba_name;  ///< the name in dumps and on the command line: `SMPPortInfo`
   std::string_view title;     ///< as people read it: `PortInfo`
   std::string_view section;   ///< of the IBA specification, or of the source for vendor structures
   std::uint32_t bytes;        ///< size on the wire
-  std::int32_t attribute_id;  ///< −1 where the structure is not a MAD attribute
-  std::uint8_t mgmt_class;    ///< 0 where the structure belongs to no class or to several
+  std::int32_t attribute_id;  ///< −1 if the structure is not a MAD attribute
+  std::uint8_t mgmt_class;    ///< 0 if the structure belongs to no class or to several
   std::uint8_t class_version;
-  std::uint32_t methods;  ///< bit per method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
+  std::uint32_t methods;  ///< one bit for each method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
   std::span<const FieldInfo> fields;
-  bool format;                             ///< a whole MAD of its class, whose field `data` holds the attribute
-  std::string_view variant;                ///< not empty for a second layout of an attribute that only context can tell
-  std::span<const ModifierInfo> modifier;  ///< empty where it is unused or has no parts
-  std::string_view saquery_name;           ///< what ibtool saquery heads it with (`MCMember Record`), or empty
-  std::uint32_t oui;                       ///< of an attribute of a vendor class of range 2 (IBA 16.5), else 0
+  bool format;               ///< a whole MAD of its class, whose field `data` holds the attribute
+  std::string_view variant;  ///< not empty for a second layout of an attribute, which only the context can tell from the first
+  std::span<const ModifierInfo> modifier;  ///< empty if the modifier is unused or has no parts
+  std::string_view saquery_name;           ///< the heading in ibtool saquery (`MCMember Record`), or empty
+  std::uint32_t oui;                       ///< of an attribute of a vendor class of range 2 (IBA 16.5), otherwise 0
 };
 
 }  // namespace ib

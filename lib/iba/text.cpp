@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Hand-written hex loops for what is printed per port; inet_pton/inet_ntop for IPv6 rules.
+// Hex numbers, which are printed per port, use hand-written loops for speed. IPv6 addresses use inet_pton and inet_ntop.
 #include "iba/text.hpp"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// All of `text` as a number without sign or prefix.
+/// The number that the whole of `text` is, without sign or prefix.
 std::optional<std::uint64_t> digits(std::string_view text, int base) {
   std::uint64_t value = 0;
   if (text.empty() || hex_digit(text[0]) < 0) return {};
@@ -32,12 +32,12 @@ std::optional<std::uint64_t> digits(std::string_view text, int base) {
 
 bool has_hex_prefix(std::string_view text) { return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); }
 
-/// Four groups of 1 to 4 hex digits.
+/// The number that four groups of 1 to 4 hex digits form.
 std::optional<std::uint64_t> groups(std::string_view text) {
   std::uint64_t value = 0;
   for (int group = 0; group < 4; ++group) {
     const std::size_t end = group < 3 ? text.find(':') : text.size();
-    if (end > 4) return {};  // also where there is no colon
+    if (end > 4) return {};  // also if there is no colon
     const auto part = digits(text.substr(0, end), 16);
     if (!part) return {};
     value = value << 16 | *part;

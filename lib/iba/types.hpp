@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The addresses and keys of the InfiniBand Architecture as types of their own, so that a LID can not
-// be passed where a P_Key is meant. All are values in host order; text forms are in iba/text.hpp.
+// Each kind of address and key of the IBA has a type of its own, so that a LID cannot be passed as a P_Key. Values are in host
+// order, but a Gid is in wire order. Text forms are in iba/text.hpp.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ struct Gid {
   }
 };
 
-/// Local identifier (IBA 4.1.3): 0 unassigned, 1…0xbfff unicast, 0xc000…0xfffe multicast, 0xffff permissive.
+/// Local identifier (IBA 4.1.3): 0 is unassigned, 1…0xbfff unicast, 0xc000…0xfffe multicast, 0xffff permissive.
 struct Lid {
   std::uint16_t value{};
   constexpr auto operator<=>(const Lid&) const = default;
@@ -58,7 +58,7 @@ struct Lid {
 inline constexpr Lid permissive_lid{0xffff};
 inline constexpr std::uint16_t last_unicast_lid = 0xbfff;
 
-/// Partition key; bit 15 says full membership (IBA 10.9).
+/// Partition key. Bit 15 set means full membership (IBA 10.9).
 struct Pkey {
   std::uint16_t value{};
   constexpr auto operator<=>(const Pkey&) const = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Bit access to wire data, in network order: bit 0 is the most significant bit of byte 0. The generated
-// code uses the fixed-size helpers; the generic view uses get_bits and set_bits.
+// Bit access to wire data in network order: bit 0 is the most significant bit of byte 0. The generated code uses the fixed-size
+// functions; the generic view uses get_bits and set_bits.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ constexpr std::uint64_t get_bits(Bytes bytes, std::size_t offset, unsigned width
   return value;
 }
 
-/// Writes the low `width` (1…64) bits of `value` at bit `offset`; higher bits of `value` are dropped and
-/// neighbouring bits stay. Bits past the end of `bytes` are dropped.
+/// Writes the low `width` (1…64) bits of `value` at bit `offset`. Higher bits of `value` are ignored, neighbouring bits stay,
+/// and bits past the end of `bytes` are dropped.
 constexpr void set_bits(MutableBytes bytes, std::size_t offset, unsigned width, std::uint64_t value) {
   for (std::size_t end = offset + width; width > 0;) {
     const unsigned last = static_cast<unsigned>((end - 1) % 8) + 1;  // bits of this byte up to `end`
@@ -59,7 +59,7 @@ constexpr void set_bits(MutableBytes bytes, std::size_t offset, unsigned width, 
   }
 }
 
-/// Packs into a buffer shorter than the structure: what does not fit is cut off.
+/// Packs into a buffer that may be shorter than the structure. The rest of the structure is dropped.
 template <class T>
 void pack_short(const T& value, MutableBytes out) {
   std::array<std::uint8_t, T::wire_size> full{};
@@ -67,7 +67,7 @@ void pack_short(const T& value, MutableBytes out) {
   std::copy_n(full.begin(), std::min(out.size(), full.size()), out.begin());
 }
 
-/// Unpacks from fewer bytes than the structure has: what is missing counts as zero.
+/// Unpacks from a buffer that may be shorter than the structure. Missing bytes count as zero.
 template <class T>
 T unpack_short(Bytes in) {
   std::array<std::uint8_t, T::wire_size> full{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Turning what a channel saw in a received MAD's headers into the path that the MAD took.
+// Converts the headers of a received MAD to the path that the MAD took.
 #include "mad/channel.hpp"
 
 namespace ib::mad {
@@ -14,9 +14,9 @@ path::Path Source::path(const sys::EndPort& end_port, std::uint8_t mgmt_class) c
   path.sl = sl;
   path.sqpn = Qpn{sqpn};
   path.dqpn = Qpn{smp ? 0U : 1U};
-  // The kernel does not tell the Q_Key, which for GMPs is one for all (IBA 13.5.1).
+  // The kernel does not report the Q_Key. All GMPs have the same one (IBA 13.5.1).
   path.qkey = !smp && qkey == 0 ? path::qp1_qkey : qkey;
-  // SMPs have the default P_Key whatever a driver reports (IBA 10.9.8, figure 156).
+  // SMPs have the default P_Key, whatever index a driver reports (IBA 10.9.8, figure 156).
   if (!smp && pkey_index < carrier.pkeys.size()) path.pkey = carrier.pkeys[pkey_index];
   path.has_grh = has_grh;
   if (has_grh) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What carries MADs: one end port's way to send a MAD and to hear what became of it. Channels know nothing of
-// requests, retries or windows; the Rpc above does. umad is the real one, tests have a fake fabric behind another.
+// A Channel sends and receives MADs through one end port. Channels know nothing of requests, retries or windows; the Rpc
+// handles these. The usual channel is umad. Tests use a channel over a fake fabric.
 #pragma once
 
 #include <array>
@@ -16,75 +16,78 @@ namespace ib::mad {
 
 using async::Duration;
 
-/// Where a received MAD came from: the fields of its headers, as the sender set them.
+/// The origin of a received MAD: the fields of its headers as the sender set them.
 struct Source {
   Lid slid;
   std::uint8_t sl{};
-  std::uint8_t dlid_bits{};    ///< low bits of our LID that it was sent to
-  std::uint16_t pkey_index{};  ///< in the table of the port that carries the class; see sys::EndPort::carrier()
+  std::uint8_t dlid_bits{};    ///< low bits of our LID that the MAD was sent to
+  std::uint16_t pkey_index{};  ///< index in the table of the port that carries the class; see sys::EndPort::carrier()
   std::uint32_t sqpn{};
   std::uint32_t qkey{};
   bool has_grh{};
   Gid sgid;
-  std::optional<Gid> dgid;  ///< of ours; absent where the channel could not tell
+  std::optional<Gid> dgid;  ///< one of our GIDs; absent if the channel does not know it
   std::uint8_t hop_limit{}, traffic_class{};
   std::uint32_t flow_label{};
-  /// The path that the MAD took: from its sender to `end_port`.
+  /// The path that the MAD took from its sender to `end_port`.
   path::Path path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const;
 };
 
-/// What a program answers: the requests of a class and version with one of the methods. GMPs only.
+/// The requests that a program answers: those of one class and version with one of the methods. GMPs only.
 struct Service {
   static constexpr std::array<std::uint64_t, 2> all_methods{~std::uint64_t{0}, ~std::uint64_t{0}};
   std::uint8_t mgmt_class{};
   std::uint8_t class_version = 1;
   std::uint32_t oui{};                                 ///< vendor classes of range 2 only
-  std::array<std::uint64_t, 2> methods = all_methods;  ///< a bit for each method; what is not in it gets no answer at all
+  std::array<std::uint64_t, 2> methods = all_methods;  ///< one bit for each method; other methods get no answer at all
 };
 
-/// What a channel reports. Called from the loop; `mad` is valid during the call only.
+/// The events of a channel. The loop calls them. `mad` is valid only during the call.
 class ChannelEvents {
  public:
-  /// A MAD arrived, of any length ≥ 0 and with any content.
+  /// A MAD arrived. It may have any length ≥ 0 and any content.
   virtual void received(Bytes mad, const Source& source) = 0;
-  /// A sent MAD was not answered (`error` ETIMEDOUT) or could not be sent. `header` holds at least its first 24 bytes.
+  /// A sent MAD was not answered (`error` is ETIMEDOUT) or could not be sent. `header` has at least the first 24 bytes of the
+  /// MAD.
   virtual void send_failed(Bytes header, int error) = 0;
-  /// The channel is of no more use; nothing comes after this.
+  /// The channel has failed. No event follows.
   virtual void broken(std::exception_ptr error) = 0;
 
  protected:
   ~ChannelEvents() = default;
 };
 
+/// Sends and receives the MADs of one end port.
 class Channel {
  public:
   virtual ~Channel() = default;
 
   virtual const sys::EndPort& end_port() const = 0;
-  /// Starts to report to `events` from within `loop`. Once; both must outlive the channel or its detach().
+  /// Starts to report events to `events` from `loop`. To be called once. Both objects must live until detach() or the end of
+  /// the channel.
   virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
   virtual void detach() = 0;
-  /// Sends `mad` on `path`; an unanswered request is reported after `timeout` if reports_timeouts(), and an answer that comes
-  /// later may be dropped, but for segments. A timeout of zero is for what nobody answers, above all for answers. Throws
-  /// SysError: EINVAL for what the kernel refuses, others as sending failed.
+  /// Sends `mad` on `path`. If reports_timeouts(), an unanswered request is reported after `timeout`; a later answer may be
+  /// dropped, but segments of an answer are not. A `timeout` of zero is for MADs that nobody answers, such as answers. Throws
+  /// SysError: EINVAL if the kernel refuses the MAD, other codes if sending failed.
   virtual void send(Bytes mad, const path::Path& path, Duration timeout) = 0;
 
-  /// Has requests of `service` delivered to received(). Once for each class and OUI. Throws SysError, EINVAL where another program
-  /// of this host serves them; Error where they can not come by this channel.
+  /// Lets requests of `service` arrive at received(). To be called once for each class and OUI. Throws SysError: EINVAL if
+  /// another program of this host serves the class. Throws Error if this channel cannot receive such requests.
   virtual void serve(const Service& service) = 0;
 
-  /// The bits of the transaction ID that come back as they were sent: the kernel owns the upper half on umad.
+  /// The bits of the transaction ID that an answer returns unchanged. On umad the kernel owns the upper half.
   virtual std::uint64_t tid_mask() const = 0;
-  /// Whether every sent request that is not answered is reported by send_failed() after its timeout.
+  /// Whether send_failed() reports every request that is not answered within its timeout.
   virtual bool reports_timeouts() const = 0;
-  /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(): send() takes MADs of any length
-  /// whose RMPP header says Active and segments them, received() reports whole ones. No channel of this library does; those of
-  /// tests do, with the kernel's RMPP or with none. Where it does not, each segment and ACK is a MAD of its own, which whoever
-  /// uses the channel makes and understands.
+  /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(). If true, send() takes a MAD of any
+  /// length whose RMPP header says Active and cuts it into segments, and received() reports whole MADs. If false, each segment
+  /// and ACK is a MAD of its own, and the user of the channel must make and interpret it. No channel of this library does RMPP.
+  /// Channels of tests may, to simulate the kernel's RMPP.
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
-  /// No more than this many requests may be on their way, whatever a user asks for.
+  /// The greatest number of requests that may be in flight, whatever limit a user asks for.
   virtual unsigned max_in_flight() const { return ~0U; }
-  /// Whether what a sender left to the kernel to segment arrives as its first packet, without its end. True of no real hardware.
+  /// Whether a MAD that a sender leaves to its kernel to segment arrives only as its first packet. False for all real hardware.
   virtual bool loses_segments() const { return false; }
 };
 

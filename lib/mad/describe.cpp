@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The words come from the registry of structures; only the names that errors and traces use stand here.
+// The words come from the registry of structures. This file holds only the names for errors and traces.
 #include "mad/describe.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace ib::mad {
 
 namespace {
 
-/// As python-rdma names them in its traces, in which most responses have no name; mad_description() has all names.
+/// The method names of python-rdma's traces, in which most responses have no name. mad_description() has all names.
 std::string_view method_name(std::uint8_t number) {
   switch (number) {
     case method::get:
@@ -79,14 +79,14 @@ const StructInfo* attribute_of(Bytes mad) {
   return find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), oui_of(mad));
 }
 
-/// How many bytes of a table of the SA come before those that stand in `mad`, a segment of the table or all of it.
+/// The number of bytes in a table of the SA that precede the data of `mad`. `mad` is a segment of the table or the whole table.
 std::size_t bytes_before(Bytes mad) {
   if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() > packet_size) return 0;
   const std::size_t segment = RmppView(mad).segment();
   return segment > 1 ? (segment - 1) * data_area(mgmt_class::sa).size : 0;
 }
 
-/// Puts zeros in the place of the keys of all records of a table of the SA, wherever these begin.
+/// Sets the keys in all records of a table of the SA to zero, also if the table begins within a record.
 void blank_table(std::vector<std::uint8_t>& mad) {
   const std::size_t data = data_area(mgmt_class::sa).offset;
   if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() < data) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// MADs in words, for errors and traces.
+// Describes MADs in words for errors and traces.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace ib::mad {
 
-/// What a MAD is: `MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17)`; `??` for what is not known. Fewer than 24 bytes
-/// give "a truncated MAD".
+/// Names method, format and attribute of a MAD: `MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17)`. An unknown name is `??`.
+/// Fewer than 24 bytes give "a truncated MAD".
 std::string describe(Bytes mad);
-/// The name of its format (`SMPFormat`), or `??`.
+/// The name of the MAD's format (`SMPFormat`), or `??`.
 std::string_view format_name(Bytes mad);
-/// The class-specific status of subnet administration: `MAD_STATUS_SA_NO_RECORDS(3)` (IBA 15.2.4).
+/// The name of a class-specific status of subnet administration: `MAD_STATUS_SA_NO_RECORDS(3)` (IBA 15.2.4).
 std::string sa_status_text(unsigned code);
-/// The decoded packet, word by word, one line each, the last one ended too.
+/// The decoded packet, one line for each word. Every line ends with a newline.
 std::string dump_packet(Bytes mad, Keys keys = Keys::hidden);
-/// A MAD, or a reassembled answer of the SA, with zeros in the place of all keys that its class and its attribute have.
+/// A copy of a MAD, or of a reassembled answer of the SA, with all keys of its class and its attribute set to zero.
 std::vector<std::uint8_t> without_keys(Bytes mad);
 
 }  // namespace ib::mad

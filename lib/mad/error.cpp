@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The texts of failed requests, as python-rdma words them.
+// The messages of failed requests, in python-rdma's words.
 #include "mad/error.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::string class_error_text(Bytes request, Bytes reply) {
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
 }
 
-/// Without a try the request never left: its node had fallen silent before (mad/responder.hpp).
+/// With 0 tries, the request was not sent because its node was already silent (mad/responder.hpp).
 std::string timeout_text(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited) {
   const std::string what = describe(request), where = path::to_text(path);
   if (tries == 0) return fmt::format("RPC {} was not sent to '{}': its node answers no more", what, where);
@@ -56,7 +56,7 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   std::vector<std::string> lines = Error::lines(verbosity, keys);
   if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_, keys));
   if (verbosity >= 2) {
-    // One entry for each packet, so that a printer prefixes its first line only.
+    // One entry for each packet, because a printer puts its prefix before the first line of an entry only.
     const auto add = [&lines, keys](std::string_view what, Bytes mad) {
       std::string text = fmt::format("{} Packet {}\n{}", what, format_name(mad), dump_packet(mad, keys));
       while (text.ends_with('\n')) text.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How a request to a node can end badly. Every MadError carries the request, the path and, if one came, the reply, so
-// that the deepest layer's facts reach the user (-v, -vv) and a server can answer by throwing one.
+// The errors of a request to a node. Every MadError carries the request, the path and the reply, if there is one. The user can
+// see these details (-v, -vv), and a server can answer a request by throwing a MadError.
 #pragma once
 
 #include <chrono>
@@ -16,23 +16,24 @@
 
 namespace ib::mad {
 
+/// A request failed. Keeps copies of the request and of the reply.
 class MadError : public Error {
  public:
   MadError(std::string message, Bytes request, Bytes reply, path::Path path);
 
   Bytes request() const { return request_; }
-  Bytes reply() const { return reply_; }  ///< empty where none came
+  Bytes reply() const { return reply_; }  ///< empty if no reply came
   const path::Path& path() const { return path_; }
-  /// Of the reply, without the D bit; 0 where none came.
+  /// The status of the reply without the D bit, or 0 if no reply came.
   std::uint16_t status() const;
-  /// What a server answers its request with where this ends the work on it (IBA 13.4.7).
+  /// The status (IBA 13.4.7) with which a server answers a request when this error ends the work on it.
   std::uint16_t reply_status() const { return reply_status_; }
   MadError& set_reply_status(std::uint16_t status);
   using Error::lines;
   std::vector<std::string> lines(int verbosity, Keys keys) const override;
-  /// Throws a copy of this error as what it is.
+  /// Throws a copy of this error with its dynamic type.
   [[noreturn]] virtual void raise() const { throw *this; }
-  /// The same, with `text` on top of its notes.
+  /// Throws such a copy with `text` as an additional note on top.
   [[noreturn]] void raise_with(std::string text) const;
 
  private:
@@ -41,16 +42,16 @@ class MadError : public Error {
   std::uint16_t reply_status_ = status::unsupported_method_attribute;
 };
 
-/// The part of a MAD's status (without the D bit of directed routes) that its class defines: bits 8 to 15, of which SMPs by directed
-/// route have the lower seven (IBA 13.4.7, 14.2.1.2).
+/// The class-specific part of a MAD's status: bits 8 to 15. `status` comes without the D bit of directed routes, so SMPs by
+/// directed route have only the lower seven of these bits (IBA 13.4.7, 14.2.1.2).
 constexpr std::uint8_t class_code(std::uint16_t status) { return static_cast<std::uint8_t>(status >> 8); }
 
-/// No try was answered.
+/// No try of the request was answered.
 class MadTimeout : public MadError {
  public:
-  /// `waited`: from the first try until the last one was given up.
+  /// `waited` is the time from the first try until the last one was given up.
   MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
-  /// How often the request was sent. 0: its node had fallen silent before its turn came (mad/responder.hpp).
+  /// How often the request was sent. 0 means that its node was already known to be silent (mad/responder.hpp).
   unsigned tries() const { return tries_; }
   /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.
   bool reported() const { return reported_; }
@@ -62,7 +63,7 @@ class MadTimeout : public MadError {
   bool reported_{};
 };
 
-/// How often a request was sent that nobody answered; nothing where it failed in another way.
+/// How often an unanswered request was sent. Nothing if the request failed for another reason.
 std::optional<unsigned> tries_in_vain(const Error& error);
 
 /// The node answered with a status of IBA 13.4.7.
@@ -75,7 +76,7 @@ class MadStatusError : public MadError {
   using MadError::MadError;
 };
 
-/// The node answered with a status that its class defines.
+/// The node answered with a class-specific status.
 class MadClassError : public MadStatusError {
  public:
   MadClassError(Bytes request, Bytes reply, const path::Path& path);
@@ -90,10 +91,10 @@ class SaError : public MadClassError {
   [[noreturn]] void raise() const override { throw *this; }
 };
 
-/// The error that the status of `reply` stands for; null for success.
+/// The error for the status of `reply`, or null for success.
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path);
 
-/// A value, or the MadError that came instead: for sweeps, where a dead node is a fact and not the end.
+/// A value, or the MadError that came instead. For sweeps, in which a dead node is a result and does not end the sweep.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -106,7 +107,7 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &std::get<0>(value_); }
   const MadError& error() const { return *std::get<1>(value_); }
   std::shared_ptr<const MadError> shared_error() const { return std::get<1>(value_); }
-  /// The value; throws the error where there is none.
+  /// Returns the value, or throws the error.
   T&& take() && {
     if (!*this) error().raise();
     return std::get<0>(std::move(value_));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A doubly linked list through its elements: joining and leaving cost nothing, an element that dies leaves by itself.
+// A doubly linked list whose links are part of the elements. Joining and leaving take constant time, and a destroyed element
+// leaves its list.
 #pragma once
 
 namespace ib::mad {
 
-/// One membership in a List; an element derives from one ListHook<Tag> for each list that it can be in.
+/// The membership in one List. An element derives from one ListHook<Tag> for each list that it can be in.
 template <class Tag>
 class ListHook {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The data areas, class by class. A unit test compares them with the generated formats.
+// The data area of each class. A unit test compares them with the generated formats.
 #include "mad/packet.hpp"
 
 namespace ib::mad {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A MAD as bytes: where its header fields stand (IBA 13.4.2) and where each class keeps its attribute. The RPC engine
-// works on these few fields only; everything else is read through the generated structures.
+// A MAD as bytes: the header fields (IBA 13.4.2) and the data area of each class. The RPC engine uses only these few fields;
+// everything else is read through the generated structures.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace ib::mad {
 
-inline constexpr std::size_t packet_size = 256;  ///< of a MAD on the wire (IBA 13.4.1)
-inline constexpr std::size_t header_size = 24;   ///< of the header that all classes share
+inline constexpr std::size_t packet_size = 256;  ///< size of a MAD on the wire (IBA 13.4.1)
+inline constexpr std::size_t header_size = 24;   ///< size of the header that all classes have
 
-inline constexpr std::size_t attribute_offset_offset = 44;  ///< of a record's size in a MAD of the SA (IBA 15.2.1.1)
+inline constexpr std::size_t attribute_offset_offset = 44;  ///< where a MAD of the SA holds the size of its records (IBA 15.2.1.1)
 
 /// One MAD to send.
 using Packet = std::array<std::uint8_t, packet_size>;
 
-/// Where a class keeps the attribute in its MADs.
+/// The part of a class's MADs that holds the attribute.
 struct DataArea {
   std::size_t offset;
   std::size_t size;
@@ -33,16 +33,16 @@ constexpr bool is_smp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class
 constexpr bool has_oui(std::uint8_t mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4f; }
 /// True for vendor classes of either range (IBA 16.5).
 constexpr bool is_vendor(std::uint8_t mgmt_class) { return (mgmt_class >= 0x09 && mgmt_class <= 0x0f) || has_oui(mgmt_class); }
-/// Whether `method` of subnet administration is answered with all records that match (IBA 15.3.1).
+/// Whether `method` of subnet administration returns all records that match (IBA 15.3.1).
 constexpr bool is_list_method(std::uint8_t method) {
   return method == method::get_table || method == method::get_trace_table || method == method::get_multi;
 }
-/// The method that answers `request`: Set is answered by GetResp, all others by themselves with the R bit (IBA 13.4.5).
+/// The response method for `request`: GetResp for Set, and the request method with the R bit for all others (IBA 13.4.5).
 constexpr std::uint8_t response_method(std::uint8_t request) {
   return request == method::set ? method::get_resp : static_cast<std::uint8_t>(request | method::response);
 }
 
-/// The common header of a MAD of at least header_size bytes; a view.
+/// A view of the common header of a MAD, which must have at least header_size bytes.
 class HeaderView {
  public:
   explicit HeaderView(Bytes mad) : p_(mad.data()) {}
@@ -51,9 +51,9 @@ class HeaderView {
   std::uint8_t class_version() const { return p_[2]; }
   std::uint8_t method() const { return p_[3]; }
   bool is_response() const { return (method() & method::response) != 0; }
-  /// With the D bit of a directed-route SMP (IBA 14.2.1.2).
+  /// The status, including the D bit of a directed-route SMP (IBA 14.2.1.2).
   std::uint16_t raw_status() const { return load_be<std::uint16_t>(p_ + 4); }
-  /// Without the D bit.
+  /// The status without the D bit.
   std::uint16_t status() const {
     return static_cast<std::uint16_t>(mgmt_class() == mgmt_class::smp_directed ? raw_status() & 0x7fffU : raw_status());
   }
@@ -65,7 +65,7 @@ class HeaderView {
   const std::uint8_t* p_;
 };
 
-/// The OUI of a MAD of a vendor class of range 2, else 0.
+/// The OUI of a MAD of a vendor class of range 2, otherwise 0.
 std::uint32_t oui_of(Bytes mad);
 
 }  // namespace ib::mad

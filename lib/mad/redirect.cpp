@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Redirects as values, and the part of the Rpc that follows them.
+// Redirects as values, and the part of Rpc that follows them.
 #include "mad/redirect.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ bool same_agent(const path::Path& a, const path::Path& b) {
   return a.ib().dlid == b.ib().dlid && a.ib().dqpn == b.ib().dqpn && same_gid;
 }
 
-/// The error of a redirect that leads nowhere.
+/// The error for a redirect that cannot be followed.
 Result<Reply> lost_way(const Request& request, const MadError& answer, std::string_view why) {
   auto error =
       std::make_shared<MadError>(fmt::format("The redirect leads nowhere: {}", why), answer.request(), answer.reply(), request.path);
@@ -53,11 +53,11 @@ path::Path redirected(const path::Path& from, Bytes answer) {
   ib.dlid = lid;
   ib.sl = info.redirect_sl;
   ib.pkey = Pkey{info.redirect_p_key};
-  static_cast<void>(path::pkey_index(ib));  // throws where this port is no member
+  static_cast<void>(path::pkey_index(ib));  // throws if this port is not a member of the partition
   ib.dqpn = Qpn{info.redirect_qp};
   ib.qkey = info.redirect_q_key != 0 ? info.redirect_q_key : path::qp1_qkey;
   const Gid self = ib.end_port->carrier(false).default_gid();
-  // Within a subnet LIDs are enough; what lies beyond a router needs the GID.
+  // Within a subnet LIDs are enough. A destination beyond a router needs the GID.
   const bool beyond = info.redirect_gid != none && info.redirect_gid.prefix() != self.prefix();
   ib.dgid = info.redirect_gid != none ? std::optional(info.redirect_gid) : std::nullopt;
   ib.has_grh = ib.dgid && (from.ib().has_grh || beyond);
@@ -86,9 +86,9 @@ void Redirects::remember(const path::Path& path, std::uint8_t mgmt_class, const 
 
 void Redirects::forget(const path::Path& path, std::uint8_t mgmt_class) { paths_.erase(key_of(path, mgmt_class)); }
 
-/// Asks where an agent is that earlier sent us away. Nothing, and all is as if it never had, where nobody answers there.
+/// Sends `request` to the agent that an earlier redirect named.
 Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path) {
-  // Times and keys are those of this request.
+  // Timeout, retries and SM_Key are those of `request`.
   path.ib().timeout = request.path.ib().timeout;
   path.ib().retries = request.path.ib().retries;
   path.ib().sm_key = request.path.ib().sm_key;
@@ -98,7 +98,7 @@ Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path)
   co_return co_await call;
 }
 
-/// Goes from agent to agent until one does not send us on. `result` is a redirect.
+/// Follows redirects from agent to agent until one answers. `result` is the first redirect.
 Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
   std::vector<path::Path> seen{request.path};
   while (is_redirect(result)) {

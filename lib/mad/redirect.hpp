@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Class agents that are to be found elsewhere (IBA 13.5.2): an answer with the redirect status carries a ClassPortInfo
-// whose Redirect fields say where. The Rpc asks again there, and remembers it for later requests of that class and node.
+// Redirected class agents (IBA 13.5.2). An answer with the redirect status carries a ClassPortInfo, whose Redirect fields name
+// another agent. The Rpc asks that agent, and remembers it for later requests of the class to the same node.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 
 namespace ib::mad {
 
-/// How often one request is sent on before that is an error.
+/// The greatest number of redirects of one request. More are an error.
 inline constexpr unsigned most_redirects = 4;
 
-/// Whether the agent answered that it is to be found elsewhere, and said no more.
+/// Whether the agent answered with a redirect and no other error.
 bool is_redirect(const HeaderView& answer);
 bool is_redirect(const Result<Reply>& result);
 
-/// `from`, of which `answer` with is_redirect() came, changed as the answer says. A DLID of 0 means that the SA has to be asked
-/// for the way to its DGID. Throws Error where the answer makes no sense.
+/// The path to the agent that a redirect names. `from` is the path of the request, and `answer` satisfies is_redirect(). A DLID
+/// of 0 in the result means that the SA must be asked for the path to the DGID. Throws Error if the redirect makes no sense.
 path::Path redirected(const path::Path& from, Bytes answer);
 
-/// Where class agents have sent us.
+/// The redirects that class agents have sent.
 class Redirects {
  public:
-  /// The path to take instead of `path`, or null.
+  /// The path to use instead of `path`, or null.
   const path::Path* find(const path::Path& path, std::uint8_t mgmt_class) const;
   void remember(const path::Path& path, std::uint8_t mgmt_class, const path::Path& instead);
   void forget(const path::Path& path, std::uint8_t mgmt_class);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Building the MAD of a request.
+// Builds the MAD of a request.
 #include "mad/request.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
 
-/// The ClassVersion of a class of the IBA itself.
+/// The ClassVersion of a class that the IBA defines.
 std::uint8_t version_of(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || mgmt_class == mgmt_class::congestion ? 2 : 1; }
 
 bool needs_rmpp(const Request& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What one asks of a node and what comes back. A Request is a small view: it refers to the path and the payload of
-// its maker, who keeps both until the call has ended.
+// A request to a node and its reply. A Request is a small view: it refers to the path and the payload of the caller, who must
+// keep both until the call has ended.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@
 
 namespace ib::mad {
 
-/// Why a MAD was sent, for statistics; a name with static storage.
+/// Why a MAD was sent, for statistics. A name with static storage duration.
 using Reason = std::string_view;
 inline constexpr Reason asked = "asked";
 
 class Responder;
 
+/// A request to a node. Refers to `path` and `payload`, which must live until the call has ended.
 struct Request {
   const path::Path& path;
   std::uint8_t mgmt_class{};
@@ -27,20 +28,20 @@ struct Request {
   std::uint8_t method = mad::method::get;
   std::uint16_t attribute_id{};
   std::uint32_t attribute_modifier{};
-  Bytes payload;                   ///< of the attribute; zeros follow it
+  Bytes payload;                   ///< the bytes of the attribute; zeros follow
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
-  Responder* responder{};  ///< the node that is asked, so that its silence is noticed (mad/responder.hpp); null: nobody cares
-  bool optional{};         ///< nodes need not know the attribute: that it goes unanswered does not make one silent
+  Responder* responder{};  ///< the node that is asked; notices that the node is silent (mad/responder.hpp); may be null
+  bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };
 
-/// The class of an SMP on `path`: directed route or LID routed.
+/// The class of an SMP on `path`: directed-route or LID-routed.
 inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
 
-/// `method` of the attribute that `info` describes: class, its version and its OUI are those of the attribute, for SMPs as `path`
-/// is routed. For one that several classes have, like ClassPortInfo, `mgmt_class` says which. Throws std::invalid_argument for a
-/// structure that is no attribute, or not known to be one of which class.
+/// A request with `method` for the attribute that `info` describes. Class, class version and OUI are those of the attribute;
+/// the class of an SMP follows from `path`. For an attribute of several classes, like ClassPortInfo, `mgmt_class` gives the
+/// class. Throws std::invalid_argument if the structure is no attribute, or if its class is not known.
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
                           Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
@@ -53,13 +54,13 @@ Request on_path(const Request& request, const path::Path& path);
 /// the class has no RMPP.
 std::vector<std::uint8_t> to_mad(const Request& request);
 
-/// A valid, successful answer.
+/// A valid answer with status success.
 struct Reply {
-  std::vector<std::uint8_t> bytes;  ///< the whole MAD: of packet_size, or after RMPP of any length from the header of its class up
+  std::vector<std::uint8_t> bytes;  ///< the whole MAD: packet_size bytes, or after RMPP any length from the size of the class header up
   Source source;
 
   HeaderView header() const { return HeaderView(bytes); }
-  /// The attribute, or for RMPP all records.
+  /// The attribute, or all records after RMPP.
   Bytes payload() const {
     const DataArea area = data_area(bytes[1]);
     return Bytes(bytes).subspan(area.offset);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A node that many requests go to, as far as its silence matters. Who asks one node for many things keeps a Responder for
-// it and names it in each request. A node that falls silent then costs one chain of tries, whatever waits for it:
+// A Responder notices that a node falls silent. Code that sends many requests to one node keeps a Responder for the node and
+// names it in each request. A silent node then costs only one chain of tries, however many requests wait for it:
 //
-//  - Once a try is lost, and nothing sent after it has been answered, the node is suspected. The request of that try goes on
-//    alone, all others are held.
-//  - Any answer ends the suspicion: the held requests go on.
-//  - If the lonely request runs out of tries, the node is silent: all others end as well, with MadTimeout.
+//  - After a try is lost and no later try was answered, the node is suspected. Only the request of the lost try goes on; all
+//    other requests are held.
+//  - Any answer ends the suspicion, and the held requests go on.
+//  - If the remaining request runs out of tries, the node is silent, and all other requests also end with MadTimeout.
 //
-// Before and after are told by the number of a try: the engine counts what it sends.
-// A node is known by the way to it: one that is asked by LID and by directed route has a Responder for each way.
+// The order of tries is known by their numbers: the engine counts the tries that it sends.
+// A Responder belongs to one path to a node. A node that is asked by LID and by directed route has a Responder for each path.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@
 
 namespace ib::mad {
 
+/// Tracks whether one node, on one path, still answers.
 class Responder {
  public:
-  /// A request that has not ended; for the engine that sends it.
+  /// A request that has not ended. The engine that sends the request implements it.
   class Asker : public ListHook<Responder> {
    public:
-    /// The request was held and is to go on.
+    /// The request was held and may go on.
     virtual void resume() = 0;
-    /// The node is silent: the request is to end.
+    /// The node is silent: the request must end.
     virtual void give_up() = 0;
 
    protected:
@@ -35,35 +36,35 @@ class Responder {
   Responder(const Responder&) = delete;
   Responder& operator=(const Responder&) = delete;
 
-  /// Requests to a silent node end at once, unsent.
+  /// Whether the node is silent. Requests to a silent node end at once and are not sent.
   bool is_silent() const { return silent_; }
-  /// Has the node asked again. What it did before is forgotten.
+  /// Lets requests be sent to the node again.
   void give_another_chance() { silent_ = false; }
-  /// The node does not answer on another way to it: the next request goes alone.
+  /// The node does not answer on another path. The next request is therefore sent alone.
   void suspect() { wary_ = true; }
 
-  // For the engine.
+  // The functions below are for the engine.
   void join(Asker& asker) { asking_.push_back(asker); }
-  /// `asker` has ended. Where it went on alone, one that is held takes its place.
+  /// `asker` has ended. If it was the one request that went on during a suspicion, a held request takes its place.
   void leave(Asker& asker);
-  /// Whether a try of `asker` may be sent. If not, it is held.
+  /// Whether a try of `asker` may be sent. If not, `asker` is held.
   bool may_ask(Asker& asker);
   bool is_suspected() const { return alone_ != nullptr; }
-  /// Something came back for the try `number`.
+  /// An answer came for the try `number`.
   void answered(std::uint64_t number);
-  /// The try `number`, one of `asker`, was lost. True: `asker` is held. Where an unanswered request proves nothing (`optional`) it
-  /// raises no suspicion.
+  /// The try `number` of `asker` was lost. Returns true if `asker` is now held. With `optional`, a missing answer proves
+  /// nothing and raises no suspicion.
   bool lost(Asker& asker, std::uint64_t number, bool optional);
-  /// `asker`, not optional, has no tries left. The node is silent by that if nothing sent after its first try has been answered; or
-  /// nothing sent after its last one, while others wait in vain too. Then all others end.
+  /// `asker`, which is not optional, has no tries left. The node becomes silent if no try after the first one of `asker` was
+  /// answered, or if no try after its last one was answered and other requests are held. All other requests then end.
   void ran_out(Asker& asker, std::uint64_t first_try, std::uint64_t last_try);
 
  private:
   void hold(Asker& asker);
 
   List<Asker, Responder> asking_, held_;
-  Asker* alone_{};                 // while the node is suspected
-  std::uint64_t last_answered_{};  // the highest number of a try that was answered
+  Asker* alone_{};                 // the request that goes on while the node is suspected
+  std::uint64_t last_answered_{};  // the highest number of an answered try
   bool wary_{}, silent_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The header of a segment.
+// The RMPP header of a packet.
 #include "mad/rmpp.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace ib::mad {
 
 namespace {
-constexpr std::uint8_t no_response_time = 0x1f;  // RRespTime: none is given (IBA 13.6.2.1)
+constexpr std::uint8_t no_response_time = 0x1f;  // RRespTime: no time is given (IBA 13.6.2.1)
 }  // namespace
 
 void set_rmpp(Packet& packet, rmpp::Type type, std::uint8_t flags, rmpp::Status status, std::uint32_t data1, std::uint32_t data2) {

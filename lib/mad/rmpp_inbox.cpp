@@ -11,20 +11,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A sender repeats its segments after a second or two of silence.
+/// `patience` is the silence after which the last ACK is repeated. Senders repeat their segments after a second or two of
+/// silence.
 constexpr Duration patience = 2s, longest_silence = 15s, longest_time = 60s;
-/// How long a complete transfer still answers repeated segments.
+/// How long a complete transfer still acknowledges repeated segments.
 constexpr Duration linger = 10s;
 
 }  // namespace
 
 struct RmppInbox::Transfer final : async::Timer {
   Transfer(RmppInbox& i, RmppReceiver r, path::Path p) : inbox(i), receiver(std::move(r)), path(std::move(p)) {}
-  void expired() override { inbox.expired(place); }  // may be the end of this
+  void expired() override { inbox.expired(place); }  // may destroy this object
 
   RmppInbox& inbox;
   RmppReceiver receiver;
-  path::Path path;  // of the ACKs
+  path::Path path;  // path of the ACKs
   async::Time last_progress, deadline;
   Transfers::iterator place;
 };
@@ -38,7 +39,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
   const RmppKey key(mad, source);
   auto place = transfers_.find(key);
   if (place == transfers_.end()) {
-    // A sender may send no other segment before the first is acknowledged (IBA 13.6.6.3).
+    // A sender may not send another segment before the first one is acknowledged (IBA 13.6.6.3).
     if (RmppView(mad).type() != rmpp::Type::data || RmppView(mad).segment() != 1) return false;
     place = begin(key, mad, source);
     if (place == transfers_.end()) return true;
@@ -60,7 +61,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
   return true;
 }
 
-/// The end if there are too many: then the sender is told.
+/// Begins a transfer. If there are too many transfers, sends an ABORT or STOP and returns end().
 RmppInbox::Transfers::iterator RmppInbox::begin(const RmppKey& key, Bytes mad, const Source& source) {
   path::Path path = source.path(end_port_, mad[1]);
   path::reverse(path);
@@ -79,7 +80,8 @@ RmppInbox::Transfers::iterator RmppInbox::begin(const RmppKey& key, Bytes mad, c
   return place;
 }
 
-/// Forgets a complete transfer where that is needed for another. False where all go on.
+/// Makes room for another transfer; may forget a complete one. False if there is no room because all transfers are still
+/// active.
 bool RmppInbox::make_room(const RmppKey& key) {
   const auto is_open = [](const auto& entry) { return entry.second->receiver.state() == RmppState::active; };
   const auto of_sender = std::ranges::count_if(transfers_, [&](const auto& t) { return is_open(t) && t.first.same_port(key); });
@@ -96,12 +98,12 @@ void RmppInbox::send_acks(Transfer& transfer) {
     try {
       transmit_(packet, transfer.path);
     } catch (const Error&) {
-      continue;  // the sender will repeat itself
+      continue;  // the sender will repeat its segments
     }
   }
 }
 
-/// Nothing came for a while.
+/// No segment came within `patience`.
 void RmppInbox::expired(Transfers::iterator place) {
   Transfer& transfer = *place->second;
   if (transfer.receiver.state() == RmppState::active) {

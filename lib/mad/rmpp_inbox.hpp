@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The RMPP transfers that others send here unasked: requests too long for one MAD, on a loop's clock. Whoever sends them is a
-// stranger, so all is bounded: their number, that of one sender, their length and their time. For channels that do no RMPP; the
-// Rpc owns one.
+// Incoming RMPP transfers that this side did not request: requests that are too long for one MAD. The senders are not trusted,
+// so everything is bounded: the number of transfers in total and of one sender, their length and their time. Used for channels
+// that do no RMPP; the Rpc owns one.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,25 @@
 
 namespace ib::mad {
 
+/// The incoming, unrequested transfers of one channel.
 class RmppInbox {
  public:
-  /// Sends one packet; may throw Error, and the packet is then as good as lost.
+  /// Sends one packet. May throw Error; the packet then counts as lost.
   using Transmit = std::function<void(Bytes packet, const path::Path& path)>;
-  /// Takes a request that is complete: the header of its first segment, and the data of all.
+  /// Takes a complete request: the header of its first segment and the data of all segments.
   using Deliver = std::function<void(Bytes mad, const Source& source)>;
   static constexpr std::size_t most_transfers = 64, most_of_one_sender = 16;
   static constexpr std::size_t longest = std::size_t{256} * 1024;  ///< bytes of a request
 
-  /// `end_port` is where the packets come in; it must outlive this.
+  /// Packets arrive at `end_port`, which must outlive the inbox.
   RmppInbox(async::Loop& loop, const sys::EndPort& end_port, Transmit transmit, Deliver deliver);
   ~RmppInbox();
   RmppInbox(const RmppInbox&) = delete;
   RmppInbox& operator=(const RmppInbox&) = delete;
 
-  /// Takes a packet that came: true if it begins a transfer or is part of one.
+  /// Takes a received packet. True if it begins a transfer or belongs to one.
   bool take(Bytes mad, const Source& source);
-  /// Those known, complete ones included: a sender that missed the last ACK is answered for a while.
+  /// The number of known transfers. Complete ones count too, because a sender that missed the last ACK is answered for a while.
   std::size_t transfers() const { return transfers_.size(); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The memory of all transfers that come in at one place: each takes its share as its segments arrive, and gives it back when it
-// ends. So many senders together cost no more than one may.
+// A limit for the memory of all incoming transfers together. Each transfer takes its share as its segments arrive, and returns
+// it at its end. Many transfers together therefore never use more than one transfer may.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 namespace ib::mad {
 
+/// The number of bytes that transfers may use together. Allocates nothing itself.
 class RmppMemory {
  public:
   explicit RmppMemory(std::size_t limit = rmpp_longest) : limit_(limit) {}
@@ -19,16 +20,16 @@ class RmppMemory {
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_; }
 
-  /// What one transfer has of it. The memory must outlive its shares.
+  /// The share of one transfer. The RmppMemory must outlive its shares.
   class Share {
    public:
-    /// Of `memory`, or where that is null of as much as there is.
+    /// An empty share of `memory`. Null means no limit.
     explicit Share(RmppMemory* memory) : memory_(memory) {}
     Share(Share&& other) noexcept : memory_(other.memory_), size_(std::exchange(other.size_, 0)) {}
     Share& operator=(Share&&) = delete;
     ~Share() { release(); }
 
-    /// Makes the share `size` bytes, if it has fewer. False where that is more than there is; then nothing changes.
+    /// Grows the share to `size` bytes if it is smaller. If that exceeds the limit, returns false and changes nothing.
     bool grow(std::size_t size) {
       if (memory_ == nullptr || size <= size_) return true;
       if (size - size_ > memory_->limit_ - memory_->used_) return false;

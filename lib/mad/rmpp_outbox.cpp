@@ -11,7 +11,7 @@
 namespace ib::mad {
 
 namespace {
-constexpr std::chrono::seconds response_time{2};  // as Linux takes it
+constexpr std::chrono::seconds response_time{2};  // as in Linux
 }
 
 struct RmppOutbox::Transfer final : async::Timer {
@@ -23,7 +23,7 @@ struct RmppOutbox::Transfer final : async::Timer {
     } else {
       sender.abort(rmpp::Status::total_time_too_long);
     }
-    outbox.pump(place);  // may be the end of this
+    outbox.pump(place);  // may destroy this object
   }
   RmppOutbox& outbox;
   RmppSender sender;
@@ -59,7 +59,8 @@ bool RmppOutbox::take(Bytes mad, const Source& source) {
   return true;
 }
 
-/// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
+/// Sends the packets that the window allows. The response timer runs from the last segment on, but not beyond the deadline,
+/// which no ACK moves.
 void RmppOutbox::pump(Transfers::iterator place) {
   Transfer& transfer = *place->second;
   bool sent = !transfer.armed();
@@ -67,7 +68,7 @@ void RmppOutbox::pump(Transfers::iterator place) {
     try {
       transmit_(packet, transfer.path);
     } catch (const Error&) {
-      break;  // it and the rest of the window go when the timer has run
+      break;  // this packet and the rest of the window are sent when the timer fires
     }
   }
   if (transfer.sender.state() != RmppState::active) {

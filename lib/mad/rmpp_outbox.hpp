@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The RMPP transfers that this side sends, on a loop's clock: each goes on by its ACKs and by itself when none come, until
-// it is done or given up. For channels that do no RMPP; the Rpc owns one.
+// Outgoing RMPP transfers on a loop. ACKs, or timeouts without ACKs, drive each transfer until it is complete or has failed.
+// Used for channels that do no RMPP; the Rpc owns one.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,14 @@
 
 namespace ib::mad {
 
+/// The outgoing transfers of one channel.
 class RmppOutbox {
  public:
-  /// Sends one packet; may throw Error, and the packet is then as good as lost.
+  /// Sends one packet. May throw Error; the packet then counts as lost.
   using Transmit = std::function<void(Bytes packet, const path::Path& path)>;
-  /// Transfers at once: receivers that vanish cost memory until they are given up.
+  /// The greatest number of transfers at once. A transfer to a receiver that has vanished uses memory until it fails.
   static constexpr std::size_t most_transfers = 256;
-  /// Bytes of all transfers together: so many strangers may ask, each for a table.
+  /// The greatest number of bytes of all transfers together. Any number of unknown requesters may each ask for a table.
   static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
 
   RmppOutbox(async::Loop& loop, Transmit transmit);
@@ -26,11 +27,11 @@ class RmppOutbox {
   RmppOutbox(const RmppOutbox&) = delete;
   RmppOutbox& operator=(const RmppOutbox&) = delete;
 
-  /// Begins to send `mad`, of any length, its RMPP header zero but for the Active flag. A transfer with its transaction ID to
-  /// the same port ends: that was a try whose answer nobody waits for any more. Throws Error where the transfers, or their bytes, are too
-  /// many.
+  /// Begins to send `mad`, which may have any length and whose RMPP header is zero but for the Active flag. An earlier transfer
+  /// with the same transaction ID to the same port ends, because its requester no longer waits for that answer. Throws Error if
+  /// there are too many transfers, or too many bytes in them.
   void send(Bytes mad, const path::Path& path);
-  /// Takes a packet that came: true if it was one transfer's ACK, STOP or ABORT.
+  /// Takes a received packet. True if it is an ACK, STOP or ABORT of one of the transfers.
   bool take(Bytes mad, const Source& source);
   std::size_t transfers() const { return transfers_.size(); }
   std::size_t bytes() const;

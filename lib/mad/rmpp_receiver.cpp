@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Segments may come twice, late and in any order within the window; data is put where it belongs as it comes.
+// Segments may come twice, late, and in any order within the window. Data is put in its final place when it arrives.
 #include "mad/rmpp_receiver.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace ib::mad {
 
 namespace {
-constexpr auto stopped = rmpp::Status::resources_exhausted;  // the one status that goes with STOP
+constexpr auto stopped = rmpp::Status::resources_exhausted;  // the only status that goes with STOP
 }
 
 RmppReceiver::RmppReceiver(std::uint8_t mgmt_class, Limits limits)
@@ -45,7 +45,7 @@ void RmppReceiver::take(Bytes mad) {
   }
 }
 
-/// Whether the header of a DATA segment is right in itself. Aborts if not.
+/// Checks the header of a DATA segment. Aborts the transfer and returns false if it is invalid.
 bool RmppReceiver::check_header(const RmppView& segment) {
   const bool first = (segment.flags() & rmpp::flags::first) != 0;
   if (segment.version() != 1) {
@@ -75,7 +75,7 @@ void RmppReceiver::take_data(Bytes mad) {
     abort(rmpp::Status::inconsistent_last_and_payload, fmt::format("segment {} came after {}, the last", segment, last_));
     return;
   }
-  if (mad.size() < header_size_ + length) return;  // damaged: it will come again
+  if (mad.size() < header_size_ + length) return;  // damaged: the sender will repeat it
   const std::size_t end = std::size_t{segment} * (packet_size - header_size_);
   if (std::max<std::size_t>(end, segment == 1 ? view.length() : 0) > limits_.longest) {
     abort(stopped, fmt::format("the answer is longer than {} bytes", limits_.longest));
@@ -87,7 +87,7 @@ void RmppReceiver::take_data(Bytes mad) {
   advance();
 }
 
-/// Takes note of the end. False where the transfer ends there: it contradicts what came before.
+/// Stores the position of the last segment. Aborts the transfer and returns false if it contradicts earlier segments.
 bool RmppReceiver::check_last(const RmppView& segment) {
   const std::size_t extra = header_size_ - rmpp_header_size;
   if (segment.length() < extra || segment.length() > rmpp_payload) {
@@ -102,14 +102,14 @@ bool RmppReceiver::check_last(const RmppView& segment) {
   return state_ == RmppState::active;
 }
 
-/// Makes the MAD at least `size` bytes long. False where the transfer ends there: the memory is used up.
+/// Makes the MAD at least `size` bytes long. If the memory is used up, ends the transfer and returns false.
 bool RmppReceiver::make_room(std::size_t size) {
   if (size <= mad_.size()) return true;
   if (!share_.grow(size)) {
     abort(stopped, fmt::format("the answers that are on their way have more than {} bytes together", limits_.memory->limit()));
     return false;
   }
-  // Doubled as a vector does it, but not beyond what a transfer may have.
+  // The capacity doubles, as in a vector, but does not exceed the limit of a transfer.
   if (size > mad_.capacity()) mad_.reserve(std::max(size, std::min(2 * mad_.capacity(), header_size_ + limits_.longest)));
   mad_.resize(size);
   return true;
@@ -146,8 +146,8 @@ void RmppReceiver::finish() {
   must_ack_ = true;
 }
 
-/// Whether the announced length (0: not known beforehand) takes as many segments as came. Senders differ in whether it
-/// counts the header of the class in each segment, in the first or in none.
+/// Whether the announced length (0: unknown) fits the number of received segments. Senders count the class header in each
+/// segment, in the first segment only, or not at all.
 bool RmppReceiver::is_plausible_total() const {
   const std::uint64_t least = std::uint64_t{last_ - 1} * (packet_size - header_size_), most = std::uint64_t{last_} * rmpp_payload;
   return declared_ == 0 || (declared_ >= least && declared_ <= most);
@@ -169,7 +169,7 @@ bool RmppReceiver::next(Packet& packet) {
   if (!must_ack_ && !must_abort_) return false;
   packet = {};
   std::copy_n(header_.begin(), header_size_, packet.begin());
-  packet[3] ^= method::response;  // it goes the other way
+  packet[3] ^= method::response;  // inverts the R bit, because the packet goes to the sender
   if (must_ack_) {
     set_rmpp(packet, rmpp::Type::ack, 0, rmpp::Status::success, segments(), std::max(window_last_, segments()));
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Sends window by window; after silence everything again from the first segment that was not acknowledged.
+// Sends window by window. After a timeout, sends everything again from the first unacknowledged segment on.
 #include "mad/rmpp_sender.hpp"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ void RmppSender::segment(Packet& packet, std::uint32_t number) const {
   const std::size_t from = header_size_ + std::size_t{number - 1} * unit, length = std::min(unit, mad_.size() - from);
   std::uint8_t flags = 0;
   std::size_t payload_length = 0;
-  // Of the first segment it is that of all, each with its class header (IBA 13.6.2.3).
+  // PayloadLength of the first segment is that of the whole transfer; it counts the class header in each segment (IBA
+  // 13.6.2.3).
   if (number == 1) {
     flags |= rmpp::flags::first;
     payload_length = mad_.size() - header_size_ + count_ * extra;
@@ -57,7 +58,7 @@ void RmppSender::segment(Packet& packet, std::uint32_t number) const {
   std::copy_n(mad_.begin() + static_cast<std::ptrdiff_t>(from), length, packet.begin() + static_cast<std::ptrdiff_t>(header_size_));
 }
 
-/// ABORT, or the ACK of segment 0 that turns a double-sided transfer around (IBA 13.6.6.3).
+/// Makes an ABORT, or the ACK of segment 0 that turns a double-sided transfer around (IBA 13.6.6.3).
 void RmppSender::control(Packet& packet, rmpp::Type type, rmpp::Status status, std::uint32_t data2) const {
   packet = {};
   std::copy_n(mad_.begin(), header_size_, packet.begin());
@@ -68,7 +69,7 @@ void RmppSender::take(Bytes mad) {
   if (mad.size() < rmpp_header_size || state_ == RmppState::failed) return;
   const RmppView view(mad);
   if (state_ == RmppState::done) {
-    // Its receiver repeats itself: the ACK that turns was lost.
+    // The receiver repeats its ACK because the ACK of segment 0 was lost.
     must_turn_ = options_.double_sided && view.type() == rmpp::Type::ack && view.segment() == count_;
     return;
   }
@@ -94,7 +95,7 @@ void RmppSender::take_ack(const RmppView& ack) {
   if (ack.status() != rmpp::Status::success) return abort(rmpp::Status::illegal_status);
   if (window_last < segment) return abort(rmpp::Status::new_window_last_too_small);
   if (segment > highest_) return abort(rmpp::Status::segment_number_too_big);
-  if (segment < acknowledged_ || window_last < window_last_) return;  // an old one
+  if (segment < acknowledged_ || window_last < window_last_) return;  // an old ACK
   if (segment > acknowledged_ || window_last > window_last_) retries_left_ = options_.retries;
   acknowledged_ = segment;
   window_last_ = window_last;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The sending side of one RMPP transfer (IBA 13.6.6.3) without I/O and without a clock. Its owner sends what next() hands
-// out, feeds it what comes back, and calls timed_out() when nothing has come for the response time:
+// The sending side of one RMPP transfer (IBA 13.6.6.3) without I/O and without a clock. The owner sends the packets of next(),
+// passes the received packets to take(), and calls timed_out() when none has come for the response time:
 //
 //   while (sender.next(packet)) channel.send(packet, …);
-//   … sender.take(ack); or sender.timed_out(); and again, until state() is not active.
+//   … sender.take(ack); or sender.timed_out(); repeat until state() is not active.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@
 
 namespace ib::mad {
 
+/// The state machine of the sending side of one transfer.
 class RmppSender {
  public:
   struct Options {
-    unsigned retries = 7;       ///< timeouts in a row that are survived
-    bool double_sided = false;  ///< an answer by RMPP follows (SubnAdmGetMulti): the last ACK is answered by one that opens its window
+    unsigned retries = 7;       ///< timeouts in a row before the transfer fails
+    bool double_sided = false;  ///< an answer by RMPP follows (SubnAdmGetMulti), so the last ACK is answered by an ACK that
+                                ///< opens the window of the answer
   };
 
-  /// `mad` is the header of its class, and all data, of any length; what its RMPP header says does not matter. Throws std::invalid_argument
-  /// where the class has no RMPP or the MAD no whole header, or for more than rmpp_longest bytes.
+  /// `mad` is the header of its class followed by all data, of any length. The content of its RMPP header does not matter.
+  /// Throws std::invalid_argument if the class has no RMPP, if the header is incomplete, or for more than rmpp_longest bytes.
   explicit RmppSender(std::vector<std::uint8_t> mad) : RmppSender(std::move(mad), Options()) {}
   RmppSender(std::vector<std::uint8_t> mad, Options options);
 
-  /// The next packet that may be sent now; false if there is none: then the response timer runs, from the last one on.
+  /// Gets the next packet that may be sent now. False if there is none: the response timer then runs from the last packet on.
   bool next(Packet& packet);
   /// Takes an ACK, STOP or ABORT of the receiver. The owner has compared transaction ID and class. After the end of a
-  /// double-sided transfer it answers a repeated ACK.
+  /// double-sided transfer, a repeated ACK is answered.
   void take(Bytes mad);
-  /// Nothing came for the response time (a second or two): sends again what was not acknowledged, or gives up.
+  /// No packet came for the response time (a second or two): sends the unacknowledged segments again, or fails.
   void timed_out();
-  /// Gives up; the receiver is told. Nothing if it has ended.
+  /// Fails the transfer and tells the receiver. Does nothing after the end.
   void abort(rmpp::Status status);
 
   RmppState state() const { return state_; }
@@ -49,11 +51,11 @@ class RmppSender {
   const std::vector<std::uint8_t> mad_;
   const Options options_;
   const std::size_t header_size_;
-  std::uint32_t count_ = 0;    // of segments
-  std::uint32_t next_ = 1;     // to be sent
-  std::uint32_t highest_ = 0;  // that was sent
+  std::uint32_t count_ = 0;    // number of segments
+  std::uint32_t next_ = 1;     // the next segment to send
+  std::uint32_t highest_ = 0;  // the highest segment that was sent
   std::uint32_t acknowledged_ = 0;
-  std::uint32_t window_last_ = 1;  // what the receiver allows (IBA 13.6.6.3: 1 at first)
+  std::uint32_t window_last_ = 1;  // the last segment that the receiver allows (IBA 13.6.6.3: 1 at first)
   unsigned retries_left_;
   RmppState state_ = RmppState::active;
   RmppFailure failure_;

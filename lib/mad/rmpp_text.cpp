@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Segments and failures in words.
+// Texts for segments and failures.
 #include <fmt/format.h>
 
 #include "mad/rmpp.hpp"

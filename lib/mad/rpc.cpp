@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The life of a call.
+// A call from its start to its end.
 #include "mad/rpc.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Computed timeouts are kept within these bounds: a node is not lost because a path record promised microseconds, and
-/// a wrong exponent does not hang a tool for hours.
+/// Computed timeouts stay within these bounds. A path record that promises microseconds must not make nodes seem dead, and a
+/// wrong exponent must not block a tool for hours.
 constexpr Duration timeout_floor = 100ms, timeout_ceiling = 20s;
 
 Duration try_timeout(const path::IbPath& path) {
@@ -24,7 +24,8 @@ Duration try_timeout(const path::IbPath& path) {
   return std::clamp(path::mad_timeout(path), timeout_floor, timeout_ceiling);
 }
 
-/// Tells SMAs apart: by LID and route. Equal for equal addresses; that two nodes might share a value costs only room.
+/// A hash of the LID and route of an SMA. Equal addresses have equal keys. If two nodes shared a key, they would only share one
+/// limit of SMPs in flight.
 std::uint64_t node_key_of(const path::Path& path) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
   const auto mix = [&hash](unsigned byte) { hash = (hash ^ byte) * 0x100000001b3U; };
@@ -72,7 +73,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   if (const path::Path* elsewhere = redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
-    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved on: ask from the start
+    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: ask the original agent again
   }
   Call call(*this, request);
   Result<Reply> result = co_await call;
@@ -155,7 +156,7 @@ void Rpc::Call::drop_tries(const Sent* kept) {
     if (sent->segmented_answer || sent->segmented_request) {
       rpc.abandon(*sent);
     } else if (sent->lost) {
-      rpc.erase(*sent);  // it holds nothing; without a call nothing waits for it
+      rpc.erase(*sent);  // the try occupies no window, and nothing waits for it without its call
     }
   }
   if (Sent* sent = stay.pop_front()) sents.push_back(*sent);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The RPC engine: requests and replies over one channel. It decides when what is sent (windows, retries, back-off),
-// finds the call that a reply belongs to and believes no reply that contradicts its request.
+// The RPC engine: requests and replies over one channel. It decides when to send (windows, retries, back-off), finds the call
+// that a reply belongs to, and rejects a reply that contradicts its request.
 //
-// A Call lives in the frame of the coroutine that waits for it; destroying that cancels. A send cannot be recalled:
-// a Sent, which the engine owns, stands for it and holds its place in the windows until its fate is known.
+// A Call lives in the frame of the coroutine that waits for it; destroying the frame cancels the call. A send cannot be
+// recalled. A Sent, which the engine owns, represents the send and holds its place in the windows until its outcome is known.
 #pragma once
 
 #include <exception>
@@ -24,28 +24,30 @@
 
 namespace ib::mad {
 
-/// Ceilings of what may be on its way at once.
+/// The greatest numbers of requests in flight at once.
 struct Limits {
   unsigned smps = 32;                        ///< from this port (VL15 has no flow control)
   unsigned smps_per_node = 4;                ///< to one SMA
   unsigned gmps = 128;                       ///< from this port
-  std::size_t segment_bytes = rmpp_longest;  ///< of all answers that come in segments
-  /// What a user asked for with -o N.
+  std::size_t segment_bytes = rmpp_longest;  ///< of all answers in segments together
+  /// The limits for the option -o N.
   static Limits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
 };
 
-/// Who takes the requests that arrive at an Rpc's channel; see mad/server.hpp.
+/// Receives the requests that arrive at an Rpc's channel; see mad/server.hpp.
 class RequestSink {
  public:
-  /// `mad` has at least header_size bytes, no R bit, and is valid during the call only. One that came in segments is whole.
+  /// A request came. `mad` has at least header_size bytes and no R bit, and is valid only during the call. A request that came
+  /// in segments is complete.
   virtual void requested(Bytes mad, const Source& source) = 0;
-  /// The channel is of no more use.
+  /// The channel has failed.
   virtual void broken(std::exception_ptr error) = 0;
 
  protected:
   ~RequestSink() = default;
 };
 
+/// The Transactor that sends MADs through a channel. It owns the channel.
 class Rpc final : public Transactor, private ChannelEvents {
  public:
   Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});
@@ -53,15 +55,16 @@ class Rpc final : public Transactor, private ChannelEvents {
 
   Task<Result<Reply>> try_call(const Request& request) override;
   const Stats* stats() const override { return &stats_; }
-  /// Null for none. Must outlive the Rpc or its replacement.
+  /// Sets the tracer; null for none. The tracer must live as long as the Rpc, or until another one is set.
   void set_tracer(Tracer* tracer) { tracer_ = tracer; }
   async::Loop& loop() { return loop_; }
-  /// Requests go to `sink`, null for none, which must outlive the Rpc or its replacement.
+  /// Sets the receiver of requests; null for none. It must live as long as the Rpc, or until another one is set.
   void set_request_sink(RequestSink* sink) { sink_ = sink; }
-  /// Has requests of `service` delivered. Throws as Channel::serve() does.
+  /// Lets requests of `service` arrive. Throws as Channel::serve() does.
   void serve(const Service& service) { channel_->serve(service); }
-  /// Sends what nobody answers: an answer, or another part of a conversation that a request began. A MAD whose RMPP header
-  /// says Active may have any length; it goes on in segments after this. Throws SysError, Error for too many transfers.
+  /// Sends a MAD that nobody answers: an answer, or another part of a conversation that a request began. A MAD whose RMPP
+  /// header says Active may have any length; its segments go on after the return. Throws SysError, or Error for too many
+  /// transfers.
   void send_unanswered(Bytes mad, const path::Path& path);
   const Window& smp_window() const { return smps_.window; }
   const Window& gmp_window() const { return gmps_.window; }
@@ -74,13 +77,13 @@ class Rpc final : public Transactor, private ChannelEvents {
   struct SegmentedAnswer;
   class Call;
   using Queue = List<Call, Queued>;
-  /// The requests to one SMA that are on their way or wait because enough are.
+  /// The requests to one SMA that are in flight, and those that wait because there are too many.
   struct Node {
     unsigned in_flight{};
     Queue waiting;
   };
   using Nodes = std::unordered_map<std::uint64_t, Node>;
-  /// Sends from the loop what became free where sending at once would be wrong: in a destructor.
+  /// Sends, from the loop, requests for which there is room again. A destructor posts it, because a destructor must not send.
   struct Pump final : async::ReadyNode {
     explicit Pump(Rpc& engine) : rpc(engine) {}
     void fire() override {
@@ -89,12 +92,13 @@ class Rpc final : public Transactor, private ChannelEvents {
     }
     Rpc& rpc;
   };
-  /// SMPs and GMPs go side by side: other nodes answer them, by other buffers, in another time.
+  /// The window of SMPs or of GMPs. They have separate windows: other agents answer them, through other buffers, in other
+  /// times.
   struct Lane {
     explicit Lane(unsigned ceiling) : window(ceiling) {}
     Window window;
     Queue queue;
-    Duration rtt{};  ///< smoothed; zero before the first answer
+    Duration rtt{};  ///< smoothed round-trip time; zero before the first answer
   };
 
   // Sending (rpc_requests.cpp)
@@ -132,14 +136,14 @@ class Rpc final : public Transactor, private ChannelEvents {
   void stray(Bytes mad, const Source& source);
   void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
-  // Requests in segments, where the channel does no RMPP (rpc_segmented_requests.cpp)
+  // Requests in segments, if the channel does no RMPP (rpc_segmented_requests.cpp)
   bool goes_in_segments(const Call& call) const;
   void begin_segmented_request(Sent& sent);
   void take_control(Sent& sent, Bytes mad);
   void send_segments(Sent& sent);
   void segmented_request_expired(Sent& sent);
 
-  // Answers in segments, where the channel does no RMPP (rpc_segmented_answers.cpp)
+  // Answers in segments, if the channel does no RMPP (rpc_segmented_answers.cpp)
   bool is_segment(const Sent& sent, Bytes mad) const;
   void take_segment(Sent& sent, Bytes mad, const Source& source);
   void begin_segmented_answer(Sent& sent, const Source& source);
@@ -158,11 +162,11 @@ class Rpc final : public Transactor, private ChannelEvents {
   Pump pump_{*this};
   RmppMemory memory_{limits_.segment_bytes};
   TidTable<Sent> open_;
-  std::vector<std::unique_ptr<Sent>> sents_;  // all, in use or not
+  std::vector<std::unique_ptr<Sent>> sents_;  // all of them, in use or not
   std::vector<Sent*> free_sents_;
   List<Call, Live> calls_;
   std::uint64_t first_tid_, tid_;
-  std::uint64_t tries_{};  // that were sent
+  std::uint64_t tries_{};  // number of tries that were sent
   Redirects redirects_;
   std::exception_ptr broken_;
   Stats stats_;

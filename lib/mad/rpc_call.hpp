@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The records of the RPC engine; see rpc.hpp. For its own files only.
+// The data structures of the RPC engine; see rpc.hpp. Only files of the engine include this.
 #pragma once
 
 #include <optional>
@@ -11,51 +11,53 @@
 
 namespace ib::mad {
 
-/// Whether RMPP may answer `request`. Subnet administration has few such methods (IBA 15.3.1), vendors choose theirs.
+/// Whether `request` may be answered by RMPP. Subnet administration defines few such methods (IBA 15.3.1); vendor classes may
+/// use any.
 inline bool may_answer_in_segments(const HeaderView& request) {
   return has_oui(request.mgmt_class()) || (request.mgmt_class() == mgmt_class::sa && is_list_method(request.method()));
 }
 
-/// An answer that comes in segments. It is kept for a while after its end, for its sender may have missed the last ACK.
+/// An answer that comes in segments. It is kept for a while after its end, because its sender may have missed the last ACK.
 struct Rpc::SegmentedAnswer {
   SegmentedAnswer(const Call& call, RmppReceiver::Limits limits, const Source& from);
   RmppReceiver receiver;
-  path::Path path;  // of the ACKs: the call may end, and its path with it
+  path::Path path;  // path of the ACKs; a copy, because the call and its path may end earlier
   Source source;
-  Duration first_patience;   // without progress, before the last ACK is repeated
-  Duration patience;         // the current one
-  Duration longest_silence;  // without progress, before the transfer is given up
+  Duration first_patience;   // time without progress before the last ACK is repeated
+  Duration patience;         // the current value, which grows
+  Duration longest_silence;  // time without progress before the transfer fails
   async::Time last_progress;
 };
 
-/// A request that goes in segments, until its answer begins to come.
+/// A request that goes in segments. It exists until its answer begins to come.
 struct Rpc::SegmentedRequest {
   RmppSender sender;
-  path::Path path;  // the call may end, and its path with it
+  path::Path path;  // a copy, because the call and its path may end earlier
 };
 
-/// One try on its way, or lost but perhaps still to be answered. Its timer has two stages: at first it tells that the
-/// request, answered or not, cannot be in the network's buffers any more, then that the try is lost. While it
-/// goes in segments, and once segments of an answer come, it tells that no more did.
+/// One try that is in flight, or that is lost but may still be answered. The timer has two stages. In the first stage it fires
+/// when the request cannot be in the network's buffers any more, answered or not. In the second stage it fires when the try is
+/// lost. While the request goes in segments, or once segments of an answer come, it fires when no more segments or ACKs have
+/// come.
 struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
   explicit Sent(Rpc& engine) : rpc(engine) {}
   void expired() override { rpc.sent_expired(*this); }
 
   Rpc& rpc;
-  Call* call{};  // null when that was cancelled or has ended
+  Call* call{};  // null if the call was cancelled or has ended
   std::uint64_t tid{};
-  std::uint64_t number{};     // of all tries, from 1
-  Nodes::value_type* node{};  // null for GMPs and once it has left it
+  std::uint64_t number{};     // number among all tries, from 1
+  Nodes::value_type* node{};  // null for GMPs, and once the try has left the node
   std::uint8_t mgmt_class{};
   bool smp{};
   bool in_window{};
   bool lost{};
   async::Time sent_at, deadline;
-  std::unique_ptr<SegmentedRequest> segmented_request;  // while it goes
-  std::unique_ptr<SegmentedAnswer> segmented_answer;    // once the first segment of an answer came
+  std::unique_ptr<SegmentedRequest> segmented_request;  // until the answer begins to come
+  std::unique_ptr<SegmentedAnswer> segmented_answer;    // set when the first segment of an answer has come
 };
 
-/// One request from its start to its end: queued, on its way, or waiting for its next try. Awaitable.
+/// One request from its start to its end: queued, in flight, or waiting for its next try. Awaitable.
 class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live>, public Responder::Asker {
  public:
   Call(Rpc& engine, const Request& request);
@@ -71,22 +73,22 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   }
   Result<Reply> await_resume();
 
-  /// Puts the call in line, at the front for a retry: its turn has come once already.
+  /// Puts the call into the queue: at the front for a retry, because the call has waited for its turn before.
   void enqueue(bool front);
   void leave_queue();
-  /// Whether a try is on its way, or another one will be.
+  /// Whether a try is in flight, or another try will follow.
   bool expects_more() const { return current != nullptr || armed() || ListHook<Queued>::linked(); }
-  /// Waits before the next try.
+  /// Waits for `delay` before the next try.
   void back_off(Duration delay);
   void expired() override;
   void resume() override;
   void give_up() override;
-  /// Ends the call; the reason stands in reply, failure or exception.
+  /// Ends the call. The outcome is in reply, failure or exception.
   void finish();
-  /// Its request or its answer goes in segments: from the first time on the time of the whole call is limited.
+  /// The request or the answer goes in segments. The first call of this function limits the time of the whole call.
   void begin_segments();
   bool has_time_for_segments() const;
-  /// Gives up its tries, but for `kept`: those on their way stay as nobody's.
+  /// Gives up all tries but `kept`. Tries in flight continue without a call.
   void drop_tries(const Sent* kept = nullptr);
 
   Rpc& rpc;
@@ -100,13 +102,13 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   Duration timeout;
   unsigned tries_left;
   unsigned tries = 0;
-  // Of a call in segments, all its tries together: what it may take, and what it took; see begin_segments().
+  // Limits for all tries of a call in segments together, and the silence so far; see begin_segments().
   Duration longest_time{}, longest_silence{}, silence{};
   std::optional<async::Time> segments_end;
   bool busy = false;      // why it waits for its next try
   bool reported = false;  // the channel said that the last try is not answered
   bool done = false;
-  std::uint64_t first_try{}, last_try{};  // by number, as Sent has it
+  std::uint64_t first_try{}, last_try{};  // numbers of tries as in Sent
   async::Time first_sent_at;              // of the first try
   Sent* current{};                        // the last try, while it may be answered in time
   List<Sent, Sent> sents;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The RPCs by name: SubnGet, PerformanceSet, SubnAdmGetTable, … A name stands for a management class and a method; which
-// attributes go with it the descriptors know.
+// The RPCs by name: SubnGet, PerformanceSet, SubnAdmGetTable, … A name stands for a management class and a method. The
+// descriptors know which attributes go with an RPC.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,35 @@
 
 namespace ib::mad {
 
+/// An RPC: a name for a management class and a method.
 struct RpcName {
   std::string_view name;
-  std::uint8_t mgmt_class;  ///< 0: the vendor class that the attribute belongs to
+  std::uint8_t mgmt_class;  ///< 0: the vendor class of the attribute
   std::uint8_t method;
 
   /// Whether the RPC changes something.
   bool sets() const;
 };
 
-/// Every RPC of which an attribute is known.
+/// Every RPC for which at least one attribute is known.
 std::span<const RpcName> rpc_names();
 
-/// By name, without regard to case; null where there is none.
+/// Finds an RPC by name, without regard to case. Null if there is none.
 const RpcName* find_rpc(std::string_view name);
 
-/// What goes into the header of a MAD of this RPC with this attribute.
+/// The header fields of a MAD of an RPC with an attribute.
 struct RpcHeader {
   std::uint8_t mgmt_class, class_version;
   std::uint32_t oui;  ///< vendor classes of range 2 only
 };
-/// Nothing where the attribute does not go with the RPC.
+/// The header fields of `rpc` with `attribute`. Nothing if the attribute does not go with the RPC.
 std::optional<RpcHeader> rpc_header(const RpcName& rpc, const StructInfo& attribute);
 
 /// The attributes that go with an RPC.
 std::vector<const StructInfo*> attributes_of(const RpcName& rpc);
 
-/// One of them by its dump name (`SMPNodeInfo`), C++ name (`smp::NodeInfo`) or title (`NodeInfo`), without regard to case;
-/// null where there is none.
+/// Finds an attribute of `rpc` by its dump name (`SMPNodeInfo`), C++ name (`smp::NodeInfo`) or title (`NodeInfo`), without
+/// regard to case. Null if there is none.
 const StructInfo* find_attribute_of(const RpcName& rpc, std::string_view name);
 
 }  // namespace ib::mad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The receiving side of the RPC engine: which call a MAD belongs to, and whether to believe it.
+// The receiving side of the RPC engine: finds the call that a MAD belongs to, and checks the MAD.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,15 +13,15 @@ namespace ib::mad {
 
 namespace {
 
-/// A MAD of the SA or of a vendor class that ends with its data, as some senders make them: the rest of the packet is
-/// zero.
+/// Whether a MAD of the SA or of a vendor class ends with its data. Some senders leave out the rest of the packet, which counts
+/// as zero.
 bool ends_early(Bytes reply) {
   return reply.size() >= header_size && reply.size() < packet_size && has_rmpp(reply[1]) && reply.size() >= data_area(reply[1]).offset &&
          !RmppView::is_active(reply);
 }
 
-/// Whether the attribute of `answer` is that which was asked for, or what stands for it: SubnAdmGetMulti of a MultiPathRecord
-/// is answered with PathRecords (IBA o15-0.2.7).
+/// Whether the attribute of `answer` is the requested attribute or its permitted substitute: SubnAdmGetMulti of a
+/// MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
 bool may_have_attribute(const HeaderView& asked, const HeaderView& answer) {
   if (answer.attribute_id() == asked.attribute_id()) return true;
   if (is_redirect(answer)) return answer.attribute_id() == attribute_id::class_port_info;
@@ -29,8 +29,8 @@ bool may_have_attribute(const HeaderView& asked, const HeaderView& answer) {
          asked.attribute_id() == sa::MultiPathRecord::attribute_id && answer.attribute_id() == sa::PathRecord::attribute_id;
 }
 
-/// What is wrong with `reply` as an answer to `request`; empty when nothing is. The class has been compared already.
-/// The attribute modifier is not compared: SMAs differ in what they return of it.
+/// The reason why `reply` cannot be an answer to `request`, or empty. The caller has compared the class. The attribute modifier
+/// is not compared, because SMAs differ in what they return there.
 std::string contradiction(Bytes request, Bytes reply) {
   const HeaderView asked(request), answer(reply);
   const std::size_t least =
@@ -55,7 +55,7 @@ std::string contradiction(Bytes request, Bytes reply) {
 
 }  // namespace
 
-/// The try that `mad` answers or reports on: same class and transaction ID (IBA C13-19.1.1).
+/// The try that `mad` answers or reports on, by class and transaction ID (IBA C13-19.1.1).
 Rpc::Sent* Rpc::find_sent(Bytes mad) {
   const HeaderView header(mad);
   Sent* sent = open_.find(static_cast<std::uint32_t>(header.transaction_id()));
@@ -100,7 +100,7 @@ void Rpc::received(Bytes mad, const Source& source) {
   } else if (is_segment(*sent, mad)) {
     take_segment(*sent, mad, source);
   } else if (RmppView::is_control(mad) && !channel_->does_rmpp(mad[1])) {
-    stray(mad, source);  // of no transfer that goes on
+    stray(mad, source);  // belongs to no current transfer
   } else {
     Call* call = sent->call;
     answered(*sent);
@@ -114,7 +114,7 @@ void Rpc::received(Bytes mad, const Source& source) {
   pump(smp);
 }
 
-/// Takes a request, or a segment of one. False for an ACK that comes late: it bears the method of a request, but is none.
+/// Takes a request or a segment of one. False for a late ACK, which has the method of a request but is not one.
 bool Rpc::take_request(Bytes mad, const Source& source) {
   if (!RmppView::is_active(mad) || (channel_->does_rmpp(mad[1]) && !RmppView::is_control(mad))) {
     requested(mad, source);
@@ -129,7 +129,7 @@ void Rpc::requested(Bytes mad, const Source& source) {
   sink_->requested(mad, source);
 }
 
-/// What answers `call`, or says that it does.
+/// Takes an answer to `call`, or a MAD that claims to be one.
 void Rpc::take_answer(Call& call, Reply reply) {
   if (std::string wrong = contradiction(call.mad, reply.bytes); !wrong.empty()) {
     ++stats_.invalid;
@@ -137,13 +137,13 @@ void Rpc::take_answer(Call& call, Reply reply) {
     call.failure->note(fmt::format("RPC {} got an invalid reply from '{}'", describe(call.mad), path::to_text(call.path)));
     call.finish();
   } else if ((reply.header().status() & status::busy) != 0 && call.expects_more()) {
-    ++stats_.late;  // it answers an earlier try
+    ++stats_.late;  // answers an earlier try
   } else if ((reply.header().status() & status::busy) != 0 && call.tries_left > 0) {
     call.busy = true;
     retry_or_fail(call);
   } else {
     ++stats_.replies;
-    // A late answer to an earlier try carries that try's ID; errors show the request as it was answered.
+    // A late answer to an earlier try carries the ID of that try. Errors show the request as it was answered.
     store_be(&call.mad[8], reply.header().transaction_id() & channel_->tid_mask());
     call.failure = status_error(call.mad, reply.bytes, call.path);
     if (!call.failure) call.reply = std::move(reply);
@@ -151,7 +151,7 @@ void Rpc::take_answer(Call& call, Reply reply) {
   }
 }
 
-/// Takes an answered try off the books.
+/// Removes an answered try.
 void Rpc::answered(Sent& sent) {
   if (!sent.lost) {
     measure(sent);
@@ -160,7 +160,7 @@ void Rpc::answered(Sent& sent) {
   erase(sent);
 }
 
-/// Takes note of how long an answer took.
+/// Updates the smoothed round-trip time.
 void Rpc::measure(const Sent& sent) {
   const Duration took = loop_.now() - sent.sent_at;
   Duration& rtt = lane(sent.smp).rtt;
@@ -168,15 +168,16 @@ void Rpc::measure(const Sent& sent) {
 }
 
 void Rpc::send_failed(Bytes header, int error) {
-  // What answers a request of somebody else bears that one's transaction ID, which may be one of ours too.
+  // An answer to another node's request has the transaction ID of that node, which may equal one of ours.
   const bool ours = header.size() >= header_size && !HeaderView(header).is_response();
   Sent* sent = ours ? find_sent(header) : nullptr;
-  if (sent == nullptr || sent->lost || sent->segmented_answer || sent->segmented_request) return;  // segments and ACKs are repeated
+  if (sent == nullptr || sent->lost || sent->segmented_answer || sent->segmented_request) return;  // segments and ACKs are repeated anyway
   const bool smp = sent->smp;
   Call* call = sent->call;
   if (call != nullptr) call->reported = true;
   try_lost(*sent, error);
-  // The kernel has forgotten the request and drops a late answer, but for one in segments: it matches those with nothing.
+  // The kernel has forgotten the request and drops a late answer. It does not drop an answer in segments, because it does not
+  // match segments with requests.
   const bool waits = call != nullptr && !call->done;
   if (waits && channel_->reports_timeouts() && !may_answer_in_segments(HeaderView(call->mad))) erase(*sent);
   pump(smp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The sending side of the RPC engine: whose turn it is, what a send occupies, and what follows when it is lost.
+// The sending side of the RPC engine: the order of sends, the room that a send occupies, and the handling of a lost try.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,19 +15,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Pauses before the second, third, … try. The try itself has waited long; this only parts bursts.
+/// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts.
 Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
-/// A busy node asked for time.
+/// The pause after a node has answered that it is busy.
 Duration busy_delay(unsigned tries) { return std::min<Duration>(50ms * (1 << std::min(tries - 1, 10U)), 2s); }
 
-/// Where the kernel reports timeouts its report ends a try; our own timer only guards against a missing report.
+/// The kernel's report ends a try if the kernel reports timeouts. Our own timer is later by this time, and only guards against
+/// a missing report.
 Duration report_grace(Duration timeout) { return 500ms + timeout / 4; }
 
 std::string unsendable_text(Bytes mad, const path::Path& path, int code) {
   return fmt::format("RPC {} could not be sent to '{}' - {}", describe(mad), path::to_text(path), std::strerror(code));
 }
 
-/// Errors of this host rather than of one address: no later send can do better.
+/// Whether the error belongs to this host and not to one address, so that no later send can succeed.
 bool is_fatal(int code) {
   return code == EIO || code == ENODEV || code == ENXIO || code == EBADF || code == EACCES || code == EPERM || code == EPROTONOSUPPORT;
 }
@@ -44,7 +45,8 @@ void Rpc::pump(bool smp) {
   }
 }
 
-/// False: its node has enough to do, or seems dead; the call then waits with the node.
+/// Whether a try of `call` may be sent now. If the node has too many requests or is suspected, returns false; the call then
+/// waits for the node.
 bool Rpc::may_send(Call& call) {
   if (call.responder != nullptr && !call.responder->may_ask(call)) return false;
   if (!call.smp) return true;
@@ -54,7 +56,7 @@ bool Rpc::may_send(Call& call) {
   return false;
 }
 
-/// A call that was in line for its node has gone: whoever waits for the node may take its turn.
+/// `call` has left the queue unsent. A call that waits for the same node may take its turn.
 void Rpc::left_queue(const Call& call) {
   const auto place = nodes_.find(call.node_key);
   if (!call.smp || place == nodes_.end()) return;
@@ -137,7 +139,7 @@ void Rpc::send(Call& call) {
   }
   ++call.tries;
   --call.tries_left;
-  // Segments take their time, whoever sends them.
+  // Segments take longer, whether we or the kernel send them.
   const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
   loop_.arm(sent,
@@ -154,8 +156,8 @@ void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
   if (tracer_ != nullptr) tracer_->replied(mad, path);
 }
 
-/// Some drivers refuse an SMP to the local node with EINVAL instead of answering it with a status; then the answer is
-/// made here.
+/// Some drivers refuse an SMP to the local node with EINVAL instead of answering it with a status. This function makes the
+/// answer.
 void Rpc::send_refused(Call& call, int code) {
   if (code == EINVAL && call.smp) {
     std::vector<std::uint8_t> answer = call.mad;
@@ -168,10 +170,11 @@ void Rpc::send_refused(Call& call, int code) {
   call.finish();
 }
 
-/// A request that is unanswered for many round trips has left the buffers that the window protects: it was lost, or
-/// its node is slow. Its place goes to another, or a few dead ports would hold up a whole sweep.
+/// The time after which a request leaves the window. A request without an answer for many round trips is no longer in the
+/// buffers that the window protects: it was lost, or its node is slow. Otherwise a few dead ports would delay a whole sweep.
 Duration Rpc::stale_after(const Lane& lane) const {
-  // A channel that bounds what may be on its way has buffers of its own to protect, and who empties them may be stopped for a while.
+  // A channel with a max_in_flight() has buffers of its own to protect, and the process that empties them may be stopped for a
+  // while.
   const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
   return lane.rtt == 0ns ? Duration(100ms) : std::max(8 * lane.rtt, least);
 }
@@ -198,7 +201,7 @@ void Rpc::leave_window(Sent& sent) {
   lane(sent.smp).window.leave();
 }
 
-/// Lets the next call that waits for the node get in line again.
+/// Lets the next call that waits for the node enter the queue again.
 void Rpc::leave_node(Sent& sent) {
   if (sent.node == nullptr) return;
   auto& [key, node] = *std::exchange(sent.node, nullptr);
@@ -223,12 +226,12 @@ void Rpc::erase(Sent& sent) {
   free_sents_.push_back(&sent);
 }
 
-/// The try will not be answered in time. It is kept for a late answer as long as its call lives.
+/// The try will not be answered in time. It is kept for a late answer while its call exists.
 void Rpc::try_lost(Sent& sent, int error) {
   ++stats_.timeouts;
   Call* call = sent.call;
   Responder* responder = call != nullptr ? call->responder : nullptr;
-  // That a node which seems dead does not answer says nothing of the room on the way to it.
+  // A suspected node does not answer anyway, so its silence says nothing about congestion.
   if (responder == nullptr || !responder->is_suspected()) lane(sent.smp).window.lost(sent.sent_at, loop_.now());
   leave_window(sent);
   leave_node(sent);
@@ -257,7 +260,7 @@ void Rpc::retry_or_fail(Call& call) {
   }
 }
 
-/// No try was answered.
+/// All tries of `call` are lost.
 void Rpc::ran_out(Call& call) {
   if (call.responder != nullptr && !call.optional) call.responder->ran_out(call, call.first_try, call.last_try);
   call.give_up();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Answers that come in segments (IBA 13.6), for channels that do not put them together. The try that a transfer answers
-// keeps its place in the window until the last segment has come: the more answers at once, the fewer requests.
+// Answers that come in segments (IBA 13.6), for channels that do no RMPP. The try that a transfer answers keeps its place in
+// the window until the last segment has come. With many such answers at once, fewer requests are therefore sent.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long nothing may come before the last ACK is repeated: one try's time within these bounds.
+/// The silence after which the last ACK is repeated: the timeout of one try within these bounds.
 constexpr Duration least_patience = 500ms, most_patience = 2s;
-/// How long nothing may come before a transfer is given up: one try's time, but no less than this. Linux repeats segments after
-/// 2 s of silence: a segment may be lost three times. The tries of one call may spend as much silence together as an unanswered
-/// call would wait, but no less than this.
+/// The silence after which a transfer fails: the timeout of one try, but at least this time. Linux repeats segments after 2 s
+/// of silence, so a segment may be lost three times. All tries of a call together may be silent for as long as an unanswered
+/// call would wait, but at least for this time.
 constexpr Duration least_silence = 7s;
-/// How long a complete transfer still answers repeated segments.
+/// How long a complete transfer still acknowledges repeated segments.
 constexpr Duration linger = 10s;
 
 RmppReceiver::Limits limits_for(const Channel& channel, RmppMemory& memory) {
@@ -38,7 +38,7 @@ Rpc::SegmentedAnswer::SegmentedAnswer(const Call& call, RmppReceiver::Limits lim
       patience(first_patience),
       longest_silence(std::min(std::max(call.timeout, least_silence), call.longest_silence - call.silence)) {}
 
-/// From the first time on the time of the whole call is limited, whatever its request and its answers go on with.
+/// Limits the time of the whole call, for its request and its answers. Only the first call has an effect.
 void Rpc::Call::begin_segments() {
   if (segments_end) return;
   const Duration unanswered = timeout * (tries + tries_left);
@@ -47,17 +47,17 @@ void Rpc::Call::begin_segments() {
   segments_end = rpc.loop_.now() + longest_time;
 }
 
-/// Whether another try may be made after one that broke off.
+/// Whether another try may follow a transfer that failed.
 bool Rpc::Call::has_time_for_segments() const { return silence < longest_silence && rpc.loop_.now() < *segments_end; }
 
-/// Whether `mad`, which has the transaction ID of `sent`, is part of a transfer that this engine must do.
+/// Whether `mad`, which has the transaction ID of `sent`, belongs to an RMPP transfer that this engine must handle.
 bool Rpc::is_segment(const Sent& sent, Bytes mad) const {
   if (!RmppView::is_active(mad) || RmppView(mad).type() == rmpp::Type::none || channel_->does_rmpp(mad[1])) return false;
   if (sent.segmented_answer) return true;
   if (sent.call == nullptr || !may_answer_in_segments(HeaderView(sent.call->mad))) return false;
   const RmppView segment(mad);
-  if (segment.type() != rmpp::Type::data) return segment.type() != rmpp::Type::ack;  // an ACK of nothing begins nothing
-  // A refusal by RMPP wants its ACK too: opensm's are, where the request was.
+  if (segment.type() != rmpp::Type::data) return segment.type() != rmpp::Type::ack;  // an ACK begins no transfer
+  // A refusal in a segment must be acknowledged too: opensm refuses by RMPP if the request came by RMPP.
   return HeaderView(mad).status() == 0 || segment.segment() == 1;
 }
 
@@ -69,7 +69,7 @@ void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
   const std::uint32_t before = answer.receiver.segments();
   answer.receiver.take(mad);
   send_acks(sent);
-  if (sent.call == nullptr) return;  // complete already
+  if (sent.call == nullptr) return;  // the answer was complete already
   if (answer.receiver.state() != RmppState::active) {
     segmented_answer_ended(sent);
   } else if (answer.receiver.segments() != before) {
@@ -84,7 +84,7 @@ void Rpc::arm_segmented_answer(Sent& sent) {
   loop_.arm(sent, std::min({loop_.now() + answer.patience, answer.last_progress + answer.longest_silence, *sent.call->segments_end}));
 }
 
-/// The first segment of the answer to this try came. The call's other tries are given up.
+/// Takes the first segment of an answer to `sent`. The call gives up all its other tries.
 void Rpc::begin_segmented_answer(Sent& sent, const Source& source) {
   Call& call = *sent.call;
   if (!sent.lost) measure(sent);
@@ -92,14 +92,14 @@ void Rpc::begin_segmented_answer(Sent& sent, const Source& source) {
   call.drop_tries(&sent);
   call.disarm();
   call.leave_queue();
-  sent.segmented_request.reset();  // an answer to all of it
+  sent.segmented_request.reset();  // an answer proves that the whole request has arrived
   call.begin_segments();
   sent.segmented_answer = std::make_unique<SegmentedAnswer>(call, limits_for(*channel_, memory_), source);
   sent.segmented_answer->last_progress = loop_.now();
   arm_segmented_answer(sent);
 }
 
-/// Sends what the receiver has to say. What can not be sent is as good as lost: the sender will repeat itself.
+/// Sends the receiver's packets. A packet that cannot be sent counts as lost, because the sender repeats its segments.
 void Rpc::send_acks(Sent& sent) {
   Packet packet{};
   while (sent.segmented_answer->receiver.next(packet)) {
@@ -117,7 +117,7 @@ void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) 
   if (tracer_ != nullptr) tracer_->segment(segment, path, true);
 }
 
-/// The transfer is complete or has failed; its call goes on.
+/// The transfer is complete or has failed. The call continues.
 void Rpc::segmented_answer_ended(Sent& sent) {
   Call& call = *sent.call;
   SegmentedAnswer& answer = *sent.segmented_answer;
@@ -136,7 +136,8 @@ void Rpc::segmented_answer_ended(Sent& sent) {
   take_answer(call, Reply{answer.receiver.take_mad(), answer.source});
 }
 
-/// What was lost on the way may come at the next try, while there is time; who breaks the protocol will do it again.
+/// A call whose segments were lost may try again while there is time. A violation of the protocol is not retried, because it
+/// would happen again.
 void Rpc::segments_failed(Call& call, const RmppFailure& failure) {
   const bool lost = failure.status == rmpp::Status::total_time_too_long || failure.status == rmpp::Status::too_many_retries;
   if (lost && call.tries_left > 0 && call.has_time_for_segments()) {
@@ -150,7 +151,7 @@ void Rpc::segments_failed(Call& call, const RmppFailure& failure) {
   call.finish();
 }
 
-/// Nothing came for a while.
+/// No segment came within `patience`.
 void Rpc::segmented_answer_expired(Sent& sent) {
   if (sent.call == nullptr) {
     erase(sent);
@@ -175,13 +176,13 @@ void Rpc::segmented_answer_expired(Sent& sent) {
   if (answer.receiver.state() != RmppState::active) {
     segmented_answer_ended(sent);
   } else {
-    // Ever longer: there are senders whose own timer starts anew with every ACK.
+    // The time doubles, because the timers of some senders start again with every ACK.
     answer.patience *= 2;
     arm_segmented_answer(sent);
   }
 }
 
-/// Its call is gone: tells the other side to stop.
+/// The call is gone: tells the other side to stop.
 void Rpc::abandon(Sent& sent) {
   if (sent.segmented_answer) {
     sent.segmented_answer->receiver.abort(rmpp::Status::unspecified);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Requests that go in segments (IBA 13.6), for channels that do not cut them. A try is its request's one RMPP transfer: segments
-// are repeated as often as requests are, and when all are acknowledged the time of the answer begins. An answer proves that all
-// have come, whatever was acknowledged: there are nodes that take the only segment of a request for a plain MAD. Each packet is
-// sent as one that is answered, for the answer may be a plain MAD, a refusal above all, and the kernel drops those that it awaits no more.
-// The time of all tries is limited, that of the answer's segments included: see Call::begin_segments().
+// Requests that go in segments (IBA 13.6), for channels that do no RMPP. Each try is one RMPP transfer of the whole request.
+// Segments are repeated as often as requests are. When all segments are acknowledged, the time for the answer begins.
+// An answer proves that all segments have arrived, even without an ACK: some nodes take a request of one segment for a plain
+// MAD and never acknowledge it.
+// Each packet is sent with a timeout like a request. The answer may be a plain MAD, most often a refusal, and the kernel drops
+// an answer that it does not expect.
+// All tries together have one time limit, which includes the segments of the answer: see Call::begin_segments().
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@ namespace ib::mad {
 
 bool Rpc::goes_in_segments(const Call& call) const { return RmppView::is_active(call.mad) && !channel_->does_rmpp(call.mad[1]); }
 
-/// Sends the first segment; the receiver's ACKs ask for the others. Throws as Channel::send() does.
+/// Sends the first segment. The receiver's ACKs then allow the others. Throws as Channel::send() does.
 void Rpc::begin_segmented_request(Sent& sent) {
   Call& call = *sent.call;
   call.begin_segments();
@@ -47,7 +49,8 @@ void Rpc::take_control(Sent& sent, Bytes mad) {
   }
 }
 
-/// Sends what may go now. The timer runs from the last segment on, up to the end that no ACK puts off.
+/// Sends the packets that the window allows. The timer runs from the last segment on, but not beyond the end of the call, which
+/// no ACK moves.
 void Rpc::send_segments(Sent& sent) {
   RmppSender& sender = sent.segmented_request->sender;
   const Duration answer_time = sent.call == nullptr ? Duration::zero() : sent.call->timeout;
@@ -55,14 +58,14 @@ void Rpc::send_segments(Sent& sent) {
     try {
       transmit(packet, sent.segmented_request->path, answer_time);
     } catch (const Error&) {
-      break;  // it and the rest of the window go when the timer has run
+      break;  // this packet and the rest of the window are sent when the timer fires
     }
     ++stats_.request_segments;
     if (sender.state() == RmppState::active) loop_.arm(sent, std::min(loop_.now() + sent.call->timeout, *sent.call->segments_end));
   }
 }
 
-/// Nothing was acknowledged in time.
+/// No ACK came in time.
 void Rpc::segmented_request_expired(Sent& sent) {
   Call& call = *sent.call;
   RmppSender& sender = sent.segmented_request->sender;
@@ -77,7 +80,7 @@ void Rpc::segmented_request_expired(Sent& sent) {
     loop_.arm(sent, std::min(loop_.now() + call.timeout, *call.segments_end));
     return;
   }
-  call.tries_left = 0;  // its segments were sent as often as it would have been
+  call.tries_left = 0;  // the segments were already repeated as often as the request may be
   if (in_time && sender.acknowledged() == 0) {
     sent.segmented_request.reset();
     try_lost(sent, ETIMEDOUT);

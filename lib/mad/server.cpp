@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// From an arriving MAD to a handler, and back as an answer.
+// Passes an arriving MAD to its handler and sends the answer.
 #include "mad/server.hpp"
 
 #include <fmt/format.h>
@@ -16,16 +16,16 @@ namespace {
 
 constexpr std::uint8_t base_version = 1;  // IBA 13.4.2
 
-/// Send and Trap expect no answer, and TrapRepress is one (IBA 13.4.5).
+/// Whether `method` has an answer. Send and Trap expect none, and TrapRepress is itself an answer (IBA 13.4.5).
 bool has_answer(std::uint8_t method) { return method != method::send && method != method::trap && method != method::trap_repress; }
 
-/// Forgets what a request says of RMPP; its answer is another transfer, or none.
+/// Clears the RMPP header of a request. The answer is another transfer, or no transfer.
 void clear_rmpp(MutableBytes mad) {
   if (has_rmpp(mad[1])) std::ranges::fill(mad.subspan(header_size, rmpp_header_size - header_size), std::uint8_t{0});
 }
 
-/// The header of an answer, as long as that of its class. What the class keeps there (keys, masks, the OUI) the answer
-/// repeats.
+/// The header of an answer, with the length of the class header. The answer repeats the class-specific fields of the request
+/// (keys, masks, the OUI).
 std::vector<std::uint8_t> reply_header(const Incoming& incoming, const ReplyHeader& header) {
   const Bytes request = incoming.bytes();
   const auto end = request.begin() + static_cast<std::ptrdiff_t>(data_area(request[1]).offset);
@@ -94,7 +94,7 @@ const Server::Handler& Server::find_handler(const Incoming& incoming, const Serv
 }
 
 void Server::requested(Bytes mad, const Source& source) {
-  // What came by RMPP has the length that its sender said.
+  // A request that came by RMPP may have any length.
   const bool whole = mad.size() == packet_size || (RmppView::is_active(mad) && mad.size() >= data_area(mad[1]).offset);
   const Service* service = whole ? find_service(mad) : nullptr;
   if (service == nullptr) {
@@ -109,7 +109,7 @@ void Server::requested(Bytes mad, const Source& source) {
   }
 }
 
-/// Reports the exception that a handler threw. Gives the status of its answer: whatever goes wrong with one request, the next is served.
+/// Reports the exception of a handler and returns the status of the answer. No exception of a handler ends the server.
 std::uint16_t Server::report_caught() const {
   try {
     throw;
@@ -156,7 +156,7 @@ void Server::refuse(const Incoming& incoming, std::uint16_t status) {
   if (transmit(incoming, mad)) ++counts_.refused;
 }
 
-/// False where the answer could not be sent; its requester will ask again.
+/// Sends an answer. False if it could not be sent; the requester will ask again.
 bool Server::transmit(const Incoming& incoming, Bytes mad) {
   try {
     rpc_.send_unanswered(mad, incoming.reply_path());

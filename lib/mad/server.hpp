@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The other side of an RPC: a Server answers requests that arrive at the channel of an Rpc, which goes on asking
-// meanwhile. Handlers are registered by class, method and attribute; what fits none is refused as IBA 13.4.7 says.
+// A Server answers requests that arrive at the channel of an Rpc. The Rpc can send requests at the same time. Handlers are
+// registered by class, method and attribute. A request without a handler is refused as IBA 13.4.7 says.
 //
 //   mad::Server server(rpc);
 //   server.serve(mad::service_of<ofa::SysStatPing>());
 //   server.on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& ping, const mad::Incoming&) { return ping; });
 //   co_await server.run();
 //
-// A handler refuses a request by throwing: `throw incoming.error(status::invalid_attribute_or_modifier, "…")`. Answers
-// and malformed MADs are never answered, so that two servers cannot keep each other busy.
+// A handler refuses a request by throwing: `throw incoming.error(status::invalid_attribute_or_modifier, "…")`. Answers and
+// malformed MADs are never answered, so that two servers cannot answer each other endlessly.
 #pragma once
 
 #include <functional>
@@ -24,14 +24,14 @@
 
 namespace ib::mad {
 
-/// A request as it came. It owns its bytes: keep it to answer later than in its handler.
+/// A received request. It owns its bytes; a copy can be kept to answer after the handler has returned.
 class Incoming {
  public:
   Incoming(Bytes mad, const Source& source, const sys::EndPort& end_port);
 
   Bytes bytes() const { return bytes_; }
   HeaderView header() const { return HeaderView(bytes_); }
-  /// The attribute, as long as its class has room for, or where it came in segments longer.
+  /// The data area of the class, or more if the request came in segments.
   Bytes payload() const { return bytes().subspan(data_area(bytes_[1]).offset); }
   template <class T>
   T as() const {
@@ -39,9 +39,9 @@ class Incoming {
   }
   /// The path that the request took, from its sender to this port.
   const path::Path& path() const { return path_; }
-  /// The path of its answer (IBA 13.5.4).
+  /// The path of the answer (IBA 13.5.4).
   path::Path reply_path() const;
-  /// To throw from a handler: the request is answered with `reply_status`.
+  /// An error for a handler to throw. The request is then answered with `reply_status`.
   MadError error(std::uint16_t reply_status, std::string message) const;
 
  private:
@@ -49,7 +49,7 @@ class Incoming {
   path::Path path_;
 };
 
-/// What serves requests for attributes like T: its class, version and OUI, all methods.
+/// The Service for requests of attributes like T: the class, version and OUI of T, and all methods.
 template <class T>
 constexpr Service service_of() {
   Service service;
@@ -59,45 +59,46 @@ constexpr Service service_of() {
   return service;
 }
 
-/// How an answer differs from its request's header.
+/// The differences between the header of an answer and that of its request.
 struct ReplyHeader {
   std::uint16_t status{};
-  std::optional<std::uint16_t> attribute_id{};        ///< that of the request where absent
-  std::optional<std::uint32_t> attribute_modifier{};  ///< that of the request where absent
-  std::uint16_t attribute_offset{};                   ///< SA: from record to record, in units of 8 bytes (IBA 15.2.1.1)
+  std::optional<std::uint16_t> attribute_id{};        ///< the request's if absent
+  std::optional<std::uint32_t> attribute_modifier{};  ///< the request's if absent
+  std::uint16_t attribute_offset{};                   ///< SA: distance between records, in units of 8 bytes (IBA 15.2.1.1)
 };
 
+/// Answers the requests that arrive at the channel of an Rpc.
 class Server final : private RequestSink {
  public:
   using Handler = std::function<void(const Incoming&)>;
 
-  /// The one server of `rpc`, which must outlive it.
+  /// Makes the one server of `rpc`, which must outlive it.
   explicit Server(Rpc& rpc);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// From now on requests of `service` arrive and are answered, if only with a refusal. Once for each class and OUI.
-  /// Throws SysError, EINVAL where another program of this host serves the class.
+  /// Lets requests of `service` arrive. All of them are answered; a request without a handler is refused. To be called once for
+  /// each class and OUI. Throws SysError: EINVAL if another program of this host serves the class.
   void serve(const Service& service);
 
-  /// Calls `handler` for requests with this class, method and attribute. It answers with send_reply(), at once or later,
-  /// or throws: a MadError says how the request is refused, any other exception refuses it too.
+  /// Registers `handler` for requests with this class, method and attribute. The handler answers with send_reply(), at once or
+  /// later, or throws. A MadError gives the status of the refusal; any other exception also refuses the request.
   void on(std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute_id, Handler handler);
-  /// The same for an attribute T that belongs to one class: `fn(const T&, const Incoming&)` returns what is sent back.
+  /// Registers a handler for an attribute T of one class. `fn(const T&, const Incoming&)` returns the answer.
   template <class T, class Fn>
   void on(std::uint8_t method, Fn fn) {
     on<T>(T::mgmt_class, method, std::move(fn));
   }
-  /// The same for an attribute T of many classes.
+  /// Registers such a handler for an attribute T of many classes.
   template <class T, class Fn>
   void on(std::uint8_t mgmt_class, std::uint8_t method, Fn fn) {
     on(mgmt_class, method, T::attribute_id,
        [this, fn = std::move(fn)](const Incoming& incoming) { send_reply(incoming, fn(incoming.as<T>(), incoming)); });
   }
 
-  /// Answers with `payload`, which zeros follow. What cannot be sent is reported, not thrown. Throws
-  /// std::invalid_argument where the payload is longer than its class has room for.
+  /// Answers with `payload`, followed by zeros. An answer that cannot be sent is reported, not thrown. Throws
+  /// std::invalid_argument if the payload is too long for its class.
   void send_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
   template <class T>
   requires requires { T::wire_size; }
@@ -106,11 +107,11 @@ class Server final : private RequestSink {
     value.pack(bytes);
     send_reply(incoming, Bytes(bytes), header);
   }
-  /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect that: of subnet administration
-  /// it does for SubnAdmGetTable and the like. While others hold too much (RmppOutbox::most_bytes), or where the payload alone
-  /// is more, the answer is a refusal: busy. Throws std::invalid_argument for classes without RMPP.
+  /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect this; for subnet administration
+  /// only SubnAdmGetTable and similar methods do. The answer is a refusal with the status busy if the payload exceeds what
+  /// other transfers leave of RmppOutbox::most_bytes. Throws std::invalid_argument for classes without RMPP.
   void send_rmpp_reply(const Incoming& incoming, Bytes payload, const ReplyHeader& header = {});
-  /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one kind.
+  /// Answers a SubnAdmGetTable, SubnAdmGetTraceTable or SubnAdmGetMulti with records of one type.
   template <class T>
   void send_table(const Incoming& incoming, const std::vector<T>& records) {
     constexpr std::size_t step = (T::wire_size + 7) / 8 * 8;
@@ -121,20 +122,20 @@ class Server final : private RequestSink {
     header.attribute_offset = records.empty() ? 0 : step / 8;
     send_rmpp_reply(incoming, bytes, header);
   }
-  /// Answers with the request as it came, but for its RMPP header, and `status`. Does nothing for methods that have no
-  /// answer (IBA 13.4.5).
+  /// Answers with the request itself, without its RMPP header, and with `status`. Does nothing for methods that have no answer
+  /// (IBA 13.4.5).
   void refuse(const Incoming& incoming, std::uint16_t status);
 
-  /// Waits until stop(). Throws what made the channel useless.
+  /// Waits until stop(). Throws the error that made the channel fail.
   Task<> run();
   void stop() { stopped_.set(); }
 
-  /// Is told of every refusal and of answers that could not be sent.
+  /// Sets a function that receives every refusal and every answer that could not be sent.
   void set_reporter(std::function<void(const Error&)> reporter) { reporter_ = std::move(reporter); }
   struct Counts {
     std::uint64_t answered{};
     std::uint64_t refused{};
-    std::uint64_t ignored{};  ///< malformed, or of no class that is served
+    std::uint64_t ignored{};  ///< malformed MADs, and MADs of a class that is not served
   };
   const Counts& counts() const { return counts_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The simulated umad as what stands behind a device.
+// The simulated umad as a UmadHost.
 #include "mad/simulator.hpp"
 
 #include <fcntl.h>
@@ -28,10 +28,10 @@ class Simulator final : public UmadHost {
   bool reports_timeouts() const override { return false; }
   unsigned max_in_flight() const override { return 20; }  // two sockets of 11 packets
   bool loses_segments() const override { return true; }
-  /// So that a signal or another descriptor is seen at least that often.
+  /// The loop sees a signal or another descriptor at least that often.
   async::Duration poll_slice() const override { return std::chrono::milliseconds(100); }
-  /// An SA repeats the RMPP header of a request as that of its answer, where it would be wrong. So the only segment of a request
-  /// is sent as programs hand it to their kernel.
+  /// The SA repeats the RMPP header of a request in its answer, where the header of a segment would be wrong. The only segment
+  /// of a request is therefore sent with the header that programs give to their kernel.
   void prepare(MutableBytes mad) const override {
     if (is_only_segment_of_request(mad)) set_whole(mad);
   }
@@ -42,7 +42,7 @@ class Simulator final : public UmadHost {
   }
 
  private:
-  UniqueFd issm_;  // requests come while it is open
+  UniqueFd issm_;  // requests arrive only while it is open
 };
 
 }  // namespace

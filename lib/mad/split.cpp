@@ -11,7 +11,7 @@ namespace ib::mad {
 
 namespace {
 
-/// What is told of the channel as a whole holds for both.
+/// Properties of the channel must hold for both of its parts.
 class SplitChannel final : public Channel {
  public:
   SplitChannel(std::unique_ptr<Channel> gmps, OpenChannel open_umad) : gmps_(std::move(gmps)), open_umad_(std::move(open_umad)) {}
@@ -40,7 +40,7 @@ class SplitChannel final : public Channel {
     umad_->serve(service);
     served_.set(service.mgmt_class);
   }
-  /// umad's.
+  /// The limit of umad.
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return false; }
   bool does_rmpp(std::uint8_t mgmt_class) const override { return (served_[mgmt_class] ? umad_ : gmps_)->does_rmpp(mgmt_class); }
@@ -58,7 +58,7 @@ class SplitChannel final : public Channel {
 
   std::unique_ptr<Channel> gmps_, umad_;
   OpenChannel open_umad_;
-  std::bitset<256> served_;  // by class
+  std::bitset<256> served_;  // indexed by class
   ChannelEvents* events_{};
   async::Loop* loop_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Two channels of one end port as one: GMPs by verbs, and what needs QP0 or QP1 itself by umad.
+// Combines two channels of one end port: verbs for GMPs, and umad for MADs that need QP0 or QP1 itself.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,10 @@ namespace ib::mad {
 
 using OpenChannel = std::function<std::unique_ptr<Channel>(const sys::EndPort&)>;
 
-/// Sends GMPs by `gmps`, and by umad SMPs and the classes that are served: requests come to QP1, which umad alone reaches, and
-/// answers leave from there. Requests of such a class leave by umad too: segments and ACKs do not tell which side began. So serve() is
-/// to come before the first of them. umad is opened, by `open_umad`, when it is needed; send() throws as that does, serve() Error.
+/// Makes a channel that sends GMPs through `gmps`, and SMPs and the served classes through umad. Requests arrive at QP1, which
+/// only umad reaches, and their answers leave from QP1. Our own requests of a served class also go through umad, because a
+/// segment or ACK does not show which side began. serve() must therefore be called before the first request of its class.
+/// `open_umad` is called when umad is needed; its exceptions leave send(). serve() throws Error.
 std::unique_ptr<Channel> make_split_channel(std::unique_ptr<Channel> gmps, OpenChannel open_umad);
 
 }  // namespace ib::mad

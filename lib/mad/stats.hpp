@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the RPC engine has done: every MAD sent counts under exactly one reason.
+// Counters of the RPC engine. Every sent MAD counts under exactly one reason.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@ namespace ib::mad {
 
 struct Stats {
   std::vector<std::pair<Reason, std::uint64_t>> first_tries;  ///< by the reason of the request
-  std::uint64_t retries_lost{};                               ///< sent again because nothing came back in time
+  std::uint64_t retries_lost{};                               ///< sent again because no answer came in time
   std::uint64_t retries_busy{};                               ///< sent again because the node was busy
-  std::uint64_t timeouts{};                                   ///< tries that nothing came back from in time
-  std::uint64_t request_segments{};                           ///< sent of requests in segments, after the first, and what turned them
-  std::uint64_t segments{};                                   ///< of answers in segments that came
-  std::uint64_t acks{};                                       ///< sent for them, and what aborted them
-  std::uint64_t replies{};                                    ///< that ended a call
+  std::uint64_t timeouts{};                                   ///< tries without an answer in time
+  std::uint64_t request_segments{};                           ///< sent for requests in segments: all segments but the first,
+                                                              ///< and the ACKs that turn a transfer around
+  std::uint64_t segments{};                                   ///< received segments of answers
+  std::uint64_t acks{};                                       ///< ACKs and ABORTs sent for these segments
+  std::uint64_t replies{};                                    ///< answers that ended a call
   std::uint64_t late{};                                       ///< answers to calls that had ended
-  std::uint64_t unexpected{};                                 ///< MADs that answer nothing we sent
+  std::uint64_t unexpected{};                                 ///< received MADs that answer no request of ours
   std::uint64_t invalid{};                                    ///< answers that contradict their request
 
   std::uint64_t sent() const {

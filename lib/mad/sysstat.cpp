@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The attributes are texts that end with a NUL, and a cookie that comes back.
+// The attributes are texts that end with a NUL, and a cookie that the answer repeats.
 #include "mad/sysstat.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t ping_class = mgmt_class::ofa_ping, sysstat_class = mgmt_class::ofa_sysstat;
 constexpr std::uint16_t ping_attribute = 0;
 
-/// `text` with its NUL.
+/// The bytes of `text` with a NUL.
 std::vector<std::uint8_t> with_nul(const std::string& text) {
   std::vector<std::uint8_t> bytes(text.begin(), text.end());
   bytes.push_back(0);
@@ -38,7 +38,7 @@ ClassPortInfo own_class_port_info() {
   return info;
 }
 
-/// What Set(ClassPortInfo) may change: where traps go (IBA 13.4.8.1).
+/// Copies the fields that Set(ClassPortInfo) may change: the destination of traps (IBA 13.4.8.1).
 void set_trap_fields(ClassPortInfo& info, const ClassPortInfo& wanted) {
   info.trap_gid = wanted.trap_gid;
   info.trap_tc = wanted.trap_tc;
@@ -51,14 +51,14 @@ void set_trap_fields(ClassPortInfo& info, const ClassPortInfo& wanted) {
   info.trap_q_key = wanted.trap_q_key;
 }
 
-/// Answers with `payload`, by RMPP where one packet does not hold it.
+/// Answers with `payload`, by RMPP if it does not fit one packet.
 void answer(Server& server, const Incoming& incoming, Bytes payload) {
   if (payload.size() <= data_area(sysstat_class).size) return server.send_reply(incoming, payload);
   server.send_rmpp_reply(incoming, payload);
 }
 
 void answer_ping(Server& server) {
-  // The whole attribute comes back, also what a client has put behind the cookie, in as many segments as it came.
+  // The answer repeats the whole attribute, including data after the cookie, in as many segments as the request had.
   server.on(sysstat_class, method::get, ofa::SysStatPing::attribute_id,
             [&server](const Incoming& incoming) { answer(server, incoming, incoming.payload()); });
 }

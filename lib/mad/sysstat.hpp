@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The two vendor classes by which hosts answer each other: the ping of infiniband-diags' ibping (class 0x32) and the
-// ping, host and processor information of its ibsysstat (class 0x33, which python-rdma pings too). Both are of range 2,
-// with an OUI that tells services of one class apart.
+// Two vendor classes for messages between hosts: the ping of infiniband-diags' ibping (class 0x32), and the ping, host and
+// processor information of its ibsysstat (class 0x33, which python-rdma pings too). Both are of range 2, with an OUI that
+// distinguishes the services of one class.
 #pragma once
 
 #include <span>
@@ -17,16 +17,17 @@ inline constexpr std::uint32_t openib_oui = 0x001405;
 /// Answers Get of attribute 0 of class 0x32 with `host`, cut to 215 bytes.
 void serve_ping(Server& server, const std::string& host, std::uint32_t oui = openib_oui);
 
-/// The text of the processor information: a line for each, as infiniband-diags words it.
+/// The text of the processor information: one line for each processor, in infiniband-diags' words.
 std::string cpu_text(std::span<const sys::Cpu> cpus);
 
+/// The texts that ibsysstat asks for.
 struct HostText {
   std::string host, cpus;
 };
-/// Answers what ibsysstat asks: the ping with its own cookie, the host's name, its processors (by RMPP where the text needs
+/// Answers the requests of ibsysstat: the ping with its own cookie, the host name, the processors (by RMPP if the text needs
 /// it), and the ClassPortInfo, whose trap fields can be set.
 void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui = openib_oui);
-/// The ping alone.
+/// Answers only the ping of class 0x33.
 void serve_sysstat_ping(Server& server, std::uint32_t oui = openib_oui);
 
 }  // namespace ib::mad

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds what was sent under a transaction ID. IDs are handed out in sequence, so their low bits are a perfect hash as
-// long as the table is larger than the span that is open; what outlives its neighbours is probed for.
+// Finds a sent MAD by its transaction ID. IDs are assigned in sequence, so their low bits are a perfect hash while the table is
+// larger than the range of open IDs. Older IDs are found by probing.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class TidTable {
     while (slots_[hole].value != nullptr && slots_[hole].tid != tid) hole = next(hole);
     if (slots_[hole].value == nullptr) return;
     --count_;
-    // Close the gap: move back whatever could not be found past an empty slot.
+    // Close the gap: move back every entry that could not be found past an empty slot.
     for (std::size_t i = next(hole); slots_[i].value != nullptr; i = next(i)) {
       const std::size_t wanted = home(slots_[i].tid);
       if (distance(wanted, i) >= distance(hole, i)) {
@@ -64,7 +64,7 @@ class TidTable {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two
+  std::vector<Slot> slots_;  // the size is a power of two
   std::size_t count_ = 0;
 };
 

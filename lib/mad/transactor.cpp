@@ -38,7 +38,7 @@ Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t met
   const Result<Reply> reply = co_await try_call(request);
   if (!reply) co_return reply.shared_error();
   Bytes payload = reply->payload();
-  // Behind the data of an SMP stand the paths of its route. Where answers may be longer than a packet all of it is data.
+  // The data of an SMP is followed by the paths of its route. If answers may be longer than a packet, everything is data.
   if (!has_rmpp(request.mgmt_class)) payload = payload.first(std::min(payload.size(), data_area(request.mgmt_class).size));
   co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
 }

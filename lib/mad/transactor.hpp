@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The one interface through which everything asks the fabric. A Transactor turns requests into replies: the Rpc over a
-// channel, or one that stands on another (SA instead of SMPs, a recorder, a recording).
+// The one interface for all requests to the fabric. A Transactor turns requests into replies. It is the Rpc over a channel, or
+// a Transactor on top of another one (SA instead of SMPs, a recorder, a recording).
 //
-// Every class is asked in one shape: path, attribute modifier, value. The attribute is a type (its bytes are packed and
-// unpacked) or a descriptor (its bytes come as they are); it says of which class the request is. The words are those of the
-// IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each call has a twin try_… which returns the error that
-// the other throws. The subnet administrator's own verbs stand in sa/subn_adm.hpp.
+// Requests of all classes have the same shape: path, attribute modifier, value. The attribute is a type (its bytes are packed
+// and unpacked) or a descriptor (its bytes stay as they are); it determines the class of the request. The names are those of
+// the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function has a twin try_… that returns the error
+// instead of throwing it. The methods of the subnet administrator are in sa/subn_adm.hpp.
 //
-// Paths and bytes given by reference must live until the call has ended: await at once, or keep them in the frame of the
-// task that does.
+// Paths and bytes given by reference must live until the call has ended: await the call at once, or keep them in the frame of
+// the task that awaits it.
 #pragma once
 
 #include <array>
@@ -26,29 +26,30 @@ namespace ib::mad {
 
 using async::Task;
 
-/// What a try_ call gives; throws the error.
+/// The value of a try_ function. Throws its error.
 template <class T>
 Task<T> taken(Task<Result<T>> tried) {
   Result<T> result = co_await std::move(tried);
   co_return std::move(result).take();
 }
 
-/// An attribute of the class for subnet management, which travels in SMPs.
+/// An attribute of the subnet management class, which is sent in SMPs.
 template <class T>
 concept SubnAttribute = is_smp(T::mgmt_class);
-/// One that several classes have: ClassPortInfo, Notice (IBA 13.4.8).
+/// An attribute of several classes: ClassPortInfo, Notice (IBA 13.4.8).
 template <class T>
 concept CommonAttribute = T::attribute_id != 0 && !requires {
   T::mgmt_class;
 };
 template <class T>
 concept PerformanceAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::performance;
-/// An attribute of a vendor class, of either range (IBA 16.5).
+/// An attribute of a vendor class of either range (IBA 16.5).
 template <class T>
 concept VendorAttribute = is_vendor(T::mgmt_class);
 template <class T>
 concept CongestionAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::congestion;
 
+/// Turns requests into replies.
 class Transactor {
  public:
   explicit Transactor(const sys::EndPort& end_port);
@@ -56,37 +57,38 @@ class Transactor {
   Transactor& operator=(const Transactor&) = delete;
   virtual ~Transactor() = default;
 
-  /// Asks, waits, asks again as the path says. The result is a valid reply with status 0, or the MadError that came
-  /// instead. Throws SysError where this host cannot send at all.
+  /// Sends the request, waits, and retries as the path says. The result is a valid reply with status 0, or the MadError that
+  /// came instead. Throws SysError if this host cannot send at all.
   virtual Task<Result<Reply>> try_call(const Request& request) = 0;
-  /// The counters of what lies below, null where nothing is sent.
+  /// The counters of the engine below, or null if nothing is sent.
   virtual const Stats* stats() const { return nullptr; }
 
-  /// try_call() that throws the MadError.
+  /// Like try_call(), but throws the MadError.
   Task<Reply> call(const Request& request);
 
   const sys::EndPort& end_port() const { return end_port_; }
-  /// The path to the subnet administrator of the end port (IBA 15.4.2). To be changed (SM_Key, retries) before use only.
+  /// The path to the subnet administrator of the end port (IBA 15.4.2). It may be changed (SM_Key, retries) only before its
+  /// first use.
   path::Path& sa_path() { return sa_path_; }
   const path::Path& sa_path() const { return sa_path_; }
 
-  /// Get of the attribute that `info` describes, in the class that it belongs to; an SMP by directed route or LID as `path` is,
-  /// with its M_Key. `value` is what the request carries (selectors, keys), zeros where it is empty. The result is the data area
-  /// of the answer: the attribute's bytes, and behind them what the class has room for. Throws std::invalid_argument for a
-  /// structure that is no attribute of one class.
+  /// Get of the attribute that `info` describes, in the class of the attribute. `path` decides whether an SMP is directed-route
+  /// or LID-routed, and gives its M_Key. `value` is the content of the request (selectors, keys); empty means zeros. The result
+  /// is the data area of the answer: the attribute, and the rest of the area. Throws std::invalid_argument if the structure is
+  /// not an attribute of exactly one class.
   Task<Result<std::vector<std::uint8_t>>> try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0,
                                                   Bytes value = {}, Reason reason = asked);
   Task<std::vector<std::uint8_t>> get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0, Bytes value = {},
                                       Reason reason = asked) {
     return taken(try_get(path, info, modifier, value, reason));
   }
-  /// Set; the result is what the node answers, which tells what it really set.
+  /// Set of an attribute. The result is the node's answer, which contains the values that the node really set.
   Task<Result<std::vector<std::uint8_t>>> try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value);
   Task<std::vector<std::uint8_t>> set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
     return taken(try_set(path, info, modifier, value));
   }
 
-  /// SubnGet(T); `value` carries what T asks with (the SM_Key of an SMInfo).
+  /// SubnGet(T). `value` holds the fields that a request of T needs (the SM_Key of an SMInfo).
   template <SubnAttribute T>
   Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
     return try_typed(method::get, path, modifier, std::move(value), reason);
@@ -104,7 +106,7 @@ class Transactor {
     return taken(try_typed(method::set, path, modifier, std::move(value), asked));
   }
 
-  /// PerformanceGet(T); `value` carries the selectors (port_select, counter_select, …) that T may have.
+  /// PerformanceGet(T). `value` holds the selectors (port_select, counter_select, …) that T may have.
   template <PerformanceAttribute T>
   Task<Result<T>> try_performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
     return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance);
@@ -122,7 +124,7 @@ class Transactor {
     return taken(try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::performance));
   }
 
-  /// VendGet(T), with the OUI of its class where that has one.
+  /// VendGet(T), with the OUI of the class if the class has one.
   template <VendorAttribute T>
   Task<Result<T>> try_vend_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
     return try_typed(method::get, path, modifier, std::move(value), reason);
@@ -169,7 +171,7 @@ class Transactor {
   path::Path sa_path_;
 };
 
-/// A reply has the full data area of its class, which no attribute of the class exceeds.
+/// A reply always has the full data area of its class, and no attribute of the class is longer.
 template <class T>
 Task<Result<T>> Transactor::try_typed(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value, Reason reason,
                                       std::uint8_t mgmt_class) {

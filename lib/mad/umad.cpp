@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// MADs through umad. The kernel matches replies to requests by transaction ID, of which it owns the upper half, and
-// reports a request that was not answered in time as its own first bytes with a status. It keeps a request until
-// then: there is no taking back. An agent is registered for each class when its first MAD is sent.
+// MADs through umad. The kernel matches replies to requests by transaction ID, and owns the upper half of the ID. If a request
+// is not answered in time, the kernel returns its first bytes with a status. Until then the kernel keeps the request, which
+// cannot be cancelled. An agent is registered for each class when its first MAD is sent.
 //
-// The kernel's RMPP is not used: its agents are registered without a version of it, and each segment and ACK passes as a MAD of
-// its own (since Linux 3.18). The kernel finds the request of an answer when the answer is whole, and no segment puts off the
-// request's timer: a table that takes longer than a try would be lost each time. It also puts requests of any length together,
-// and keeps answers that nobody acknowledges without a bound.
+// The kernel's RMPP is not used. The agents are registered without an RMPP version, so each segment and ACK passes as a MAD of
+// its own (since Linux 3.18). The reasons: the kernel matches an answer to its request only when the answer is complete, and
+// segments do not restart the timer of the request, so a table that takes longer than a try would always be lost. The kernel
+// also reassembles requests of any length, and keeps unacknowledged answers without a limit.
 #include "mad/umad.hpp"
 
 #include <infiniband/umad.h>
@@ -60,8 +60,8 @@ class Device final : public async::PollSource {
   const sys::EndPort& end_port_;
   sys::UmadPort port_;
   std::unique_ptr<UmadHost> host_;
-  std::array<std::int64_t, 256> agents_{};   // by class; of what we ask
-  std::array<std::int64_t, 256> servers_{};  // by class; of what we answer
+  std::array<std::int64_t, 256> agents_{};   // by class; for requests that we send
+  std::array<std::int64_t, 256> servers_{};  // by class; for requests that we answer
   std::array<std::uint8_t, header_bytes + packet_size> buffer_{};
   std::vector<std::uint8_t> send_buffer_;
   ChannelEvents* events_{};
@@ -77,7 +77,7 @@ sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_vers
   return request;
 }
 
-/// The agent that sends `mad`: an answer leaves through the one that its request came by.
+/// The agent that sends `mad`. An answer leaves through the agent that received its request.
 std::uint32_t Device::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
@@ -101,7 +101,7 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   ib_user_mad_t header{};
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-  header.retries = 0;  // each of ours needs a new transaction ID
+  header.retries = 0;  // each of our retries needs a new transaction ID
   header.addr = umad_address(path, end_port_, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
@@ -111,21 +111,21 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
 }
 
 void Device::ready(short) {
-  // Bounded, so that timers get their turn under a flood.
+  // The number is limited, so that timers get their turn under a flood.
   for (int i = 0; i < 64; ++i) {
     if (!read_one()) return;
   }
 }
 
-/// False when there is nothing (more) to read.
+/// Reads one message. False if there is nothing to read.
 bool Device::read_one() {
   sys::UmadPort::Received received{};
   try {
     received = port_.receive(buffer_);
-    // Only what the kernel put together could be, and it stays the first to be read.
+    // Only a MAD that the kernel reassembled can be too long. It would stay at the front of the queue for ever.
     if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
   } catch (const SysError&) {
-    // The device has gone, or cannot be read for another reason: reading on would only spin.
+    // The device has gone, or reading fails for another reason. More reads would only fail again.
     unwatch();
     events_->broken(std::current_exception());
     return false;
@@ -150,7 +150,7 @@ void Device::deliver(std::size_t length) {
 class UmadChannel final : public Channel {
  public:
   explicit UmadChannel(const sys::EndPort& end_port) : end_port_(end_port) {
-    // Opened at once where there is only one, so that a lack of permission shows early.
+    // A single device is opened at once, so that a missing permission is found early.
     if (!end_port.gsi_umad.empty()) open(false);
   }
   const sys::EndPort& end_port() const override { return end_port_; }
@@ -188,7 +188,7 @@ class UmadChannel final : public Channel {
 
   const sys::EndPort& end_port_;
   const UmadHost kernel_;
-  std::unique_ptr<Device> gsi_, smi_;  // smi_ only where it is another device
+  std::unique_ptr<Device> gsi_, smi_;  // smi_ only if it is another device
   ChannelEvents* events_{};
   async::Loop* loop_{};
 };

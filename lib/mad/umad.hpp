@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The channel that Linux offers to everybody: /dev/infiniband/umadN.
+// The usual channel of Linux: /dev/infiniband/umadN.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace ib::mad {
 
-/// Opens the umad devices of `end_port`: its SMI device for SMPs and its GSI device for all other classes, which on
-/// most hardware is one. Each is opened at its first MAD. `end_port` must outlive the channel. send() throws SysError
-/// where the device is missing or may not be opened.
+/// Opens the umad devices of `end_port`: its SMI device for SMPs and its GSI device for all other classes. On most hardware
+/// they are the same device. Separate devices are each opened at their first MAD. `end_port` must outlive the channel. send()
+/// throws SysError if the device is missing or cannot be opened.
 std::unique_ptr<Channel> open_umad(const sys::EndPort& end_port);
 
 }  // namespace ib::mad

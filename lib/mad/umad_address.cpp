@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The kernel keeps the fields of an address in network order but for the indexes.
+// The kernel keeps the fields of an address in network order, except the indexes.
 #include "mad/umad_address.hpp"
 
 #include <algorithm>

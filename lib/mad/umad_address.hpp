@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A path in the words of umad. The kernel names P_Keys and GIDs by their indexes in the tables of the port that carries the MAD,
-// which on planarized HCAs is one half of an end port or the other.
+// Converts a path to umad's form. The kernel names P_Keys and GIDs by their indexes in the tables of the port that carries the
+// MAD. On planarized HCAs this port is one half of the end port.
 #pragma once
 
 #include <infiniband/umad.h>
@@ -9,11 +9,11 @@
 
 namespace ib::mad {
 
-/// Where the kernel is to send an SMP or a GMP from `end_port` on `path`. Throws Error where the port that carries it has not the
-/// path's P_Key or SGID, or has the SGID at an index above 255.
+/// The kernel's address for an SMP or a GMP from `end_port` on `path`. Throws Error if the port that carries the MAD does not
+/// have the path's P_Key or SGID, or has the SGID at an index above 255.
 ib_mad_addr_t umad_address(path::IbPath path, const sys::EndPort& end_port, bool smp);
 
-/// Where a MAD came from that the kernel says to have come to `end_port` from `address`.
+/// The origin of a MAD that the kernel received at `end_port` from `address`.
 Source umad_source(const ib_mad_addr_t& address, const sys::EndPort& end_port);
 
 }  // namespace ib::mad

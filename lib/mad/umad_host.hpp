@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What stands behind an open umad device: the kernel, or a library that was preloaded in its place. What is said here is how
-// the kernel behaves; the other one stands in simulator.cpp.
+// The system behind an open umad device: the kernel, or a preloaded library that replaces it. The defaults here are the
+// behaviour of the kernel; simulator.cpp has the library.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 namespace ib::mad {
 
+/// The behaviour of the kernel. A subclass describes a preloaded library.
 class UmadHost {
  public:
   UmadHost() = default;
@@ -26,16 +27,16 @@ class UmadHost {
   virtual unsigned max_in_flight() const { return ~0U; }
   /// Channel::loses_segments() of the device.
   virtual bool loses_segments() const { return false; }
-  /// How long one poll() of the device may last: see async::Loop::watch(). Zero: as long as others want.
+  /// The longest duration of one poll() of the device; see async::Loop::watch(). Zero means no limit.
   virtual async::Duration poll_slice() const { return async::Duration::zero(); }
-  /// May change a MAD that is about to be sent.
+  /// May change a MAD before it is sent.
   virtual void prepare(MutableBytes /*mad*/) const {}
-  /// The program is about to answer requests that come to `end_port`. `add_agent` registers an agent of a class that answers none,
-  /// where there is none yet. Called for each class that is served.
+  /// The program is about to answer requests that come to `end_port`. `add_agent` registers an agent that answers nothing for a
+  /// class that has no agent yet. Called for each class that is served.
   virtual void serve(const sys::EndPort& /*end_port*/, const std::function<void(std::uint8_t mgmt_class)>& /*add_agent*/) {}
 };
 
-/// What stands behind the open umad device `fd`.
+/// The system behind the open umad device `fd`.
 std::unique_ptr<UmadHost> find_umad_host(int fd);
 
 }  // namespace ib::mad

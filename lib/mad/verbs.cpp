@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// MADs through verbs. A queue pair has one P_Key, so each P_Key that is used gets one of its own.
+// MADs through verbs. A queue pair has only one P_Key, so there is a queue pair for each P_Key in use.
 #include "mad/verbs.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
  public:
   explicit VerbsChannel(const sys::EndPort& end_port)
       : end_port_(end_port), gsi_(end_port.carrier(false)), context_(*gsi_.device), domain_(context_) {
-    // Whether it is allowed at all shows early.
+    // A missing permission is found early.
     path::IbPath path;
     path.end_port = &gsi_;
     if (!gsi_.pkeys.empty() && std::ranges::find(gsi_.pkeys, path.pkey) == gsi_.pkeys.end()) path.pkey = gsi_.pkeys.front();
@@ -43,11 +43,11 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
     ib.end_port = &gsi_;
     port(ib).send(mad, ib);
   }
-  /// Nothing has to be said: whatever comes to the number of a queue pair is delivered.
+  /// Nothing to do: every MAD to the number of a queue pair is delivered.
   void serve(const Service& /*service*/) override {}
   std::uint64_t tid_mask() const override { return ~std::uint64_t{0}; }
   bool reports_timeouts() const override { return false; }
-  /// Half of the receive buffers of a queue pair: answers may come twice, and in segments.
+  /// Half of the receive buffers of a queue pair, because answers may come twice, and in segments.
   unsigned max_in_flight() const override {
     std::size_t least = verbs::DatagramPort::receives;
     for (const auto& [index, port] : ports_) least = std::min(least, port->receive_buffers());
@@ -98,7 +98,7 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
   void broken(std::exception_ptr error) override { events_->broken(std::move(error)); }
 
   const sys::EndPort& end_port_;
-  const sys::EndPort& gsi_;  ///< what carries GMPs for it: itself, but for planarized HCAs
+  const sys::EndPort& gsi_;  ///< the port that carries GMPs of the end port; another port only on planarized HCAs
   verbs::Context context_;
   verbs::ProtectionDomain domain_;
   std::map<std::uint16_t, std::unique_ptr<verbs::DatagramPort>> ports_;  // by P_Key index

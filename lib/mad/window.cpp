@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Slow start and additive increase, as TCP does it (RFC 5681), in requests.
+// Slow start and additive increase in units of requests, as TCP does it (RFC 5681).
 #include "mad/window.hpp"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ Window::Window(unsigned ceiling)
       last_halving_(async::Time::min()) {}
 
 void Window::answered() {
-  if (2 * in_flight_ < size()) return;  // nobody needed the room: that it sufficed proves nothing
+  if (2 * in_flight_ < size()) return;  // the window was not full, so this answer does not prove that it may grow
   size_ = std::min(ceiling_, size_ + (size_ < threshold_ ? 1 : 1 / size_));
 }
 
 void Window::lost(async::Time sent_at, async::Time now) {
-  if (sent_at <= last_halving_) return;  // it was sent before the last halving could help
+  if (sent_at <= last_halving_) return;  // sent before the last halving could have an effect
   last_halving_ = now;
   size_ = threshold_ = std::max(floor_, size_ / 2);
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How many requests may be on their way at once. VL15 has no flow control, so a burst of SMPs beyond what the SMAs on
-// the way can take is lost; how much that is nobody tells, so the window finds it: it grows with every answer (by one
-// up to the size of the last loss, slowly beyond) and halves on a loss, at most once for the requests of one window.
+// The number of requests that may be in flight at once. VL15 has no flow control, so a burst of SMPs that exceeds the buffers
+// of the SMAs on the path is lost. Nobody announces the size of these buffers, so the window finds it. The window grows with
+// every answer: by one request up to the size at the last loss, more slowly beyond. It halves on a loss, at most once for the
+// requests of one window.
 #pragma once
 
 #include "async/clock.hpp"
 
 namespace ib::mad {
 
+/// The congestion window of one kind of requests.
 class Window {
  public:
-  /// Never larger than `ceiling` ≥ 1 and, so that dead ports do not serialise a sweep, never below an eighth of it.
+  /// The window never exceeds `ceiling` (≥ 1). It also never falls below an eighth of `ceiling`, so that dead ports do not
+  /// serialise a sweep.
   explicit Window(unsigned ceiling);
 
   unsigned size() const { return static_cast<unsigned>(size_); }

@@ -15,7 +15,7 @@ namespace ib::out {
 
 namespace {
 
-constexpr std::size_t piece = 64 * 1024;  // bytes gathered before they are written
+constexpr std::size_t piece = 64 * 1024;  // bytes to collect before a write
 
 template <class T>
 std::string_view number_text(std::array<char, 32>& buffer, T value) {
@@ -40,7 +40,7 @@ JsonSink::JsonSink(std::string& out, JsonStyle style) : out_(out), style_(style)
 JsonSink::JsonSink(std::FILE* file, JsonStyle style) : out_(own_), file_(file), style_(style) {}
 
 JsonSink::~JsonSink() {
-  // What is left belongs to a document that an error cut short: show it, but do not throw from here.
+  // The rest belongs to a document that an error cut short. It is written, but a destructor must not throw.
   if (file_ != nullptr && !out_.empty()) static_cast<void>(std::fwrite(out_.data(), 1, out_.size(), file_));
 }
 
@@ -98,7 +98,7 @@ void JsonSink::end(bool object) {
   finish_value();
 }
 
-/// Writes what stands before a value: a comma, the indentation and, in an object, the key.
+/// Writes what precedes a value: a comma, the indentation and, in an object, the key.
 void JsonSink::place(std::string_view key) {
   if (levels_.empty()) return;
   Level& level = levels_.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Sink that writes JSON (RFC 8259) as the events come: nothing is kept but the depth, so a report of a whole
-// fabric takes no memory. The output is valid JSON whatever bytes the strings hold.
+// A Sink that writes JSON (RFC 8259) at each event. It stores only the nesting depth, so a report of a whole fabric needs
+// little memory. The output is valid JSON whatever bytes the strings hold.
 #pragma once
 
 #include <cstdio>
@@ -12,18 +12,18 @@
 namespace ib::out {
 
 enum class JsonStyle {
-  pretty,  ///< indented by two blanks, a newline behind the document
+  pretty,  ///< indented by two blanks, with a newline after the document
   lines,   ///< every top-level value on a line of its own, without blanks
 };
 
-/// Numbers are written in full (64 bits do not fit the doubles of some readers); GUIDs and GIDs are strings as in text output;
-/// a real that is not finite is null, others have no exponent unless they are tiny or huge. A document that is not finished when the sink
-/// goes is left unfinished.
+/// Integers are written in full, although some readers keep numbers as doubles, which cannot hold 64 bits. GUIDs and GIDs are
+/// strings as in text output. A real number that is not finite becomes null; other real numbers have no exponent unless they
+/// are tiny or huge. The destructor does not complete an unfinished document.
 class JsonSink : public Sink {
  public:
   /// Appends to `out`, which must outlive the sink.
   explicit JsonSink(std::string& out, JsonStyle style = JsonStyle::pretty);
-  /// Writes to `file`, in pieces, and at the end of every top-level value. Throws SysError when that fails (EPIPE, ENOSPC).
+  /// Writes to `file` in pieces, and at the end of every top-level value. Throws SysError if a write fails (EPIPE, ENOSPC).
   explicit JsonSink(std::FILE* file, JsonStyle style = JsonStyle::pretty);
   ~JsonSink() override;
   JsonSink(const JsonSink&) = delete;

@@ -120,7 +120,7 @@ void LinesSink::end_line() {
   put(line_text_);
 }
 
-/// Hands a whole line over and empties `text`.
+/// Writes a whole line and empties `text`.
 void LinesSink::put(std::string& text) {
   if (file_ == nullptr) {
     out_ += text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Sink that writes a document as JSON lines. Each object of an array that stands directly in the document is a line of its own, as
-// soon as it is complete; what remains of the document is one last line:
+// A Sink that writes a document as JSON lines. Each object of an array that is a direct member of the document becomes a line
+// of its own, written as soon as the object is complete. The rest of the document is one last line:
 //
 //   {"command":"ibhosts","schema":2,"list":"nodes","item":{"node_guid":…}}
 //   {"command":"ibhosts","schema":2,"unreachable":[],"status":0}
@@ -15,12 +15,12 @@
 
 namespace ib::out {
 
-/// One document, which must be an object. Of it only the line at hand and what belongs to the last one are in memory.
+/// Writes one document, which must be an object. Only the current line and the last line are in memory.
 class LinesSink : public Sink {
  public:
-  /// Appends to `out`, which must outlive the sink. `head` writes the members with which every line begins.
+  /// Appends to `out`, which must outlive the sink. `head` writes the members that begin every line.
   LinesSink(std::string& out, std::function<void(Sink&)> head);
-  /// Writes each line to `file`. Throws SysError when that fails (EPIPE, ENOSPC).
+  /// Writes each line to `file`. Throws SysError if a write fails (EPIPE, ENOSPC).
   LinesSink(std::FILE* file, std::function<void(Sink&)> head);
 
   void begin_object(std::string_view key = {}) override;
@@ -35,22 +35,22 @@ class LinesSink : public Sink {
   void text(std::string_view key, std::string_view value) override;
   void guid(std::string_view key, Guid value) override;
   void gid(std::string_view key, const Gid& value) override;
-  /// The line at hand is given up.
+  /// Drops the current line.
   void unwind() override;
 
  private:
-  /// The array that stands directly in the document.
+  /// The kind of the current array, a direct member of the document.
   enum class Array {
     none,
-    empty,  ///< it has no element yet, so that nobody knows what it is
-    plain,  ///< of numbers or texts: a part of the last line
+    empty,  ///< has no element yet, so its kind is not known
+    plain,  ///< of numbers or texts: becomes a part of the last line
     lines,  ///< of objects
   };
 
   template <class Write>
   void scalar(std::string_view key, Write write);
   bool at_element() const { return depth_ == 2 && array_ != Array::none; }
-  /// Where a value inside the document goes.
+  /// The sink for a value inside the document.
   Sink& place() { return line_ ? static_cast<Sink&>(*line_) : last_; }
   void begin_plain();
   void begin_line();
@@ -61,9 +61,9 @@ class LinesSink : public Sink {
   std::string& out_;
   std::FILE* file_ = nullptr;
   std::function<void(Sink&)> head_;
-  unsigned depth_ = 0;  ///< objects and arrays that are open
+  unsigned depth_ = 0;  ///< number of open objects and arrays
   Array array_ = Array::none;
-  std::string list_;  ///< its key
+  std::string list_;  ///< key of the current array
   std::string line_text_, last_text_;
   std::optional<JsonSink> line_;
   JsonSink last_;

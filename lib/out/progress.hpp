@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A line on the terminal that says how far a long operation has come, and vanishes when it is over.
+// A line on the terminal that shows the progress of a long operation and disappears at its end.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace ib::out {
 
-/// Shows progress on `file`, and only if that is a terminal that can erase a line: logs and pipes see nothing of it.
+/// Shows progress on `file` only if `file` is a terminal that can erase a line. Logs and pipes therefore contain no progress.
 class Progress {
  public:
   explicit Progress(std::FILE* file = stderr);
@@ -15,11 +15,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Whether anything is ever shown.
+  /// Whether progress can be shown at all.
   bool is_terminal() const { return terminal_; }
-  /// Replaces the line by `text`, cut at 79 columns; it must be plain ASCII.
+  /// Replaces the line by `text`, which must be plain ASCII and is cut at 79 columns.
   void show(std::string_view text);
-  /// Takes the line away, as one does before anything else is written to the terminal.
+  /// Erases the line. To be called before anything else is written to the terminal.
   void clear();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The one output model: a report describes itself to a Sink as a stream of named, typed values. JSON, tables
-// and the snapshot store are sinks; a document tree of a whole fabric is never built.
+// The one output model: a report describes itself to a Sink as a stream of named, typed values. JSON, tables and the snapshot
+// store are sinks. A document tree of a whole fabric is never built.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace ib::out {
 
-/// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are
-/// empty and ignored. Strings may be any bytes a remote node sent: sinks escape them.
+/// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are ignored. Strings
+/// may hold any bytes that a remote node sent; the sink escapes them.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -32,7 +32,7 @@ class Sink {
   virtual void text(std::string_view key, std::string_view value) = 0;
   virtual void guid(std::string_view key, Guid value) = 0;
   virtual void gid(std::string_view key, const Gid& value) = 0;
-  /// Closes what is open inside the outermost object, so that an error can still become a member of it.
+  /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
   virtual void unwind() = 0;
 
   void value(std::string_view key, bool v) { boolean(key, v); }
@@ -53,7 +53,8 @@ class Sink {
   void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value); }
   void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value); }
 
-  /// A coded value: its number as `key`, its word as `key`_text. An empty `word` (the number means nothing) is null.
+  /// Writes a coded value: the number as `key` and its word as `key`_text. An empty `word` means that the number has no word;
+  /// it becomes null.
   template <class T>
   void symbol(std::string_view key, T number, std::string_view word) {
     if constexpr (std::is_enum_v<T>) {
@@ -63,12 +64,12 @@ class Sink {
     }
     text_or_null(std::string(key) + "_text", word);
   }
-  /// A coded value that is not known.
+  /// Writes a coded value that is not known: both members are null.
   void no_symbol(std::string_view key) {
     null(key);
     null(std::string(key) + "_text");
   }
-  /// A text that is null where it is empty.
+  /// Writes a text, or null if the text is empty.
   void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };
 

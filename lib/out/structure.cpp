@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The walk over a descriptor. Missing bytes count as zero, as everywhere in the generic view.
+// Walks a descriptor. Missing bytes count as zero, as everywhere in the generic view.
 #include "out/structure.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A structure of the IBA told to a sink field by field, from its bytes and its descriptor: what JSON shows of any
-// attribute without code of its own.
+// Writes a structure of the IBA to a sink field by field, from its bytes and its descriptor. No attribute needs JSON code of
+// its own.
 #pragma once
 
 #include <array>
@@ -13,17 +13,16 @@
 
 namespace ib::out {
 
-/// Emits a member for each field that is not reserved, under its C++ name, into the object that is open. Arrays and
-/// nested structures become arrays and objects; a field with an enumeration is followed by NAME_text, which is null where the number
-/// has no word. Keys that are set become null unless they are shown. In a MAD format `data` is decoded as the attribute that the header
-/// names.
+/// Writes a member for each field that is not reserved, under its C++ name, into the open object. Arrays and nested structures
+/// become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the number has no word.
+/// With Keys::hidden, keys that are set become null. In a MAD format, `data` is decoded as the attribute that the header names.
 void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// The same as an object of its own: the member `key`, or an element of an array.
+/// Writes the same members as an object of its own: the member `key`, or an element of an array.
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 
-/// An attribute as every report tells it: the members `attribute`, its name, and `data`, its fields.
+/// Writes an attribute in the form of all reports: the member `attribute` is its name, the member `data` holds its fields.
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// The same of a typed structure.
+/// Writes a typed attribute in the same form.
 template <class T>
 requires requires { T::info(); }
 void visit_attribute(Sink& sink, const T& value, Keys keys = Keys::hidden) {

@@ -5,7 +5,7 @@ namespace ib::path {
 
 namespace {
 
-// A member of any of the types that paths are made of, as a number and back.
+// Converts a member of any type that paths consist of to a number and back.
 template <class T>
 std::optional<std::uint64_t> number(const T& member) {
   if constexpr (requires { member.value; }) {
@@ -49,7 +49,7 @@ constexpr Attribute both(std::string_view name, AttributeForm form, std::uint64_
           nullptr};
 }
 
-/// An attribute that makes no sense on a directed route.
+/// An attribute that has no meaning on a directed route.
 template <auto member>
 constexpr Attribute routed(std::string_view name, AttributeForm form, std::uint64_t limit) {
   Attribute attribute = both<member>(name, form, limit);
@@ -75,7 +75,7 @@ constexpr Attribute gid(std::string_view name, std::optional<Gid> IbPath::*membe
 
 constexpr Attribute sm_key() {
   Attribute attribute = both<&IbPath::sm_key>("SMKey", AttributeForm::secret, UINT64_MAX);
-  attribute.well_known = 1;  // subnet managers come with it, and so do our options
+  attribute.well_known = 1;  // the default of subnet managers and of our options
   return attribute;
 }
 

@@ -20,7 +20,7 @@ const sys::EndPort& end_port(const IbPath& path) {
   return *path.end_port;
 }
 
-/// The end port whose P_Key and GID tables hold for the path: SMPs have no choice of either.
+/// The end port whose P_Key and GID tables apply to the path. Only GMPs matter: an SMP can choose neither.
 const sys::EndPort& gsi_port(const IbPath& path) { return end_port(path).carrier(false); }
 
 template <class T>
@@ -30,7 +30,7 @@ std::optional<std::uint16_t> index_of(const std::vector<T>& table, const T& valu
   return static_cast<std::uint16_t>(it - table.begin());
 }
 
-/// Which bits of a LID of `port` LMC leaves to choose.
+/// The low bits of a LID of `port` that LMC leaves free.
 std::uint16_t lmc_mask(const sys::EndPort& port) { return static_cast<std::uint16_t>((1U << std::min(port.lmc, 7U)) - 1); }
 
 Lid with_bits(const sys::EndPort& port, unsigned bits) {

@@ -9,7 +9,7 @@ void optional(out::Sink& sink, std::string_view key, bool present, const T& valu
   present ? sink.value(key, value) : sink.null(key);
 }
 
-/// The members of a GRH, null where there is none.
+/// Writes the members of a GRH. They are null without a GRH.
 void visit_grh(out::Sink& sink, const IbPath& path) {
   optional(sink, "sgid", path.sgid.has_value(), path.sgid.value_or(Gid{}));
   optional(sink, "dgid", path.dgid.has_value(), path.dgid.value_or(Gid{}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A path as every report tells it.
+// Writes a path in the form of all reports.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace ib::path {
 
-/// Emits `path` as the object `key`: what stands in the headers of a packet on it. The members are always the same; those that a path
-/// of its kind does not have, and LIDs that are not known, are null.
+/// Writes `path` as the object `key`: the header fields of a packet on the path. The members are always the same. Members that
+/// this kind of path does not have, and unknown LIDs, are null.
 void visit(out::Sink& sink, std::string_view key, const Path& path);
 
 }  // namespace ib::path

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
 
-/// Refuses an end port, named by a target, that the command line excludes.
+/// Returns the end port that a target names. Throws UsageError if the command line excludes it.
 const sys::EndPort* checked(const sys::EndPort& port, const ParseOptions& options) {
   if (options.require_device != nullptr && port.device != options.require_device) {
     throw UsageError(fmt::format("Path requires device {}, got {}", options.require_device->name, port.name()));
@@ -52,7 +52,8 @@ Path parse_scoped(std::string_view address, std::string_view scope, const ParseO
   return from_gid(*gid, checked(*end_port, options));
 }
 
-/// A GID whose prefix is that of a subnet this host is in goes out there; fe80:: is every subnet's.
+/// The path to a GID without scope. If this host has a port in the subnet of the prefix, the path starts at that port. fe80::
+/// belongs to every subnet.
 Path parse_unscoped(const Gid& gid, const ParseOptions& options) {
   if (gid.prefix() != link_local_prefix && options.require_end_port == nullptr && options.devices != nullptr) {
     const auto* usual = usual_end_port(options);
@@ -63,7 +64,7 @@ Path parse_unscoped(const Gid& gid, const ParseOptions& options) {
   return from_gid(gid, usual_end_port(options));
 }
 
-/// A GUID that can not be meant as a LID: in groups, or 16 hex digits long.
+/// A GUID that cannot be a LID: written in groups, or 16 hex digits long.
 std::optional<Guid> parse_target_guid(std::string_view text) {
   const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
   return prefixed && text.size() != 18 ? std::nullopt : parse_guid(text);

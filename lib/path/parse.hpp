@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths from text that people write: the TARGET arguments of commands. Safe on any input.
+// Parses paths that people write: the TARGET arguments of commands. Any input is safe.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace ib::path {
 
-/// What kind of address a target must be: the options -D, -L and -G.
+/// The required kind of address: the options -D, -L and -G.
 enum class Form : std::uint8_t { any, direct, lid, guid };
 
+/// The end ports that a target may use.
 struct ParseOptions {
-  const sys::DeviceList* devices{};        ///< where the end ports that a target may name are looked up; null: none exist
-  const sys::EndPort* default_end_port{};  ///< for targets that name none; may be null
-  const sys::Device* require_device{};     ///< a target that names another device's end port is refused (-C was given)
+  const sys::DeviceList* devices{};        ///< the devices whose end ports a target may name; null: none exist
+  const sys::EndPort* default_end_port{};  ///< for targets that name no end port; may be null
+  const sys::Device* require_device{};     ///< a target that names an end port of another device is refused (-C was given)
   const sys::EndPort* require_end_port{};  ///< a target that names another end port is refused (-P, or an earlier target)
   Form form = Form::any;
 };
 
-/// The path to `text`, which may be
+/// The path to `text`, which is one of
 ///
 ///     fe80::2:c903:0:1491           port GID; a prefix other than fe80:: selects the end port of that subnet
 ///     fe80::2:c903:0:1491%mlx4_0/1  port GID behind that end port
@@ -30,19 +31,20 @@ struct ParseOptions {
 ///     0,1,  0,  0,1,7               directed route, beginning with 0 for this host; at most 63 hops; ports up to 254
 ///     IBPath(DLID=2, SL=2)          path spec, see parse_spec()
 ///
-/// With Form::direct a single number is a directed route too ("0"); with Form::guid a hexadecimal number of any
-/// length is a GUID.
+/// With Form::direct, a single number ("0") is also a directed route. With Form::guid, a hexadecimal number of any length is a
+/// GUID.
 ///
-/// The path is as complete as the text: a GID has no LIDs yet. The path's end_port is that which the text names, else
-/// require_end_port, else default_end_port. Throws UsageError whose message is the reason alone; callers put the
+/// The path is only as complete as the text: the path to a GID has no LIDs yet. The path's end_port is the one that the text
+/// names, else require_end_port, else default_end_port. Throws UsageError. Its message is only the reason; callers put the
 /// argument before it.
 Path parse_target(std::string_view text, const ParseOptions& options = {});
 
-/// The path that `text` describes as to_spec() does: IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. What is
-/// not named has its default. end_port is looked up in `devices`. Throws UsageError.
+/// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that
+/// are not named have their defaults. end_port is looked up in `devices`. Throws UsageError.
 Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr);
 
-/// A target as an error may repeat it: a path spec, right or wrong, without the values of its keys. Other targets have none.
+/// A target in a form that an error may repeat. In a path spec, right or wrong, the values of keys are hidden. Other targets
+/// stay unchanged.
 std::string without_secrets(std::string_view text);
 
 }  // namespace ib::path

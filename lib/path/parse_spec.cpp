@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Reading path specs. Errors say what python-rdma says.
+// Reads path specs. The error messages are those of python-rdma.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ const sys::EndPort* parse_end_port(std::string_view text, const sys::DeviceList*
   }
 }
 
-/// Sets what `name` stands for in `path`, an IbDrPath if `directed`.
+/// Sets the attribute `name` of `path`, which is an IbDrPath if `directed`.
 void set_attribute(IbPath& path, bool directed, std::string_view name, std::string_view text) {
   for (const auto& attribute : attributes()) {
     if (attribute.name != name || !(directed ? attribute.directed : attribute.routed)) continue;
@@ -98,7 +98,7 @@ Path parse_attributes(std::string_view spec, std::string_view list, const sys::D
   return path;
 }
 
-/// Whether what stands behind `name` in a spec may be repeated: it is no key, nor a misspelt one.
+/// Whether the value of `name` in a spec may be repeated: `name` is neither a key nor a misspelt key.
 bool is_open(std::string_view name) {
   for (const auto& attribute : attributes()) {
     if (attribute.name == name) return attribute.form != AttributeForm::secret;
@@ -115,7 +115,7 @@ std::string without_secrets(std::string_view text) {
   bool in_spec = false;
   for (;;) {
     const std::string_view item = text.substr(0, text.find_first_of(",()"));
-    const std::size_t value = item.find('=') + 1;  // 0: there is none
+    const std::size_t value = item.find('=') + 1;  // 0: the item has no value
     if (is_open(trim(item.substr(0, value - 1))) || (value == 0 && !in_spec)) {
       shown += item;
     } else {

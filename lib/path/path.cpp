@@ -7,7 +7,8 @@ namespace ib::path {
 
 namespace {
 
-/// A time code of the IBA: 4.096 µs · 2^code. Codes have 5 bits; a greater one, which a PathRecord can hold, counts as 31.
+/// The duration of a time code of the IBA: 4.096 µs · 2^code. Codes have 5 bits. A PathRecord can hold a greater code, which
+/// counts as 31.
 Duration from_code(unsigned code) { return Duration(std::int64_t{4096} << std::min(code, 31U)); }
 
 }  // namespace

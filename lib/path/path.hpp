@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths: everything about how a packet travels between two end ports, as header fields of that packet. A path
-// that is sent on has SLID/SGID of this host; the path of a received packet has them of the remote side.
+// A path describes how a packet travels between two end ports, as header fields of that packet. A path for sending has the SLID
+// and SGID of this host. The path of a received packet has the SLID and SGID of the remote side.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace ib::path {
 using Duration = std::chrono::nanoseconds;
 
 inline constexpr std::uint32_t qp1_qkey = 0x80010000;  ///< IBA 3.5.3: the well-known Q_Key of QP1
-inline constexpr std::uint8_t max_hops = 63;           ///< IBA 14.2.2: a DR path holds 64 entries, the first unused
+inline constexpr std::uint8_t max_hops = 63;           ///< IBA 14.2.2: a DR path holds 64 entries, and the first is unused
 
 /// A LID- and/or GRH-routed path (LRH, GRH, BTH, DETH fields).
 struct IbPath {
@@ -29,7 +29,7 @@ struct IbPath {
   // LRH
   Lid dlid, slid;
   std::uint8_t sl{};
-  // BTH and DETH; absent where the path is not (yet) for a connectionless QP
+  // BTH and DETH; absent if the path is not (yet) for a connectionless QP
   Pkey pkey = default_pkey;
   std::optional<Qpn> dqpn, sqpn;
   std::optional<std::uint32_t> qkey;
@@ -41,9 +41,9 @@ struct IbPath {
   // Path properties (IBA 15.2.5.16 encodings)
   std::uint8_t mtu = 1;                          ///< MTU code: 1 = 256 bytes
   std::uint8_t rate = 2;                         ///< rate code: 2 = 2.5 Gb/s
-  std::optional<std::uint8_t> packet_life_time;  ///< 4.096 µs · 2^n; the port's subnet timeout where absent
-  /// 4.096 µs · 2^n: the time the remote may take to answer a MAD. 0.27 s; the IBA's 4.3 s (20, C13-13.1.1) for agents whose
-  /// ClassPortInfo is not known would make every dead node cost that much a try.
+  std::optional<std::uint8_t> packet_life_time;  ///< 4.096 µs · 2^n; if absent, the port's subnet timeout applies
+  /// Time that the remote may take to answer a MAD, 4.096 µs · 2^n. The default is 0.27 s. For agents with unknown
+  /// ClassPortInfo the IBA says 4.3 s (20, C13-13.1.1), but then each try to a dead node would take that long.
   std::uint8_t resp_time = 16;
   // For QPs
   std::uint8_t dack_resp_time = 20, sack_resp_time = 20;  ///< 4.096 µs · 2^n: Local CA Ack Delay of the remote and of this CA
@@ -54,7 +54,7 @@ struct IbPath {
   std::uint64_t sm_key{};  ///< of SA queries sent on this path
   std::uint64_t cc_key{};  ///< of MADs for congestion control sent on this path
   unsigned retries = 3;
-  std::optional<Duration> timeout;  ///< of one try, set by the user; else mad_timeout() computes it
+  std::optional<Duration> timeout;  ///< of one try, set by the user; if absent, mad_timeout() computes it
   std::optional<std::uint32_t> umad_agent_id;
 
   bool operator==(const IbPath&) const = default;
@@ -62,18 +62,18 @@ struct IbPath {
 
 /// A directed-route path: SMPs only (IBA 14.2.2).
 struct IbDrPath : IbPath {
-  IbDrPath();                                   ///< to the local node: LIDs permissive, QP0
-  explicit IbDrPath(const sys::EndPort* from);  ///< the same, from `from`
+  IbDrPath();                                   ///< to the local node: permissive LIDs, QP0
+  explicit IbDrPath(const sys::EndPort* from);  ///< to the local node of end port `from`
   std::array<std::uint8_t, 64> route{};         ///< route[1…hops] are the output ports; route[0] is 0
   std::uint8_t hops{};
   Lid dr_slid = permissive_lid, dr_dlid = permissive_lid;
 
-  /// The route one hop further, or nothing when it is already max_hops long.
+  /// The route extended by one hop, or nothing if the route has max_hops already.
   std::optional<IbDrPath> advance(std::uint8_t port) const;
   bool operator==(const IbDrPath&) const = default;
 };
 
-/// Any path. Cheap enough to copy (≈300 bytes); long-lived holders keep it, RPCs take it by reference.
+/// Any path. Copying is cheap (≈300 bytes). Objects that live long keep a copy; RPCs take a reference.
 class Path {
  public:
   Path(IbPath path) : value_(std::move(path)) {}    // NOLINT: converts on purpose
@@ -87,26 +87,27 @@ class Path {
   std::variant<IbPath, IbDrPath> value_;
 };
 
-/// For people: `Path 1 -> 18 SL=0 PKey=0xffff DQPN=1` or `DR Path (0, 1)`.
+/// The path as text for people: `Path 1 -> 18 SL=0 PKey=0xffff DQPN=1` or `DR Path (0, 1)`.
 std::string to_text(const Path& path);
-/// As a path spec that parse_spec() reads back: `IBPath(end_port='ibsim0/1', DLID=18, …)`. Keys that are
-/// set are left out unless they are shown.
+/// The path as a path spec that parse_spec() can read: `IBPath(end_port='ibsim0/1', DLID=18, …)`. With Keys::hidden, keys that
+/// are set are left out.
 std::string to_spec(const Path& path, Keys keys = Keys::hidden);
 
-/// The packet lifetime code of the path; the end port's subnet timeout where the path has none.
+/// The packet lifetime code of the path, or the end port's subnet timeout if the path has none.
 std::uint8_t packet_life_time(const IbPath& path);
-/// The time one try of a MAD may take: 2 · packet lifetime + response time (IBA 13.4.6.3.1), or the user's timeout.
+/// The timeout of one try of a MAD: 2 · packet lifetime + response time (IBA 13.4.6.3.1), or the user's timeout.
 Duration mad_timeout(const IbPath& path);
 /// The RC retry timeout: 2 · packet lifetime + remote ack delay (IBA 9.7.6.1.3).
 Duration qp_timeout(const IbPath& path);
 
-/// Whether packets can be sent on the path as it is: it has an end port and, unless directed, unicast LIDs, a destination
-/// QP and, with a GRH, both GIDs. On RoCE the GRH is what is needed, and LIDs are not. What is not complete must be
+/// Whether packets can be sent on the path as it is. The path needs an end port. Unless directed, the path also needs unicast
+/// LIDs, a destination QP and, with a GRH, both GIDs. On RoCE the path needs the GRH but no LIDs. An incomplete path must be
 /// resolved by the SA first.
 bool complete(const Path& path);
 
-/// Turns the path around (IBA 13.5.4), in place: what was received on it is answered on it. With `for_reply` the hop
-/// limit of a GRH becomes 255 as a MAD reply needs it. A directed route stays: the reply's D bit turns it.
+/// Reverses the path in place (IBA 13.5.4): a packet received on the path is answered on the reversed path. With `for_reply`,
+/// the hop limit of a GRH becomes 255, as a MAD reply needs. A directed route stays unchanged, because the D bit of the reply
+/// reverses it.
 void reverse(Path& path, bool for_reply = true);
 
 }  // namespace ib::path

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Directed routes as lists of ports.
+// Directed routes as lists of port numbers.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace ib::path {
 
-/// Sets the route of `path` from ports with `separator` between them and perhaps behind the last: "0,1," with a comma.
-/// The first is 0, the others are at most 254, there are at most 64. Throws UsageError "Invalid DR path specification …".
+/// Sets the route of `path` from port numbers with `separator` between them, which may also follow the last: "0,1," with a
+/// comma. The first number is 0, the others are at most 254, and there are at most 64. Throws UsageError "Invalid DR path
+/// specification …".
 void set_route(IbDrPath& path, std::string_view text, char separator);
 
 }  // namespace ib::path

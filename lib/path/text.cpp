@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths as people read them and as specs that can be read back. The forms are python-rdma's str() and repr().
+// Paths as text for people and as specs that can be parsed. The forms are python-rdma's str() and repr().
 #include <fmt/format.h>
 
 #include <iterator>
@@ -13,14 +13,14 @@ namespace ib::path {
 
 namespace {
 
-/// (0,) or (0, 1, 7)
+/// The route as a tuple: (0,) or (0, 1, 7).
 std::string route_tuple(const IbDrPath& path) {
   std::string text = "(0";
   for (unsigned i = 1; i <= path.hops; ++i) fmt::format_to(std::back_inserter(text), ", {}", path.route[i]);
   return text + (path.hops == 0 ? ",)" : ")");
 }
 
-/// 0:1:7:
+/// The route in a spec: 0:1:7:
 std::string route_spec(const IbDrPath& path) {
   std::string text = "0:";
   for (unsigned i = 1; i <= path.hops; ++i) fmt::format_to(std::back_inserter(text), "{}:", path.route[i]);
@@ -29,9 +29,9 @@ std::string route_spec(const IbDrPath& path) {
 
 std::string directed_text(const IbDrPath& path) {
   std::string text = "DR Path ";
-  if (path.dr_slid != permissive_lid) text += fmt::format("{} -> ", path.dlid.value);  // LID-routed up to where the route begins
+  if (path.dr_slid != permissive_lid) text += fmt::format("{} -> ", path.dlid.value);  // LID-routed to the start of the directed route
   text += route_tuple(path);
-  if (path.dr_dlid != permissive_lid) text += fmt::format(" -> {}", path.dr_dlid.value);  // and from where it ends
+  if (path.dr_dlid != permissive_lid) text += fmt::format(" -> {}", path.dr_dlid.value);  // and LID-routed from its end
   return text;
 }
 
@@ -50,7 +50,7 @@ std::string number_text(AttributeForm form, std::uint64_t value) {
   }
 }
 
-/// The attribute's value in a spec, or nothing where it has its default.
+/// The attribute's value in a spec, or nothing if the value is the default.
 std::optional<std::string> value_text(const Attribute& attribute, const Path& path, Keys keys) {
   static const IbPath routed_defaults;
   static const IbDrPath directed_defaults;
@@ -61,8 +61,8 @@ std::optional<std::string> value_text(const Attribute& attribute, const Path& pa
     const auto& gid = p.*attribute.gid;
     return gid ? std::optional(fmt::format("GID('{}')", to_text(*gid))) : std::nullopt;
   }
-  // What has its default is left out; on a directed route that is what both kinds of path begin with, so that the LIDs, the QPs
-  // and the Q_Key always show.
+  // A value is left out if it is the default. On a directed route, it must be the default of both kinds of path, so that the
+  // LIDs, the QPs and the Q_Key are always written.
   const auto value = attribute.get(p);
   const bool usual = (!attribute.routed || value == attribute.get(routed_defaults)) &&
                      (path.directed() == nullptr || value == attribute.get(directed_defaults));

@@ -9,7 +9,7 @@
 namespace ib::sa {
 namespace {
 
-/// The link among all that `query` finds.
+/// The link among the results of `query` that really starts at LID `from`.
 async::Task<std::optional<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from) {
   const auto table = co_await try_subn_adm_get_table(transactor, query);
   if (!table) co_return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Links one by one, as routes are followed. opensm rounds the LIDs of such a query down by its LMC, but not those of its switches,
-// whose LMC is 0: asked by LID it has no links of three in four switches where the LMC is 2. Asked by port number it has.
+// Single links, for following a route. In a query for links, opensm rounds the LID down by its own LMC, but not the LIDs of its
+// switches, whose LMC is 0. If the LMC is 2, a query by LID therefore finds no links of three in four switches. A query by port
+// number finds them.
 #pragma once
 
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace ib::sa {
 
-/// The link at `port` of the node at LID `from`, or for the end port at `from` its only one: one query where the SA answers it.
-/// The error is that of this query.
+/// The link at `port` of the node at LID `from`. Without `port`, the only link of the end port at `from`. One query is enough
+/// if the SA answers it. The error is that of this query.
 async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid from, std::optional<std::uint8_t> port);
 
 }  // namespace ib::sa

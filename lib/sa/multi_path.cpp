@@ -12,7 +12,7 @@ namespace ib::sa {
 namespace {
 
 constexpr std::size_t gid_size = 16;
-constexpr std::size_t sources_at = 15, destinations_at = 16;  // the counts
+constexpr std::size_t sources_at = 15, destinations_at = 16;  // offsets of the counts
 constexpr std::size_t gids_at = MultiPathRecord::wire_size - gid_size * std::tuple_size_v<decltype(MultiPathRecord::sd_gid)>;
 constexpr unsigned most_gids = 255;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The GIDs of a MultiPathRecord (IBA 15.2.5.20): as many sources and then destinations as its counts say. The structure has
-// room for those that fit into one MAD; these functions work on its bytes, which may be longer.
+// The GIDs of a MultiPathRecord (IBA 15.2.5.20): first the sources, then the destinations, as many as the counts of the record
+// say. The structure has room for the GIDs that fit into one MAD. These functions work on bytes, which may be longer.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,20 @@
 
 namespace ib::sa {
 
+/// The two GID lists of a MultiPathRecord.
 enum class PathEnd { source, destination };
 
-/// Adds a GID to a MultiPathRecord of at least its structure's size, and counts it. Throws Error where there are 255 already.
+/// Adds a GID to a MultiPathRecord and counts it. `record` has at least the size of the structure. Throws Error if there are
+/// 255 GIDs already.
 void add_gid(std::vector<std::uint8_t>& record, PathEnd end, const Gid& gid);
 
-/// What of the record an SA has to read: it ends with the last GID. All of it where no GIDs are counted.
+/// The part of the record that an SA must read: it ends with the last GID. The whole record if no GIDs are counted.
 Bytes used_part(Bytes record);
 
 struct MultiPathGids {
   std::vector<Gid> sources, destinations;
 };
-/// The GIDs of a record as it came. Throws Error where its counts promise more than there are.
+/// The GIDs of a received record. Throws Error if the counts exceed the GIDs that the record holds.
 MultiPathGids gids_of(Bytes record);
 
 }  // namespace ib::sa

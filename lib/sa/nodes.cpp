@@ -19,7 +19,7 @@ async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_v
   Pattern pattern(NodeRecord::info());
   pattern.match("nodeDescription.nodeString", name);
   Nodes nodes = co_await find_nodes(transactor, pattern);
-  // Not every SA heeds this part of the mask.
+  // Some SAs ignore this bit of the component mask.
   std::erase_if(nodes.records, [&](const NodeRecord& node) { return fixed_text(node.node_description.node_string) != name; });
   co_return nodes;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finding nodes by name in the subnet administrator's database.
+// Finds nodes by name in the database of the subnet administrator.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,16 @@
 
 namespace ib::sa {
 
+/// The result of a search for nodes.
 struct Nodes {
   std::vector<NodeRecord> records;  ///< one for each end port
-  bool torn = false;                ///< there may be more: see Records
+  bool torn = false;                ///< there may be more nodes; see Records
 };
 
-/// The nodes that `pattern` (of a NodeRecord) matches. Throws a MadError.
+/// The nodes that match `pattern`, which is a pattern of a NodeRecord. Throws a MadError.
 async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern);
 
-/// The nodes whose description is `name`. Throws a MadError, or UsageError for a name that is too long for one.
+/// The nodes with the description `name`. Throws a MadError, or UsageError if the name is too long for a description.
 async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_view name);
 
 }  // namespace ib::sa

@@ -22,7 +22,7 @@ void add_component(std::vector<Component>& all, const StructInfo& record, std::s
   if (ref && ref->mask != 0) all.push_back({std::move(member), ref->mask_bit, ref->mask, reserved});
 }
 
-/// `LID`, or `LID[3]` of an array whose elements have a bit each.
+/// Adds the component `LID`, or components like `LID[3]` for an array whose elements have one bit each.
 void add_field(std::vector<Component>& all, const StructInfo& record, const std::string& prefix, const FieldInfo& field, bool each) {
   const std::string member = prefix + std::string(field.iba_name);
   if (field.count == 1 || !each) {
@@ -32,12 +32,12 @@ void add_field(std::vector<Component>& all, const StructInfo& record, const std:
   for (std::uint32_t i = 0; i < field.count; ++i) add_component(all, record, fmt::format("{}[{}]", member, i), field.reserved);
 }
 
-/// The structure that the field of `ref` is a member of.
+/// The bytes of the structure that directly contains the field of `ref`.
 Bytes structure_of(Bytes bytes, const FieldRef& ref) {
   return bytes.subspan((ref.bit_offset - ref.index * ref.field->bits - ref.field->bit_offset) / 8);
 }
 
-/// The text of a value that stands at `ref`, alone and as python-rdma's repr() shows it.
+/// The text of the value at `ref`: the plain text, and the text of python-rdma's repr().
 std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref) {
   const std::string text = field_text(structure_of(bytes, ref), *ref.field, ref.index);
   const Value value = read_path(bytes, ref);
@@ -49,7 +49,7 @@ std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref)
   return {text, text};
 }
 
-/// The list of a MultiPathRecord that `member` says: its SGIDs and DGIDs are those of a PathRecord.
+/// The GID list of a MultiPathRecord that `member` names. The names SGID and DGID are those of a PathRecord.
 std::optional<PathEnd> end_of_path(std::string_view member) {
   const FieldInfo* field = find_field(PathRecord::info(), member);
   if (field == nullptr || (field->name != "sgid" && field->name != "dgid")) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A record as a pattern: the values that some of its components must have, and the component mask that says which
-// (IBA 15.2.1.1). The generic counterpart of the generated Query builders, for programs that take record and members
-// as words; the mask bits come from the descriptors.
+// A record as a pattern: the required values of some components, and the component mask that names these components (IBA
+// 15.2.1.1). This is the generic counterpart of the generated Query builders, for programs that take record and members as
+// words. The mask bits come from the descriptors.
 #pragma once
 
 #include <cstdint>
@@ -15,49 +15,50 @@
 
 namespace ib::sa {
 
-/// A part of a record that has a bit of its own in the component mask.
+/// A part of a record that has its own bit in the component mask.
 struct Component {
-  std::string member;    ///< its path: `LID`, `nodeInfo.portGUID`, `serviceData8[3]`
+  std::string member;    ///< path of the member: `LID`, `nodeInfo.portGUID`, `serviceData8[3]`
   int bit{};             ///< the first of its mask bits
-  std::uint64_t mask{};  ///< all of them
+  std::uint64_t mask{};  ///< all of its mask bits
   bool reserved{};
 };
-/// The components of a record, by mask bit.
+/// The components of a record in the order of their mask bits.
 std::vector<Component> components(const StructInfo& record);
 
+/// The required components of the records of one kind.
 class Pattern {
  public:
-  /// Matches every record. `record` is kept by reference.
+  /// A pattern that matches every record. `record` is kept by reference.
   explicit Pattern(const StructInfo& record);
 
-  /// Matches what a request with these bytes of its form() and this component mask does.
+  /// A pattern from a request: the bytes of its form() and its component mask.
   Pattern(const StructInfo& record, Bytes bytes, std::uint64_t component_mask);
 
-  /// The attribute that is asked for. Two have answers that they are not the pattern of: the request for TraceRecords says a
-  /// path, as a PathRecord (IBA 15.2.5.19), and that for a MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
+  /// The requested attribute. For two attributes, request and answer differ. A request for TraceRecords holds a path in the form
+  /// of a PathRecord (IBA 15.2.5.19). A request for a MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
   const StructInfo& record() const { return *record_; }
-  /// The structure whose members the pattern has.
+  /// The structure of the pattern.
   const StructInfo& form() const { return *form_; }
-  /// The structure of the records that come back.
+  /// The structure of the records in the answer.
   const StructInfo& answer() const;
 
-  /// Asks for records whose member (a path as find_path() takes it) has the value that `text` says. Throws UsageError for
-  /// a member that the record does not have or that cannot be asked for, naming those that can, and for a wrong value. Of a
-  /// MultiPathRecord each SGID and DGID adds one to those that were given.
+  /// Requires that `member` (a path as for find_path()) has the value `text`. In a MultiPathRecord, each SGID and DGID adds one
+  /// GID to the earlier ones. Throws UsageError for a wrong value, or if the record does not have `member` or cannot be queried
+  /// by it; the message lists the possible members.
   void match(std::string_view member, std::string_view text);
-  /// The same with a number, of which the member takes its low bits.
+  /// Requires that `member` has the low bits of `value`.
   void match(std::string_view member, std::uint64_t value);
-  /// Whether records are chosen by this member.
+  /// Whether the pattern requires a value of `member`.
   bool matches_on(std::string_view member) const;
-  /// An MTU, rate or packet life time goes with a selector (IBA 15.2.5.16, table 172): where one is asked for and its
-  /// selector is not, ask for exactly this value. Without a selector a subnet administrator takes no notice of the value.
+  /// Sets missing selectors. An MTU, rate or packet life time goes with a selector (IBA 15.2.5.16, table 172). If the pattern
+  /// has such a value without its selector, the selector becomes "exactly this value". An SA ignores a value without a selector.
   void complete_selectors();
 
-  /// A member that was asked for, as text and as debugging output shows it.
+  /// A required member, as text and as debugging output shows it.
   struct Match {
     int bit;
     std::string member, text, shown;
-    bool secret;  ///< a key that is set
+    bool secret;  ///< the member is a key that is set
   };
   std::vector<Match> matches() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One small function an attribute; attribute modifiers as in IBA 14.2.5, records as in 15.2.5.
+// One small function for each attribute. Attribute modifiers are those of IBA 14.2.5, records those of IBA 15.2.5.
 #include "sa/record_query.hpp"
 
 #include <string_view>
@@ -44,7 +44,7 @@ RecordQuery made_of_switch(const Query& query, std::string_view member) {
 std::uint8_t byte(std::uint32_t value) { return static_cast<std::uint8_t>(value); }
 
 Asked port_info(std::uint32_t modifier, Lid lid, const NodeKind* node) {
-  constexpr std::uint32_t extended_speeds = 1U << 31;  // tells the node what the sender understands; no part of the port
+  constexpr std::uint32_t extended_speeds = 1U << 31;  // tells the node what the sender understands; not part of the port number
   const std::uint32_t port = modifier & ~extended_speeds;
   if (port > 255) return {};
   PortInfoRecord::Query query;

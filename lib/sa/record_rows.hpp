@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Records of one kind as an answer brings them: side by side in one buffer, each a stride behind the one before. A table of
-// millions of records costs its bytes and no more.
+// The records of an answer, one after another in one buffer at a constant distance (stride). A table of millions of records
+// needs no memory but its bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace ib::sa {
 
-/// A view of records in a buffer of somebody else.
+/// A view of records in a buffer that someone else owns.
 class RecordRows {
  public:
   class Iterator;
 
   RecordRows() = default;
-  /// `count` records of `size` bytes each, one at each multiple of `stride` in `bytes`. The last one may be shorter: it ends
-  /// where `bytes` end.
+  /// `count` records of `size` bytes each, which begin at multiples of `stride` in `bytes`. The last record may be shorter: it
+  /// ends at the end of `bytes`.
   RecordRows(Bytes bytes, std::size_t stride, std::size_t size, std::size_t count)
       : bytes_(bytes), stride_(stride), size_(size), count_(count) {}
 
@@ -36,7 +36,7 @@ class RecordRows {
   Iterator begin() const;
   Iterator end() const;
 
-  /// The first `size` bytes of each record; all where it has fewer.
+  /// The records cut to their first `size` bytes. Shorter records stay whole.
   RecordRows first(std::size_t size) const { return {bytes_, stride_, std::min(size, size_), count_}; }
 
  private:
@@ -77,9 +77,9 @@ inline RecordRows::Iterator RecordRows::end() const { return {*this, count_}; }
 class RecordBuffer {
  public:
   RecordBuffer() = default;
-  /// None yet, for push_back() of records of up to `size` bytes.
+  /// An empty buffer for push_back() of records of up to `size` bytes.
   explicit RecordBuffer(std::size_t size) : stride_(size), size_(size) {}
-  /// Takes over `bytes`, in which `rows` lie.
+  /// Takes over `bytes`, which contain `rows`.
   RecordBuffer(std::vector<std::uint8_t> bytes, const RecordRows& rows)
       : bytes_(std::move(bytes)),
         offset_(rows.empty() ? 0 : static_cast<std::size_t>(rows.bytes_.data() - bytes_.data())),
@@ -95,8 +95,8 @@ class RecordBuffer {
   RecordRows::Iterator begin() const { return rows().begin(); }
   RecordRows::Iterator end() const { return rows().end(); }
 
-  /// Adds a record at the end; zeros follow one that is shorter than the others. Only for a buffer that was made for a size.
-  /// Throws std::invalid_argument for a longer one.
+  /// Adds a record at the end; a shorter record is filled with zeros. Only for a buffer made with a record size. Throws
+  /// std::invalid_argument if the record is longer.
   void push_back(Bytes record) {
     if (record.size() > size_ || stride_ != size_ || offset_ != 0) throw std::invalid_argument("no room for such a record");
     bytes_.insert(bytes_.end(), record.begin(), record.end());

@@ -34,7 +34,7 @@ constexpr RecordType table[] = {
     {"ServiceRecord", "SR", ServiceRecord::info, "", ""},
     {"SwitchInfo", "SWI", SwitchInfoRecord::info, "", ""},
     {"VLArbitrationTableRecord", "VLAR", VLArbitrationTableRecord::info, "[lid]/[port]/[block]", "LID/outputPortNum/blockNum"},
-    // Names of infiniband-diags, and records that neither knows.
+    // Names of infiniband-diags, and records that neither program names.
     {"SMInfoRecord", "SMIR", SMInfoRecord::info, "LID", "LID", false},
     {"SwitchInfoRecord", "SWIR", SwitchInfoRecord::info, "LID", "LID", false},
     {"MultiPathRecord", "MPR", MultiPathRecord::info, "", "", false},

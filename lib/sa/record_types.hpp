@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The records of the subnet administrator as words of a command line: their names in python-rdma and infiniband-diags, and
-// the short way to choose some of them (`2/1` for LID 2, port 1).
+// The records of the subnet administrator as words of a command line: the names of python-rdma and infiniband-diags, and the
+// short form that selects records (`2/1` for LID 2, port 1).
 #pragma once
 
 #include <span>
@@ -13,23 +13,24 @@
 
 namespace ib::sa {
 
+/// The words for one kind of record.
 struct RecordType {
   std::string_view name, alias;  ///< the alias may be empty
   const StructInfo& (*info)();
-  std::string_view argument;  ///< how the short form is told to people: `[LID]/[PORT]`; empty where there is none
-  std::string_view members;   ///< what its parts are: `endportLID/portNum`
-  bool classic = true;        ///< one of python-rdma's: its abbreviations win over those of others
+  std::string_view argument;  ///< the short form in help texts: `[LID]/[PORT]`; empty if there is none
+  std::string_view members;   ///< the members that the short form sets: `endportLID/portNum`
+  bool classic = true;        ///< a name of python-rdma: its abbreviations take precedence over those of others
 };
 
-/// Every record that can be asked for by name.
+/// Every record that has a name.
 std::span<const RecordType> record_types();
 
-/// The record of that name, alias or structure name, in any case and abbreviated if unambiguous. Throws UsageError
-/// "Unknown operation 'zz'" or "Ambiguous operation 's'".
+/// The record with that name, alias or structure name. Letter case does not matter, and an unambiguous abbreviation is enough.
+/// Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 's'".
 const RecordType& find_record_type(std::string_view word);
 
-/// The members that the short form chooses by, with their values as they were given. Takes from the front of `words` what
-/// belongs to it: at most as many words as `argument` has.
+/// The members of the short form with their given values. Removes the words of the short form from the front of `words`: at
+/// most as many as `argument` has.
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words);
 
 }  // namespace ib::sa

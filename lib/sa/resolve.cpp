@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Path resolution by SubnAdmGet(PathRecord). Those who want what is being asked for already wait at the Entry; if the one
-// who asked goes away, one of them asks again.
+// Path resolution by SubnAdmGet(PathRecord). If a query for the same path is already running, a task waits at its Entry. If the
+// task that sent the query is cancelled, one of the waiting tasks sends it again.
 #include "sa/resolve.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace ib::sa {
 namespace {
 
 constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
-constexpr std::uint8_t roce_hop_limit = 64;  // as Linux sends IP
+constexpr std::uint8_t roce_hop_limit = 64;  // as Linux does for IP packets
 constexpr unsigned most_paths = 127;         // IBA 15.2.5.16: NumbPath has 7 bits
 
 PathRecord::Query make_query(const path::IbPath& path, const PathWanted& wanted) {
@@ -42,7 +42,7 @@ std::string note_on(const path::Path& path) { return fmt::format("Failed getting
   error->raise_with(note_on(path));
 }
 
-/// Makes `path` what the record says.
+/// Copies the properties of the record to `path`.
 void take_over(path::Path& path, const PathRecord& record) {
   if (!record.dlid.is_unicast() || !record.slid.is_unicast()) {
     throw Error(fmt::format("The SA's path record has the LIDs {} -> {}", record.slid.value, record.dlid.value)).note(note_on(path));
@@ -73,7 +73,7 @@ void complete_roce(path::IbPath& path) {
     throw Error(fmt::format("{} is a RoCE port (Ethernet), which has neither LIDs nor a subnet administrator: address its targets by GID",
                             port.name()));
   }
-  // The GID of the same subnet: a link-local one does not reach further, nor an IPv4 one an IPv6 one.
+  // A GID of the same subnet: a link-local GID reaches only link-local GIDs, and an IPv4 GID reaches only IPv4 GIDs.
   const auto same = [&path](const Gid& gid) { return gid != Gid{} && gid.prefix() == path.dgid->prefix(); };
   const auto sgid = std::ranges::find_if(port.gids, same);
   if (!path.sgid) path.sgid = sgid != port.gids.end() ? *sgid : port.default_gid();
@@ -81,13 +81,13 @@ void complete_roce(path::IbPath& path) {
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
 
-/// One destination: its answer, or those who wait for the end of the one who asks.
+/// The state of one query: its result, or the tasks that wait for its end.
 struct PathResolver::Entry {
-  std::optional<mad::Result<PathRecord>> result;  ///< none where who asked was cancelled
+  std::optional<mad::Result<PathRecord>> result;  ///< absent if the asking task was cancelled
   async::Event ended;
 };
 
-/// Lives as long as the one who asks: tells the others how it ended, also if that is by cancellation.
+/// Lives as long as the asking task. Its destructor wakes the waiting tasks, also after a cancellation.
 struct PathResolver::Asking {
   Asking(PathResolver& in, Key of, std::shared_ptr<Entry> at) : resolver(in), key(std::move(of)), entry(std::move(at)) {}
   Asking(const Asking&) = delete;
@@ -164,7 +164,7 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
     const mad::Result<Lid> lid = co_await links.find_lid(target);
     if (lid) {
       ib.dlid = *lid;
-    } else {  // what the SA knows is old; the node knows its LID
+    } else {  // the SA's data is outdated; the node knows its LID
       const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
       if (!port) lid.error().raise();
       ib.dlid = port->lid;
@@ -206,7 +206,7 @@ async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, 
   query.numb_path(static_cast<std::uint8_t>(std::clamp(most, 1U, most_paths)));
   const auto table = co_await try_subn_adm_get_table(transactor, query);
   if (!table) fail(table.shared_error(), path);
-  for (const PathRecord& record : table->records) {  // some are as good as all: more than enough may exist anyway
+  for (const PathRecord& record : table->records) {  // some paths are enough, because there may be more than `most` anyway
     if (paths.size() == most) break;
     paths.push_back(from);
     take_over(paths.back(), record);

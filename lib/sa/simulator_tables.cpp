@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Each kind of record has keys to divide its table by, the coarsest first. A part that still comes cut is divided by the next key.
-// The values of a key come from the end ports, and these from asking about every LID up to the top of the forwarding tables.
+// Each kind of record has keys that divide its table, the coarsest key first. If a part still comes without its end, the next
+// key divides the part. The values of a key come from the end ports. The end ports come from a query for each LID up to the top
+// of the forwarding tables.
 #include "sa/simulator_tables.hpp"
 
 #include <fmt/format.h>
@@ -24,26 +25,26 @@
 namespace ib::sa {
 namespace {
 
-constexpr std::size_t open_queries = 64;         // the Transactor has windows of its own; this bounds what waits for them
-constexpr std::uint64_t most_queries = 200'000;  // a fabric for which this is not enough is not simulated
-/// Of all parts together: more than as many answers of a simulator have.
+constexpr std::size_t open_queries = 64;         // limits the memory of waiting queries; the Transactor has windows of its own
+constexpr std::uint64_t most_queries = 200'000;  // a fabric that needs more is not simulated
+/// Limit for all parts together: the size of `most_queries` answers of a simulator.
 constexpr std::size_t most_bytes = most_queries * mad::packet_size;
 
 enum class Values : std::uint8_t {
   lids,          ///< the LIDs of all end ports, node by node
-  even_lids,     ///< the same, if none is what an SA that rounds LIDs by its LMC makes another of: see links.hpp
-  lids_by_port,  ///< the same in the order of port GUIDs
+  even_lids,     ///< the LIDs of all end ports, if the SA does not round any of them to another LID: see links.hpp
+  lids_by_port,  ///< the LIDs of all end ports in the order of port GUIDs
   gids,          ///< the GIDs of all end ports
-  own_lids,      ///< all LIDs (LMC) of the end port that `of` names
-  ports,         ///< the ports of the node that `of` names, or as many as any node has
-  numbers,       ///< from `first` on, as many as there can be
-  blocks,        ///< from 0 on, as many as there can be; after one that is not there comes no other
+  own_lids,      ///< all LIDs (LMC) of the end port in the member `of`
+  ports,         ///< the ports of the node in the member `of`; without it, as many ports as the largest node has
+  numbers,       ///< `count` numbers from `first` on
+  blocks,        ///< block numbers from 0 to `count` − 1; no block exists after a missing one
 };
 
 struct Key {
   std::string_view member;
   Values values;
-  std::string_view of = {};  ///< the member that names the end port; for GIDs the LID that may stand in for them
+  std::string_view of = {};  ///< the member that names the end port; for GIDs, a LID that replaces them
   unsigned first = 0, count = 0;
 };
 
@@ -85,11 +86,11 @@ std::span<const Key> keys_of(const StructInfo& record) {
   return {};
 }
 
-/// opensm lists nodes and ports by their GUID as its host reads the bytes, on all hosts of our days the last one first. A table in
-/// parts then comes in the order of a whole one.
+/// The order in which opensm lists nodes and ports: by the GUID as opensm's host reads its bytes. All usual hosts are
+/// little-endian, so the last byte is the most significant. A table in parts then has the order of a whole table.
 std::uint64_t opensm_rank(Guid guid) { return __builtin_bswap64(guid.value); }
 
-/// `records` without those that came before.
+/// `records` without repeated ones. The first of equal records stays.
 std::vector<Bytes> distinct(const std::vector<Bytes>& records) {
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -108,11 +109,11 @@ bool is_without_end(Bytes mad) {
   return mad::RmppView::is_active(mad) && mad::RmppView(mad).type() != rmpp::Type::data && mad.size() > mad::simulator_bytes;
 }
 
-/// What arrived of a table.
+/// The received part of a table.
 struct Arrived {
   RecordBuffer records;
   bool whole = true;
-  bool divisible = false;  ///< not whole, but narrower queries may bring what is missing
+  bool divisible = false;  ///< not whole, but narrower queries may find the missing records
 };
 
 Arrived parse(mad::Reply reply, const StructInfo& type) {
@@ -125,11 +126,11 @@ Arrived parse(mad::Reply reply, const StructInfo& type) {
   return arrived;
 }
 
-/// The answer that `first` would have been with `records`: all of them, or what there is of a table that goes on.
+/// The reply that the SA would have sent with `records`. With `all` false, the reply is a torn table.
 mad::Reply reply_with(const mad::Reply& first, const StructInfo& type, const std::vector<Bytes>& records, bool all) {
   const std::size_t step = (std::size_t{type.bytes} + 7) / 8 * 8, begin = mad::data_area(mad::mgmt_class::sa).offset;
   constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
-  constexpr std::size_t counted_header = 20;  // of the SA, in PayloadLength (IBA 13.6.2.3)
+  constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
   mad::Packet header{};
   std::copy_n(first.bytes.begin(), begin, header.begin());
   const std::size_t size = records.size() * step + (all ? 0 : 1);
@@ -140,33 +141,34 @@ mad::Reply reply_with(const mad::Reply& first, const StructInfo& type, const std
     reply.bytes.insert(reply.bytes.end(), record.begin(), record.end());
     reply.bytes.resize(reply.bytes.size() + step - record.size());
   }
-  if (!all) reply.bytes.push_back(0xff);  // the beginning of a record that is not there: the table is torn
+  if (!all) reply.bytes.push_back(0xff);  // the beginning of a missing record marks the table as torn
   return reply;
 }
 
-/// One table that is asked for in parts.
+/// Reads one table in parts.
 class Parts {
  public:
   Parts(mad::Transactor& below, const mad::Request& request, const StructInfo& type) : below_(below), request_(request), type_(type) {}
 
-  /// The answer to the request with the whole table, of which `first` came in `reply`; torn where it can not be had whole.
+  /// The answer to the request with the whole table. `reply` and `first` are the answer without its end. The result is torn if
+  /// the whole table cannot be read.
   async::Task<mad::Reply> whole(const mad::Reply& reply, const Arrived& first) {
     const Pattern pattern(type_, request_.payload, request_.component_mask);
     const std::span<const Key> keys = keys_of(type_);
     const bool by_end_ports = needs_end_ports(keys, pattern);
     if (by_end_ports) co_await find_end_ports();
     std::vector<Part> parts;
-    keys_ = keys;  // not before: the queries for end ports are not to be divided
+    keys_ = keys;  // not set before: the queries for end ports must not be divided
     const Division division = by_end_ports && by_node_.empty() ? Division() : divide(pattern, 0);
     for (const Pattern& child : division.patterns) parts.push_back({child, division.next_key, RecordBuffer(type_.bytes)});
     const auto ask_part = [this](Part& part) { return ask(part.pattern, part.next_key, part.records); };
     co_await async::for_each(parts, open_queries, ask_part);
     std::vector<Bytes> records;
     for (const Part& part : parts) records.insert(records.end(), part.records.begin(), part.records.end());
-    records = distinct(records);  // an SA may answer for a port by each of its LIDs
+    records = distinct(records);  // an SA may list a port once for each of its LIDs
     if (&type_ == &LinkRecord::info()) sort_links(records);
     const bool all = !parts.empty() && !incomplete_;
-    // Parts that failed may leave less than what came at first.
+    // After failed parts there may be fewer records than in the first answer.
     if (!all && records.size() < first.records.size()) records.assign(first.records.begin(), first.records.end());
     co_return reply_with(reply, type_, records, all);
   }
@@ -174,12 +176,12 @@ class Parts {
  private:
   struct EndPort {
     NodeRecord node;
-    unsigned lids = 1;  // from node.lid on (LMC)
+    unsigned lids = 1;  // LIDs from node.lid on (LMC)
   };
   struct Division {
     std::vector<Pattern> patterns;
     std::size_t next_key;
-    bool dense;  // the first pattern without records is the end
+    bool dense;  // the table ends at the first pattern without records
   };
   struct Part {
     Pattern pattern;
@@ -187,7 +189,7 @@ class Parts {
     RecordBuffer records;
   };
 
-  /// Brings links into the order of whole tables where they were not asked for node by node.
+  /// Sorts links into the order of a whole table, for the case that they were not requested node by node.
   void sort_links(std::vector<Bytes>& links) const {
     std::vector<std::size_t> places(std::size_t{UINT16_MAX} + 1, by_node_.size());
     for (std::size_t place = 0; place < by_node_.size(); ++place) places[by_node_[place].node.lid.value] = place;
@@ -197,14 +199,14 @@ class Parts {
     });
   }
 
-  /// Whether `pattern` leaves a key open whose values come from the end ports: to find these takes a query for each LID.
+  /// Whether `pattern` lacks a key whose values come from the end ports. Finding the end ports needs a query for each LID.
   static bool needs_end_ports(std::span<const Key> keys, const Pattern& pattern) {
     return std::ranges::any_of(keys, [&pattern](const Key& key) {
       return key.values != Values::numbers && key.values != Values::blocks && !pattern.matches_on(key.member);
     });
   }
 
-  /// What arrives of a table.
+  /// Requests the records that match `pattern`.
   async::Task<mad::Result<Arrived>> answer_to(const Pattern& pattern) {
     mad::Request request = sa_request(request_.path, pattern.record(), mad::method::get_table, pattern.bytes(), pattern.component_mask());
     request.attribute_modifier = request_.attribute_modifier;
@@ -215,10 +217,10 @@ class Parts {
     co_return reply.shared_error();
   }
 
-  /// No more is asked for.
+  /// Stops all further queries.
   void give_up() { gave_up_ = incomplete_ = true; }
 
-  /// Adds the records that match `pattern`, which has values for the keys before `next_key`.
+  /// Adds the records that match `pattern`, which has values for all keys before `next_key`.
   async::Task<> ask(Pattern pattern, std::size_t next_key, RecordBuffer& into) {
     if (gave_up_ || ++queries_ > most_queries) co_return give_up();
     mad::Result<Arrived> answer = co_await answer_to(pattern);
@@ -232,7 +234,7 @@ class Parts {
     }
   }
 
-  /// Adds the records of a part that is not divided.
+  /// Adds the records of a part that needs no division.
   void add(const Arrived& part, RecordBuffer& into) {
     bytes_ += part.records.size() * type_.bytes;
     if (bytes_ > most_bytes) return give_up();
@@ -240,7 +242,8 @@ class Parts {
     for (const Bytes record : part.records) into.push_back(record);
   }
 
-  /// `pattern` with each value of the first key, from `key` on, that it does not have and that has values.
+  /// Divides `pattern` by the first key, from index `key` on, that `pattern` lacks and that has values: one pattern for each
+  /// value.
   Division divide(const Pattern& pattern, std::size_t key) const {
     for (; key < keys_.size(); ++key) {
       if (pattern.matches_on(keys_[key].member)) continue;
@@ -250,7 +253,7 @@ class Parts {
     return {};
   }
 
-  /// Whether `pattern` leaves out nothing of what has its keys.
+  /// Whether `pattern` requires nothing but values of keys, so that it excludes no other records.
   bool only_keys(const Pattern& pattern) const {
     return std::ranges::all_of(pattern.matches(), [this](const Pattern::Match& match) {
       return std::ranges::find(keys_, match.member, &Key::member) != keys_.end();
@@ -305,7 +308,7 @@ class Parts {
     return std::ranges::max(by_node_, {}, [](const EndPort& port) { return port.node.node_info.num_ports; }).node.node_info.num_ports;
   }
 
-  /// The end port whose LID or GID stands in a member of `pattern`; null where it has none.
+  /// The end port whose LID or GID is the value of `member` in `pattern`. Null if there is none.
   const EndPort* end_port_of(const Pattern& pattern, std::string_view member) const {
     if (!pattern.matches_on(member)) return nullptr;
     const Value value = read_path(pattern.bytes(), *find_path(pattern.record(), member));
@@ -350,7 +353,7 @@ class Parts {
     into = std::move(*answer);
   }
 
-  /// No end port has a higher LID. Switches say so; without one there are two ends of a cable.
+  /// An upper limit of the LIDs of end ports. Switches report their highest LID. Without switches, the ends of the link tell.
   async::Task<Lid> top_lid() {
     Lid top = std::max(below_.end_port().lid, below_.end_port().sm_lid);
     const Pattern switches(SwitchInfoRecord::info()), links(LinkRecord::info());
@@ -365,7 +368,7 @@ class Parts {
     co_return std::min(top, Lid{last_unicast_lid});
   }
 
-  /// The records that arrive at once; none where that fails.
+  /// The records of the first answer, which may be a part of the table. Empty on failure.
   async::Task<Arrived> some_of(const Pattern& pattern) {
     mad::Result<Arrived> answer = co_await answer_to(pattern);
     if (!answer) co_return Arrived();
@@ -378,7 +381,7 @@ class Parts {
   std::vector<EndPort> by_node_, by_port_;
   std::span<const Key> keys_;
   std::uint64_t queries_ = 0;
-  std::size_t bytes_ = 0;  // of all records that came
+  std::size_t bytes_ = 0;  // of all received records
   bool incomplete_ = false, gave_up_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Where the records of an answer are, and the two verbs whose question is of another kind than their answer.
+// Finds the records of an answer. Also the two methods whose request and answer are of different kinds.
 #include "sa/subn_adm.hpp"
 
 #include <fmt/format.h>
@@ -15,22 +15,23 @@ namespace {
 
 using mad::packet_size;
 
-/// Where the records of an Active answer end. Sets `torn` where there were more.
+/// The end of the records in an Active answer. Sets `torn` if there were more records.
 std::size_t end_of_records(Bytes mad, bool& torn) {
   const mad::RmppView segment(mad);
   const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
   if (mad.size() != packet_size) return mad.size();
   if (segment.type() != rmpp::Type::data) throw Error("The answer has lost its end: nobody has cut it into segments");
-  // A reassembled answer keeps the header of one segment; of this length it is one segment, or the beginning of a table.
+  // A reassembled answer keeps the header of one segment. An answer of this length is a single segment, or the beginning of a
+  // table.
   torn = (segment.flags() & rmpp::flags::last) == 0;
   if (torn) return mad.size();
-  // PayloadLength counts the 20 bytes of SA header too (IBA 13.6.2.3).
+  // PayloadLength also counts the 20 bytes of the SA header (IBA 13.6.2.3).
   const std::size_t length = segment.length();
   if (length < 20 || length - 20 > area.size) throw Error("RMPP payload length is out of range");
   return area.offset + length - 20;
 }
 
-/// The records of which at least `least` bytes came, each `step` behind the one before.
+/// The records at multiples of `step`. The last record may be short, but has at least `least` bytes.
 RecordRows rows_of(Bytes data, std::size_t step, std::size_t least) {
   return {data, step, step, data.size() < least ? 0 : (data.size() - least) / step + 1};
 }
@@ -51,7 +52,7 @@ TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
   }
   const std::size_t step = std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
   if (step == 0) {
-    // No records; several segments of them are a contradiction.
+    // No records. More than one segment without records is a contradiction.
     table.torn = mad.size() > packet_size;
     return table;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The verbs of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable, GetMulti, GetTraceTable. A query
-// is the generated T::Query, which sets components and their bits of the component mask together; it goes to the SA of the
-// transactor's end port, on its sa_path(). Each verb has a twin try_… which returns the error that the other throws. For
-// records that a program knows by their descriptor only see sa/records.hpp.
+// The methods of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable, GetMulti, GetTraceTable. A
+// query is the generated T::Query, which sets a component together with its bit of the component mask. The query goes to the SA
+// of the transactor's end port, on its sa_path(). Each function has a twin try_… that returns the error instead of throwing it.
+// sa/records.hpp is for records that a program knows only by their descriptor.
 //
 // The transactor and the query must live until the call has ended.
 #pragma once
@@ -16,36 +16,37 @@
 
 namespace ib::sa {
 
-/// The records of a SubnAdmGetTableResp or its like.
+/// The records of a SubnAdmGetTableResp or a similar answer.
 template <class T>
 struct Table {
   std::vector<T> records;
-  bool torn = false;  ///< the answer is no whole number of records: there may be more; see table_rows()
+  bool torn = false;  ///< the answer ends within a record: there may be more records; see table_rows()
 };
 
-/// The records of an answer as byte ranges of it.
+/// The records of an answer as byte ranges.
 struct TableRows {
   RecordRows records;
-  bool torn = false;  ///< its end is no whole record
+  bool torn = false;  ///< the answer ends within a record
 };
 
-/// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Throws Error
-/// where the reply contradicts itself. For any method: the answer to a SubnAdmGet is one record.
+/// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Works for any method;
+/// the answer to a SubnAdmGet has one record. Throws Error if the reply contradicts itself.
 ///
-/// The last record may lack its padding, and zeros may follow it: there are senders that count the rest of a segment. Other bytes
-/// are the beginning of a record that is not there, and the table is torn.
+/// The last record may lack its padding. Zeros may follow it, because some senders count the whole last segment. Other bytes
+/// are the beginning of a missing record, so the table is torn.
 ///
-/// An answer of one packet is whole where it is the last segment. One that nobody segmented (RMPPType 0) is whole where it is
-/// shorter than a packet. What else fills a packet has lost its end: of a first segment the records that it holds are
-/// there, and the table is torn; the other one is an error.
+/// An answer of one packet is whole if it is the last segment. An answer that nobody segmented (RMPPType 0) is whole if it is
+/// shorter than a packet. Any other answer that fills a packet has lost its end. If it is a first segment, its records are
+/// returned and the table is torn. If nobody segmented it, it is an error.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
 
-/// A request to the SA on `path` for records of a kind; `payload` is the record to match or what stands for it (IBA 15.2.5).
+/// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it
+/// (IBA 15.2.5).
 mad::Request sa_request(const path::Path& path, const StructInfo& record, std::uint8_t method, Bytes payload, std::uint64_t component_mask);
 
 namespace detail {
 
-/// What a try_ call for a table gives; throws the error, or Error where the table is torn.
+/// The records of a try_ function for a table. Throws its error, or Error if the table is torn.
 template <class T>
 mad::Task<std::vector<T>> taken_whole(mad::Task<mad::Result<Table<T>>> tried) {
   mad::Result<Table<T>> result = co_await std::move(tried);
@@ -83,8 +84,8 @@ mad::Task<mad::Result<decltype(Query::record)>> try_one(mad::Transactor& transac
 
 }  // namespace detail
 
-/// SubnAdmGet: the one record that matches `query`. The error is an SaError with code 3 where there is none, 4 where there are
-/// several.
+/// SubnAdmGet: the one record that matches `query`. The error is an SaError: code 3 if no record matches, code 4 if several
+/// match.
 template <class Query>
 mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_get(mad::Transactor& transactor, const Query& query) {
   return detail::try_one(transactor, mad::method::get, query);
@@ -94,7 +95,7 @@ mad::Task<decltype(Query::record)> subn_adm_get(mad::Transactor& transactor, con
   return mad::taken(try_subn_adm_get(transactor, query));
 }
 
-/// SubnAdmSet of the components of `query` that are set; the result is the record as it is then.
+/// SubnAdmSet of the components of `query` that are set. The result is the record after the change.
 template <class Query>
 mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_set(mad::Transactor& transactor, const Query& query) {
   return detail::try_one(transactor, mad::method::set, query);
@@ -104,29 +105,28 @@ mad::Task<decltype(Query::record)> subn_adm_set(mad::Transactor& transactor, con
   return mad::taken(try_subn_adm_set(transactor, query));
 }
 
-/// SubnAdmGetTable: all records that match; see Table. Throws Error where the answer contradicts
-/// itself.
+/// SubnAdmGetTable: all records that match; see Table. Throws Error if the answer contradicts itself.
 template <class Query>
 mad::Task<mad::Result<Table<decltype(Query::record)>>> try_subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
   const mad::Result<mad::Reply> reply = co_await detail::call(transactor, mad::method::get_table, query);
   if (!reply) co_return reply.shared_error();
   co_return detail::unpacked_table<decltype(Query::record)>(*reply);
 }
-/// The same; throws Error where the answer is torn.
+/// SubnAdmGetTable that throws its error, and Error if the answer is torn.
 template <class Query>
 mad::Task<std::vector<decltype(Query::record)>> subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
   return detail::taken_whole(try_subn_adm_get_table(transactor, query));
 }
 
-/// SubnAdmGetMulti: paths from `sources` to `destinations`, each of 1…255, as `query` wants them (IBA 15.2.5.20). SAs may
-/// serve fewer GIDs: opensm 11 in all. The GIDs and their counts in `query` are not used.
+/// SubnAdmGetMulti: paths from `sources` to `destinations` (1…255 GIDs each) with the properties of `query` (IBA 15.2.5.20).
+/// The GIDs and their counts in `query` are not used. An SA may accept fewer GIDs: opensm accepts 11 in all.
 mad::Task<mad::Result<Table<PathRecord>>> try_subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
                                                                  const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
 mad::Task<std::vector<PathRecord>> subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
                                                       const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
 
-/// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should say all of the path; SAs want at
-/// least its source and destination.
+/// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should describe the path completely. SAs
+/// need at least its source and destination.
 mad::Task<mad::Result<Table<TraceRecord>>> try_subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
 mad::Task<std::vector<TraceRecord>> subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Each SubnGet in three steps: the LID at the end of the path, the query, the reply in an SMP's form.
+// Answers each SubnGet in three steps: the LID at the end of the path, the query, the reply in the form of an SMP.
 #include "sa/transactor.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace ib::sa {
 
 namespace {
 
-/// The answer to SMP `request` that holds `attribute`.
+/// The answer to the SMP `request` with the attribute `attribute`.
 mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad, const mad::Source& source) {
   constexpr std::size_t method_at = 3, status_at = 4, tid_at = 8, tid_size = 8;
   mad::Reply reply{mad::to_mad(request), source};

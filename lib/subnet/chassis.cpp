@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Grouping happens in the order that people know from infiniband-diags: places of Voltaire and Mellanox boards first,
-// then boxes around Voltaire spines, then what shares a system image GUID.
+// Nodes are grouped in the order of infiniband-diags: first the places of Voltaire and Mellanox boards, then boxes around
+// Voltaire spines, then nodes with the same system image GUID.
 #include "subnet/chassis.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::uint16_t infiniscale4 = 0xbd36;
 
 bool is_xsigo_switch(Guid guid) { return guid.value >> 32 == 0x00139701; }
 bool is_xsigo_leaf_one(Guid guid) { return guid.value >> 24 == 0x0013970102; }
-/// Byte 4 of these vendors' system image GUIDs is the slot within the box.
+/// In the system image GUIDs of these vendors, byte 4 is the slot within the box.
 Guid without_slot(Guid guid) { return {guid.value & 0xffffffff00ffffffU}; }
 
 class Grouper {
@@ -106,7 +106,7 @@ class Grouper {
     }
   }
 
-  /// Mellanox boards say where they are: `MF0;<system>:<type>/<L or S><slot>[:<board>]/U<chip>`.
+  /// Finds the place of a Mellanox board in its node description: `MF0;<system>:<type>/<L or S><slot>[:<board>]/U<chip>`.
   void place_mellanox(NodeIndex at) {
     const Node& node = subnet_.node(at);
     std::string_view text = node.description();
@@ -180,7 +180,7 @@ class Grouper {
     place(at).chassis = box;
   }
 
-  /// Walks from one spine over the backplane until no board is new: lines hang on spines and spines on lines.
+  /// Builds the box of one spine. Follows the backplane until no board is new: spines lead to lines, and lines lead to spines.
   void build_box(NodeIndex spine) {
     const auto box = static_cast<std::uint32_t>(result_.chassis.size());
     new_box().number = ++numbered_;
@@ -205,7 +205,7 @@ class Grouper {
     Chassis& built = result_.chassis[box];
     for (const NodeIndex at : built.spines) {
       if (at == none) continue;
-      built.guid = {subnet_.node(at).guid().value - 1};  // the box's own GUID precedes that of its first chip
+      built.guid = {subnet_.node(at).guid().value - 1};  // the GUID of the box is one less than the GUID of its first chip
       break;
     }
   }
@@ -217,7 +217,7 @@ class Grouper {
     if (vendor(at) != xsigo_vendor && !is_xsigo(image)) return image;
     if (is_xsigo_switch(image)) return without_slot(image);
     if (!is_xsigo_host(image) && !is_xsigo_target(image)) return image;
-    // An adapter belongs to the box whose first leaf it is wired to.
+    // An adapter belongs to the box that its port 1 is wired to.
     const PortIndex first = subnet_.port_of(at, 1);
     if (first == none || subnet_.port(first).peer == none) return image;
     const Guid remote = subnet_.node(subnet_.port(subnet_.port(first).peer).node).info.system_image_guid;

@@ -19,7 +19,7 @@ void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name,
   if (field != nullptr) wire::set_bits(bytes, field->bit_offset, field->bits, value);
 }
 
-/// The clears of a survey.
+/// Clears the counters for survey_clears().
 class ClearSurvey {
  public:
   ClearSurvey(const Subnet& subnet, const std::vector<PortIndex>& ports, CounterChoice choice)
@@ -41,7 +41,7 @@ class ClearSurvey {
     const bool has_all = (support->capability_mask & pm::capability_mask::all_port_select) != 0;
     if (whole != whole_.end() && has_all && port.number != 0) {
       mad::Result<CounterClear> all = co_await clear_all(whole->second, port, *support);
-      // A refusal may be meant for PortSelect 255 alone. A silent PMA answers nothing else either.
+      // The PMA may refuse only PortSelect 255, so single ports are tried next. A silent PMA would not answer these either.
       if (all || mad::tries_in_vain(all.error())) co_return all;
     }
     mad::Result<CounterClear> one = co_await clear_counters(port.transactor, port.path, port.number, *support, choice_);
@@ -49,7 +49,7 @@ class ClearSurvey {
   }
 
  private:
-  /// The one Set of a switch, and those ports that wait for its end.
+  /// The one Set for a whole switch, and the ports that wait for its end.
   struct Whole {
     std::optional<mad::Result<CounterClear>> result;
     std::shared_ptr<async::Event> ended;
@@ -73,7 +73,7 @@ class ClearSurvey {
   const Subnet& subnet_;
   CounterChoice choice_;
   PmaSupports supports_;
-  std::map<NodeIndex, Whole> whole_;  // switches all of whose external ports are to be cleared
+  std::map<NodeIndex, Whole> whole_;  // switches with all external ports in the survey
 };
 
 }  // namespace

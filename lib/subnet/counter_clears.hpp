@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Counters back to zero (IBA 16.1.3.5): a Set of an attribute of counters, with a reset mask that says which. A reset mask has the bits of
-// CounterSelect in its bits 0…15, those of CounterSelect2 from bit 16 on.
+// Clears counters (IBA 16.1.3.5): a Set of an attribute of counters with a reset mask that selects the counters. Bits 0…15 of a
+// reset mask are the bits of CounterSelect; the bits from 16 on are those of CounterSelect2.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace ib::subnet {
 
-inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect of all ports of a PMA that has AllPortSelect (IBA 16.1.3.1)
+inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
 
-/// Sets the counters of one attribute of performance management, those in `mask`, of port `number` (or all_ports) to zero. Bits that
-/// the attribute has no room for are left out; PortExtendedSpeedsCounters has room for 64 in CounterSelect.
+/// Clears the counters in `mask` of port `number` (or all_ports) in one attribute of performance management. Bits that the
+/// attribute has no room for are ignored. PortExtendedSpeedsCounters has 64 bits in CounterSelect.
 async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
                                                                    std::uint8_t number, std::uint64_t mask);
 
-/// Which counters are to be cleared.
+/// Selects the counters to clear.
 using CounterChoice = std::function<bool(const CounterInfo&)>;
 
-/// The reset masks that clear what was chosen of what a PMA supports, in PortCounters and in PortCountersExtended; 0: nothing there.
+/// The reset masks of the selected counters that a PMA supports, for PortCounters and for PortCountersExtended. 0: no such
+/// counters.
 struct CounterClear {
   std::uint64_t port_counters{}, port_counters_extended{};
   bool by_all_ports{};  ///< one Set cleared all ports of the node
@@ -29,13 +30,14 @@ struct CounterClear {
 };
 CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
 
-/// Clears what was chosen of port `number` (or all_ports), by one or two Sets. A counter that the PMA keeps in both attributes is cleared
-/// in both. Returns what was cleared.
+/// Clears the selected counters of port `number` (or all_ports) by one or two Sets. A counter that the PMA has in both
+/// attributes is cleared in both. Returns the masks that were cleared.
 async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number, PmaSupport support,
                                                       CounterChoice choice);
 
-/// Clears what was chosen of many ports. Each PMA is asked for its ClassPortInfo once. Where `ports` has all external ports of a switch and
-/// its PMA says that it has AllPortSelect, all are cleared at once; should it refuse that, one by one. `options.way` is gmp.
+/// Clears the selected counters of many ports. Each PMA is asked for its ClassPortInfo once. If `ports` has all external ports
+/// of a switch and its PMA has AllPortSelect, one Set clears all of them. If the PMA refuses that, they are cleared one by one.
+/// `options.way` must be gmp.
 async::Task<Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
                                                   CounterChoice choice, SurveyOptions options);
 

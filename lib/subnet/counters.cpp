@@ -16,11 +16,11 @@ namespace {
 
 namespace capability = pm::capability_mask;
 
-constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended of IBA 1.2.1 ended
+constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended ends in IBA 1.2.1
 constexpr unsigned counter_select2_bit = 16, qp1_dropped_bit = 17;
 constexpr std::uint64_t half_range = std::uint64_t{1} << 63;
 
-/// The fields of an attribute that say what is asked for, not what was counted.
+/// Whether a field selects counters instead of counting.
 bool is_selector(const FieldInfo& field) {
   return field.name == "port_select" || field.name == "counter_select" || field.name == "counter_select2";
 }
@@ -43,8 +43,9 @@ std::vector<CounterInfo> make_counter_infos() {
     info.traffic = info.octets != 0 || field.name.ends_with("_pkts");
     return all.emplace_back(info);
   };
-  // Bits of reset masks go by the order of the counters. Those of CounterSelect2 begin at bit 16, with PortXmitWait in PortCounters,
-  // QP1Dropped behind it, and with the additional part in PortCountersExtended (IBA 16.1.3.5, 16.1.4.11).
+  // Bits of reset masks follow the order of the counters. The bits of CounterSelect2 begin at bit 16. The first counter there
+  // is PortXmitWait in PortCounters, followed by QP1Dropped, and the additional part in PortCountersExtended (IBA 16.1.3.5,
+  // 16.1.4.11).
   unsigned bit = 0;
   for (const FieldInfo& field : pm::PortCounters::info().fields) {
     if (field.reserved || is_selector(field)) continue;
@@ -65,10 +66,10 @@ std::vector<CounterInfo> make_counter_infos() {
   return all;
 }
 
-/// The attribute that a PMA answers with.
+/// Requests `attribute` of port `number` from a PMA.
 async::Task<mad::Result<std::vector<std::uint8_t>>> ask_pma(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
                                                             std::uint8_t number) {
-  const std::array<std::uint8_t, 2> port_select{0, number};  // byte 1 of all attributes of a port
+  const std::array<std::uint8_t, 2> port_select{0, number};  // byte 1 in every attribute of a port
   mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_get(pma, attribute, 0, port_select);
   co_return answer;
 }
@@ -78,7 +79,7 @@ CounterChange change(const CounterInfo& info, const CounterValue& before, const 
   CounterChange change;
   if (!before.known() || before.bits != after.bits) return change;
   const std::uint64_t forward = after.value - before.value;  // modulo 2^64
-  // One of 64 bits that went down by more than half of what it holds wrapped. Line rates need decades for that half.
+  // A counter of 64 bits wrapped if it went down by more than half of its range. At line rate, half of the range takes decades.
   const bool wrapped = after.bits == 64 && forward < half_range;
   if (after.value < before.value && !wrapped) {
     change.kind = Kind::reset;

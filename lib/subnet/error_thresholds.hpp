@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How many errors of a kind a port may have counted before somebody is told, in the file format of infiniband-diags. One line a
-// counter:
+// Thresholds of error counters: a user is told of a counter that exceeds its threshold. The file format is that of
+// infiniband-diags. Each counter has one line:
 //   SymbolErrorCounter=10
-// The counter is named as in the IBA, by libibmad or by perfquery, in any case; the number is in C notation. Lines that are empty or
-// begin with '#' say nothing. The last line of a counter wins.
+// The name of a counter is that of the IBA, libibmad or perfquery, without regard to case. The number is in C notation. Empty
+// lines and lines that begin with '#' are ignored. The last line of a counter applies.
 #pragma once
 
 #include <cstddef>
@@ -17,43 +17,44 @@
 
 namespace ib::subnet {
 
-/// The site's thresholds; the file need not exist.
+/// The site's file of thresholds. It need not exist.
 inline constexpr const char* default_error_thresholds_file = "/etc/infiniband-diags/error_thresholds";
 
-/// The counter of that name, in any case, as the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
-/// iba-defs (`port_xmit_discards`) have it; null where there is none.
+/// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
+/// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
 const CounterInfo* find_counter(std::string_view name);
 
+/// The thresholds of error counters, for example of one file.
 class ErrorThresholds {
  public:
-  /// A counter is beyond its threshold where it is greater than `value`.
+  /// A counter exceeds its threshold if it is greater than `value`.
   struct Threshold {
     const CounterInfo* counter;
     std::uint64_t value;
   };
-  /// A line that says nothing though it should.
+  /// A wrong line, which is ignored.
   struct BadLine {
     std::size_t number;  ///< from 1
-    std::string text;    ///< as it stands in the file
-    std::string why;     ///< one line for people
+    std::string text;    ///< as in the file
+    std::string why;     ///< the reason as one line for people
   };
 
-  /// Those of who says nothing else: 10 of the errors that a good link does not have, 100 of the others. Counters of traffic and of
-  /// waiting have none.
+  /// The default thresholds: 10 for errors that a good link does not have, 100 for other errors. Counters of traffic and of
+  /// waiting have no threshold.
   static ErrorThresholds usual();
-  /// Reads the text of a file.
+  /// Parses the text of a file.
   static ErrorThresholds parse(std::string_view text);
-  /// Reads `file`, which may have 1 MiB. Throws as read_regular_file() does.
+  /// Reads `file`, which may have up to 1 MiB. Throws as read_regular_file() does.
   static ErrorThresholds read(const std::string& file);
 
-  /// The threshold of a counter, by its name in iba-defs; nothing where it has none.
+  /// The threshold of a counter by its name in iba-defs. Nothing if the counter has none.
   std::optional<std::uint64_t> find(std::string_view counter) const;
-  /// All of them, in the order in which they were first named.
+  /// All thresholds in the order in which their counters were first set.
   const std::vector<Threshold>& all() const { return all_; }
   const std::vector<BadLine>& bad_lines() const { return bad_lines_; }
 
   void set(const CounterInfo& counter, std::uint64_t value);
-  /// Takes over all that `other` says, its bad lines too.
+  /// Adds the thresholds and the bad lines of `other`. Its thresholds replace earlier ones.
   void add(const ErrorThresholds& other);
 
  private:

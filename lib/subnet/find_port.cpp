@@ -18,7 +18,7 @@ FoundPort not_found(const Subnet& subnet, std::string what) {
   return {none, std::move(what)};
 }
 
-/// The end ports of a node of which anything is known.
+/// The end ports of a node about which something is known.
 std::vector<PortIndex> known_end_ports(const Subnet& subnet, NodeIndex at) {
   const Node& node = subnet.node(at);
   if (node.kind() == NodeKind::sw) return {node.first_port};
@@ -30,7 +30,7 @@ std::vector<PortIndex> known_end_ports(const Subnet& subnet, NodeIndex at) {
   return ports;
 }
 
-/// The only end port of a node that `what` names.
+/// The only end port of a node. `what` is the words for the node in messages.
 FoundPort only_port(const Subnet& subnet, NodeIndex at, const std::string& what) {
   const std::vector<PortIndex> ports = known_end_ports(subnet, at);
   if (ports.size() == 1) return {ports[0], {}};

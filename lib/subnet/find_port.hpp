@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// From what people write as TARGET to the port of a model, without asking anyone.
+// Finds the port of a model for a TARGET that a user gives. Sends no requests.
 #pragma once
 
 #include <string>
@@ -11,27 +11,28 @@
 
 namespace ib::subnet {
 
-/// An end port, or a sentence that names what was not found or is not clear.
+/// An end port, or a sentence that says what was not found or is ambiguous.
 struct FoundPort {
   PortIndex port = none;
-  std::string missing;  ///< empty where there is a port
+  std::string missing;  ///< empty if there is a port
   explicit operator bool() const { return port != none; }
 };
 
-/// The end port that `target`, as path::parse_target() reads it, stands for in `subnet`:
+/// The end port in `subnet` that `target`, the result of path::parse_target(), means:
 ///
-///  - a LID: the port that owns it, LMC considered;
-///  - a GID: the port with the GUID in it, whose subnet prefix the GID has (fe80:: is every subnet's);
-///  - that GUID may also be of a node: its only end port that is known;
-///  - a directed route: what it leads to from `subnet.start`, or from the LID that it begins at.
+///  - a LID: the port that owns the LID, with its LMC;
+///  - a GID: the port with the GUID of the GID, if the port's subnet prefix is that of the GID (fe80:: fits every subnet);
+///  - a GID with a node GUID: the only known end port of the node;
+///  - a directed route: the end of the route from `subnet.start`, or from the LID at which the route begins.
 ///
-/// Where two nodes claim a GUID, or a node has several end ports, nothing is found.
+/// Nothing is found if two nodes claim a GUID, or if a node has several end ports.
 FoundPort find_port(const Subnet& subnet, const path::Path& target);
 
-/// The end port of the node of that name: that of `names` (which may be null), else its description. Nothing where several have it.
+/// The end port of the node with the name `name`: its name in `names` (which may be null), else its description. Nothing if
+/// several nodes have that name.
 FoundPort find_named_port(const Subnet& subnet, std::string_view name, const NodeNameMap* names);
 
-/// find_port(); throws Error with what is missing.
+/// Like find_port(), but throws Error with the text of `missing`.
 PortIndex get_port(const Subnet& subnet, const path::Path& target);
 
 }  // namespace ib::subnet

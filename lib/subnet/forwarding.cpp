@@ -10,7 +10,7 @@ constexpr unsigned state_armed = 3;  // IBA 14.2.5.6: PortState Armed
 
 bool is_switch(const Subnet& subnet, NodeIndex node) { return subnet.node(node).kind() == NodeKind::sw; }
 
-/// The port at the other end of the link of `out`, if packets get there.
+/// Follows the link of `out`. On `arrived`, `peer` is the port at the other end.
 TraceEnd cross(const Subnet& subnet, PortIndex out, PortIndex& peer) {
   if (out == none) return TraceEnd::no_such_port;
   const Port& port = subnet.port(out);
@@ -20,7 +20,7 @@ TraceEnd cross(const Subnet& subnet, PortIndex out, PortIndex& peer) {
   return TraceEnd::arrived;
 }
 
-/// What a switch does with a packet to `to`: `arrived` where it sends it out by a port, which may be port 0.
+/// Looks up what a switch does with a packet to `to`. On `arrived`, `out` is its output port, which may be port 0.
 TraceEnd forward(const Subnet& subnet, const ForwardingTables& tables, NodeIndex node, Lid to, PortIndex& out) {
   const LinearTable* const table = tables.linear_of(node);
   if (table == nullptr) return TraceEnd::no_table;
@@ -32,7 +32,7 @@ TraceEnd forward(const Subnet& subnet, const ForwardingTables& tables, NodeIndex
   return out == none ? TraceEnd::no_such_port : TraceEnd::arrived;
 }
 
-/// Reads the tables of one switch after another; what came of one is kept when it falls silent.
+/// Reads the tables of switches. If a switch falls silent, the entries read before are kept.
 class ForwardingReader {
  public:
   ForwardingReader(const Subnet& subnet, ForwardingWanted wanted) : subnet_(subnet), wanted_(wanted) {}
@@ -136,7 +136,7 @@ Trace trace(const Subnet& subnet, const ForwardingTables& tables, PortIndex from
   std::vector<bool> seen(subnet.nodes().size());  // switches
   Hop hop{subnet.port(from).node, none, none};
   const PortIndex owner = subnet.find_lid(to);
-  PortIndex at = subnet.end_port_of(from);  // where the packet is: the end port that sent it, later the port by which it came in
+  PortIndex at = subnet.end_port_of(from);  // position of the packet: the end port of the sender, later the input port of a node
   for (;;) {
     way.end = TraceEnd::arrived;
     if (owner != none && subnet.end_port_of(at) == owner) break;
@@ -179,7 +179,7 @@ std::vector<Hop> MulticastTrace::way_to(const Subnet& subnet, NodeIndex node) co
 
 namespace {
 
-/// The walk of trace_multicast().
+/// The implementation of trace_multicast().
 class MulticastWalk {
  public:
   MulticastWalk(const Subnet& subnet, const ForwardingTables& tables, Lid mlid)

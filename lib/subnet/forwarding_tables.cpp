@@ -10,10 +10,10 @@
 namespace ib::subnet {
 namespace {
 
-/// A MulticastFDBTop of this says that there are no entries (IBA 14.2.5.4).
+/// This value of MulticastFDBTop means that there are no entries (IBA 14.2.5.4).
 constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
 constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
-constexpr unsigned position_shift = 28;  // of the modifier of a MulticastForwardingTable
+constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
 constexpr unsigned last_port = 254;      // IBA 14.2.5.6: ports of a switch are 1…254
 
 bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= no_multicast_entries; }

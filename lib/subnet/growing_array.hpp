@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// An array that grows where it is. A std::vector holds the old elements and the new ones while it grows, and what it frees leaves holes: at
-// 13,284 nodes its ports took three times their size at the peak. Large blocks of realloc() move by page tables, and room for growth
-// costs no memory before it is used.
+// An array that grows in place. While a std::vector grows, it holds the old and the new elements, and the memory that it frees
+// leaves holes: at 13,284 nodes the ports took three times their size at the peak. realloc() moves large blocks by page tables,
+// and reserved memory costs nothing before it is used.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class GrowingArray {
   T& operator[](std::size_t at) { return data_[at]; }
   const T& operator[](std::size_t at) const { return data_[at]; }
 
-  /// Room for `count` elements. Throws std::bad_alloc, as what follows does.
+  /// Reserves room for `count` elements. Throws std::bad_alloc, as grow() and emplace_back() do.
   void reserve(std::size_t count) {
     if (count <= capacity_) return;
     void* const data = count > static_cast<std::size_t>(-1) / sizeof(T) ? nullptr : std::realloc(data_, count * sizeof(T));
@@ -48,13 +48,13 @@ class GrowingArray {
     data_ = static_cast<T*>(data);
     capacity_ = count;
   }
-  /// Adds `count` elements as T() makes them. References to elements are void then.
+  /// Adds `count` elements, each made by T(). Invalidates references to elements.
   void grow(std::size_t count) {
     if (size_ + count > capacity_) reserve(std::max(size_ + count, 2 * capacity_));
     std::uninitialized_value_construct_n(data_ + size_, count);
     size_ += count;
   }
-  /// Adds one, and returns it.
+  /// Adds one element and returns it.
   T& emplace_back() {
     grow(1);
     return data_[size_ - 1];

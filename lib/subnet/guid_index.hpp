@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A map from GUID to a 32-bit number in one flat table with linear probing: a subnet of 50,000 nodes is looked up
-// in for every MAD of a sweep, and a node-based map would cost it more memory than the nodes do.
+// A map from GUID to a 32-bit number in one flat table with linear probing. A sweep looks up a GUID for every MAD, and a
+// node-based map for 50,000 nodes would use more memory than the nodes themselves.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace ib::subnet {
 
-inline constexpr std::uint32_t none = 0xffffffffU;  ///< "no such node" and "no such port"
+inline constexpr std::uint32_t none = 0xffffffffU;  ///< no such node, or no such port
 
 class GuidIndex {
  public:
-  /// Maps `guid` to `value` unless it has a value already. Returns the value that `guid` has now.
+  /// Maps `guid` to `value` unless it has a value already. Returns the resulting value of `guid`.
   std::uint32_t insert(Guid guid, std::uint32_t value) {
     if ((used_ + 1) * 3 > slots_.size() * 2) grow();
     Slot& slot = slots_[place(guid)];
@@ -36,7 +36,7 @@ class GuidIndex {
     std::uint32_t value = none;
   };
 
-  // GUIDs of one vendor differ in few bits; the multiplication spreads them over the upper bits.
+  // GUIDs of one vendor differ in few bits. The multiplication spreads these bits over the upper bits.
   std::size_t place(Guid guid) const {
     std::size_t at = static_cast<std::size_t>((guid.value * 0x9e3779b97f4a7c15U) >> shift_);
     while (slots_[at].value != none && slots_[at].guid != guid) at = (at + 1) & (slots_.size() - 1);
@@ -52,9 +52,9 @@ class GuidIndex {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two of them
+  std::vector<Slot> slots_;  // the size is a power of two
   std::size_t used_{};
-  unsigned shift_{};  // 64 − log2 of their number
+  unsigned shift_{};  // 64 − log2 of the size
 };
 
 }  // namespace ib::subnet

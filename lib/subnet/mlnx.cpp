@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Device IDs as rdma-core lists them; Bull sold the same chips under its own vendor ID.
+// Device IDs from rdma-core. Bull sold the same chips under its own vendor ID.
 #include "subnet/mlnx.hpp"
 
 #include <algorithm>

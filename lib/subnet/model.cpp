@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The bookkeeping of the model: indexes by GUID and LID, and what happens when nodes contradict each other.
+// The model's indexes by GUID and LID, and its handling of contradictory nodes.
 #include "subnet/model.hpp"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ unsigned Subnet::lmc(PortIndex port) const { return ports_[end_port_of(port)].in
 
 namespace {
 
-/// The ports of a node that there is to be room for, port 0 included. A node that names a port beyond its last one gets room for it
-/// all the same.
+/// The number of ports of a node to make room for, port 0 included. A node that names a port beyond its last one also gets room
+/// for that port.
 std::uint16_t slots_of(const smp::NodeInfo& info) {
   return static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
 }

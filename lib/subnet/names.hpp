@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What people call a node: its kind in short, and the site's name for it, else what it says of itself.
+// Names of nodes for people: a short word for the kind, and the site's name or the node's description.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace ib::subnet {
 
-/// The name of `node` in `map` (which may be null), else its description. Unescaped.
+/// The name of `node` in `map` (which may be null), else the node's description. Not escaped.
 inline std::string_view name_of(const Node& node, const NodeNameMap* map) {
   if (map != nullptr && !map->empty()) {
     if (const auto name = map->find(node.guid())) return *name;

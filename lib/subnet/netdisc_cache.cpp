@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The order of ports in a file is that of a hash table of libibnetdisc, so that its programs and ours write the same bytes.
+// The ports in a file have the order of a hash table of libibnetdisc, so that its programs and ours write the same bytes.
 #include "subnet/netdisc_cache.hpp"
 
 #include <fmt/format.h>
@@ -19,13 +19,13 @@ namespace {
 constexpr std::uint32_t magic = 0x8fe7832b, version = 1;
 constexpr std::size_t header_size = 28, node_size = 207, key_size = 9, port_size = 95;
 
-/// Takes values off the front of a file.
+/// Removes values from the front of a file.
 class Reader {
  public:
   explicit Reader(Bytes file) : left_(file) {}
 
   std::size_t left() const { return left_.size(); }
-  /// Throws UsageError, which calls what is read `what`, where less than `size` bytes are left.
+  /// Throws UsageError if fewer than `size` bytes are left. `what` and `number` name the object in the message.
   void need(std::size_t size, std::string_view what, std::size_t number) const {
     if (left_.size() < size) throw UsageError(fmt::format("it ends within {} {}", what, number));
   }
@@ -63,26 +63,26 @@ class Writer {
   std::vector<std::uint8_t> file_;
 };
 
-/// How a port is named in a file.
+/// The name of a port in a file.
 struct Key {
   Guid guid;
   std::uint8_t number{};
   auto operator<=>(const Key&) const = default;
 };
 
-/// A port as its record has it.
+/// A port with the fields of its record.
 struct PortRecord {
   CachedPort port;
   Guid owner;
   bool linked{};
   Key remote;
-  bool taken{};                ///< a node has named it
-  std::uint32_t place = none;  ///< of NetdiscCache::ports
+  bool taken{};                ///< a node has named the port
+  std::uint32_t place = none;  ///< index in NetdiscCache::ports
 };
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
-/// The records of a file by key; several may have the same one.
+/// Finds the records of a file by key. Several records may have the same key.
 class PortTable {
  public:
   explicit PortTable(const std::vector<PortRecord>& records) : records_(records), order_(records.size()) {
@@ -101,14 +101,14 @@ class PortTable {
   std::vector<std::uint32_t> order_;
 };
 
-/// The bucket of libibnetdisc's table of ports that a GUID falls into.
+/// The bucket of a GUID in libibnetdisc's hash table of ports.
 unsigned bucket(Guid guid) {
   constexpr std::uint32_t buckets = 137, low_factor = 101, high_factor = 103;
   const auto low = static_cast<std::uint32_t>(guid.value), high = static_cast<std::uint32_t>(guid.value >> 32U);
   return ((low * low_factor) ^ (high * high_factor)) % buckets;
 }
 
-/// Puts ports, which stand in the order in which libibnetdisc met them, in that of its table: by bucket, the last met first.
+/// Sorts ports from the order in which libibnetdisc found them to the order of its table: by bucket, and the last found first.
 template <class T, class GuidOf>
 void sort_as_table(std::vector<T>& ports, GuidOf guid_of) {
   std::ranges::reverse(ports);
@@ -206,7 +206,7 @@ class CacheReader {
   /// Fills CachedNode::ports and NetdiscCache::ports.
   void give_ports_to_nodes() {
     const PortTable table(records_);
-    std::vector<std::uint32_t> met;  // records, in the order in which libibnetdisc would put them into its table
+    std::vector<std::uint32_t> met;  // records in the order in which libibnetdisc inserts them into its table
     for (std::uint32_t at = 0; at < cache_.nodes.size(); ++at) {
       for (const Key& key : keys_[at]) {
         const std::uint32_t record = record_of(table, at, key);
@@ -225,7 +225,7 @@ class CacheReader {
     for (CachedNode& node : cache_.nodes) check_ports(node);
   }
 
-  /// The record that node `at` calls `key`, or none.
+  /// The record that `key` means in node `at`, or none.
   std::uint32_t record_of(const PortTable& table, std::uint32_t at, const Key& key) const {
     const std::span<const std::uint32_t> found = table.with(key);
     if (found.empty()) return none;
@@ -266,7 +266,7 @@ class CacheReader {
   std::uint32_t node_count_{}, port_count_{};
   Guid from_;
   NetdiscCache cache_;
-  std::vector<std::vector<Key>> keys_;  // by node
+  std::vector<std::vector<Key>> keys_;  // by node index
   std::vector<PortRecord> records_;
 };
 
@@ -301,7 +301,7 @@ void write_port(Writer& out, const NetdiscCache& cache, const CachedPort& port) 
   out.number(linked ? cache.ports[port.remote].number : std::uint8_t{0});
 }
 
-/// The NodeInfo of a node, with what the file says besides it: an edited file has another GUID.
+/// The NodeInfo of a node with the fields that the file also holds separately. In an edited file, these fields may differ.
 smp::NodeInfo node_info(const CachedNode& node) {
   smp::NodeInfo info = smp::NodeInfo::unpack(node.info);
   info.node_guid = node.guid;
@@ -310,7 +310,7 @@ smp::NodeInfo node_info(const CachedNode& node) {
   return info;
 }
 
-/// The end port of the node at which the sweep began: of a node that is no switch the first one that is linked.
+/// The end port where the sweep began. For a node that is not a switch, its first linked port.
 PortIndex start_of(const NetdiscCache& cache, const Subnet& subnet) {
   const CachedNode& node = cache.nodes[cache.from_node];
   const PortIndex first = subnet.node(cache.from_node).first_port;
@@ -319,7 +319,7 @@ PortIndex start_of(const NetdiscCache& cache, const Subnet& subnet) {
   return first + cache.ports[linked == node.ports.end() ? node.ports.front() : *linked].number;
 }
 
-/// Sets how each node is reached from the start.
+/// Sets the first route to each node from the start.
 void find_routes(Subnet& subnet) {
   std::vector<bool> reached(subnet.nodes().size());
   std::deque<PortIndex> entries{subnet.start};
@@ -348,10 +348,10 @@ void copy_into(SmpData& to, const From& from) {
   std::copy_n(from.begin(), std::min(from.size(), to.size()), to.begin());
 }
 
-/// The GUID of a port as libibnetdisc keeps it.
+/// The GUID of a port in libibnetdisc.
 Guid guid_of(const Subnet& subnet, const Port& port) { return port.guid.value != 0 ? port.guid : subnet.node(port.node).info.port_guid; }
 
-/// The ports that have a record, in the order in which libibnetdisc would have met them.
+/// The ports that have a record, in the order in which libibnetdisc finds them.
 std::vector<PortIndex> stored_ports(const Subnet& subnet, const LegacySweep& sweep, const std::vector<std::uint32_t>& node_places) {
   std::vector<bool> listed(subnet.ports().size());
   std::vector<PortIndex> ports;
@@ -385,8 +385,8 @@ CachedNode cached_node(const Subnet& subnet, const Node& node) {
   return cached;
 }
 
-/// A port with its PortInfo as libibnetdisc would have read it: LocalPortNum (IBA 14.2.5.6) tells only by which port the request came in,
-/// and this sweep may have gone another way.
+/// A port with the PortInfo that libibnetdisc reads. LocalPortNum (IBA 14.2.5.6) is the port that received the request, and
+/// requests of this sweep may have used another path.
 CachedPort cached_port(const Subnet& subnet, const LegacySweep& sweep, PortIndex at) {
   const Port& port = subnet.port(at);
   CachedPort cached;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The reader is a scan over one buffer: maps of large sites have tens of thousands of lines.
+// The parser scans one buffer, because maps of large sites have tens of thousands of lines.
 #include "subnet/node_name_map.hpp"
 
 #include "base/file.hpp"
@@ -16,7 +16,7 @@ std::string_view skip_blanks(std::string_view text) {
   return at == std::string_view::npos ? std::string_view{} : text.substr(at);
 }
 
-/// Takes a GUID from the front of `text`; nothing unless a blank, '#' or the end follows.
+/// Removes a GUID from the front of `text`. Nothing if the GUID is not followed by a blank, '#' or the end.
 std::optional<Guid> take_guid(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(blanks_or_hash));
   const std::optional<std::uint64_t> number = parse_number(word);
@@ -25,7 +25,7 @@ std::optional<Guid> take_guid(std::string_view& text) {
   return guid;
 }
 
-/// A name starts behind its opening quotes, if any, and the next '"' or '#' ends it.
+/// The name in the rest of a line. It starts after its opening quotes, if any, and ends before the next '"' or '#'.
 std::string_view name_in(std::string_view text) {
   const auto begin = text.find_first_not_of('"');
   if (begin == std::string_view::npos) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// breadth_first() walks links; legacy_sweep() replays a request queue, first in, first out, which is what
-// ibnetdiscover's discovery comes to when replies come in the order of requests.
+// breadth_first() follows links. legacy_sweep() simulates a first-in, first-out queue of requests. Discovery by ibnetdiscover
+// has the same order if replies come in the order of requests.
 #include "subnet/order.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The orders in which a subnet is listed. Replies of a sweep come in any order, so every order is computed from the
-// finished model: the same fabric always prints the same.
+// The orders in which a subnet is listed. The replies of a sweep come in any order, so every listing order is computed from the
+// finished model. The same fabric therefore always gives the same output.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace ib::subnet {
 
-/// All nodes, each once: breadth first from the start, ports in ascending order, through the port by which a node is
-/// reached (a CA's other ports lead nowhere). Nodes that no link leads to come last, by GUID.
+/// All nodes, each once: breadth first from the start, with ports in ascending order. A CA is left only through the port that
+/// reached it. Nodes without a link to the start come last, by GUID.
 std::vector<NodeIndex> breadth_first(const Subnet& subnet);
 
-/// The nodes of `kind`, or all where it is absent, by GUID.
+/// The nodes of `kind` by GUID, or all nodes if `kind` is absent.
 std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
 
-/// One NodeInfo reply as ibnetdiscover would have seen it.
+/// One NodeInfo reply in the order of ibnetdiscover.
 struct LegacyStep {
-  PortIndex port;                   ///< the port by which the NodeInfo came in
+  PortIndex port;                   ///< the port through which the NodeInfo came
   std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
-  bool is_new;                      ///< the first one of its node
-  bool described;                   ///< the node's description was read already
-  bool port_read;                   ///< the port's PortInfo was read already
+  bool is_new;                      ///< the first reply of its node
+  bool described;                   ///< the node's description had been read before
+  bool port_read;                   ///< the port's PortInfo had been read before
 };
 
 /// Where such a sweep begins, how far it goes, and what is kept of it.
@@ -40,9 +40,9 @@ struct LegacyScan {
 
 /// How infiniband-diags' ibnetdiscover would have swept this fabric with replies in order of the requests.
 struct LegacySweep {
-  std::vector<NodeIndex> found;  ///< nodes in the order of discovery; it lists them backwards
-  std::vector<PortIndex> ports;  ///< in the order in which their PortInfo came
-  /// By node: the port by which it was found. The PortInfos of a switch were asked for through that one.
+  std::vector<NodeIndex> found;  ///< nodes in the order of discovery; ibnetdiscover lists them in reverse
+  std::vector<PortIndex> ports;  ///< in the order of their PortInfo replies
+  /// By node: the port through which the node was found. The PortInfos of a switch were requested through that port.
   std::vector<std::optional<std::uint8_t>> entry_ports;
   std::vector<LegacyStep> steps;      ///< only where they were asked for
   unsigned hops{};                    ///< the longest route it tried
@@ -56,8 +56,8 @@ struct LegacySweep {
 LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
 /// Of the whole fabric. `mlnx_extended_port_info`: it would ask Mellanox devices whether a link is FDR10.
 LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info);
-/// The order in which the programs of infiniband-diags list the nodes of what they swept: the last found first, behind them what `sweep`
-/// would not have found.
+/// The order in which the programs of infiniband-diags list the nodes of a sweep: the last found node first. Nodes that `sweep` does
+/// not find come after these.
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
 /// The part of `subnet` that such a sweep would have learnt: a sweep that is bounded leaves ports unread and links unseen at its rim.

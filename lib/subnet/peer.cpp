@@ -12,16 +12,16 @@ namespace {
 
 using mad::Result;
 
-/// The route to the node beyond `port`; nothing where SMPs can not be sent there.
+/// The route to the node beyond `port`. Nothing if SMPs cannot be sent there.
 std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::NodeInfo& node, unsigned port) {
   const bool forwards = node.node_type == smp::NodeType::switch_;
   const path::IbDrPath* directed = path.directed();
-  if (directed == nullptr) {  // directed from the LID on (IBA 14.2.2)
+  if (directed == nullptr) {  // a directed route that starts at the LID (IBA 14.2.2)
     if (!forwards) return std::nullopt;
     path::IbDrPath route;
     static_cast<path::IbPath&>(route) = path.ib();
     route.dr_slid = route.slid;
-    route.retries = 0;  // a trial: not every fabric carries such routes
+    route.retries = 0;  // only a trial: not every fabric supports such routes
     return route.advance(static_cast<std::uint8_t>(port));
   }
   if (forwards || directed->hops == 0) return directed->advance(static_cast<std::uint8_t>(port));
@@ -31,7 +31,7 @@ std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::No
   return route;
 }
 
-/// The peer by asking the node at the end of `route`.
+/// Finds the peer by requests to the node at the end of `route`.
 async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path path, path::Path route) {
   const path::IbDrPath* to_node = path.directed();
   unsigned port = 0;
@@ -40,7 +40,7 @@ async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path pat
   } else {
     const Result<smp::NodeInfo> beyond = co_await transactor.try_subn_get<smp::NodeInfo>(route);
     if (!beyond) co_return beyond.shared_error();
-    port = beyond->local_port_num;  // by which the request came in
+    port = beyond->local_port_num;  // the port that received the request
   }
   route.ib().retries = path.ib().retries;
   const Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(route, port);
@@ -48,7 +48,7 @@ async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path pat
   co_return Peer{route, port, *info};
 }
 
-/// The same from the SA's record of the link.
+/// Finds the peer by the SA's record of the link.
 async::Task<Result<Peer>> from_link_record(mad::Transactor& transactor, path::Path path, unsigned port, Lid from) {
   if (path.directed() != nullptr) {
     if (!from.is_unicast()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The other end of one link, found without looking at the rest of the fabric.
+// Finds the other end of one link without reading the rest of the fabric.
 #pragma once
 
 #include "async/task.hpp"
@@ -9,17 +9,17 @@
 
 namespace ib::subnet {
 
-/// A port at the other end of a link.
+/// The port at the other end of a link.
 struct Peer {
-  path::Path path;  ///< to its node
+  path::Path path;  ///< the path to the port's node
   unsigned port{};
   smp::PortInfo info;
 };
 
-/// The peer of port `port` of the node at `path`, which said `node`, and whose port said `info`. It is asked by a directed
-/// route that goes on through the port, or, of a node that forwards no SMPs, that ends one hop before it. Where the node
-/// was named by its LID and a directed route from there is not answered, or no route leads there, the SA tells the link.
-/// With `from_sa` the SA is asked at once. Throws Error where the SA contradicts itself.
+/// The peer of port `port` of the node at `path`. `node` and `info` are the NodeInfo and PortInfo that the node answered. The
+/// peer is asked by the directed route extended through the port. For a node that forwards no SMPs, the route is shortened by
+/// one hop instead. If the node is addressed by LID and no directed route from there is possible or answered, the SA is asked
+/// for the link. With `from_sa` the SA is asked at once. Throws Error if the SA contradicts itself.
 async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
                                          smp::PortInfo info, bool from_sa = false);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the PMAs of a survey support: each is asked by the first of its ports, the others wait for the answer. For surveys of this
-// library only.
+// The capabilities of the PMAs of a survey. The first port of a PMA asks for them; other ports wait for the answer. Only for
+// surveys of this library.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ class PmaSupports {
  public:
   explicit PmaSupports(const Subnet& subnet) : subnet_(subnet) {}
 
-  /// What the PMA of `port` supports. One that did not answer is asked again: the survey knows that it is silent, and when to try once
-  /// more.
+  /// The capabilities of the PMA of `port`. A PMA that did not answer is asked again, because the survey knows whether the PMA
+  /// is silent and when to try again.
   async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
     std::shared_ptr<Entry>& entry = entries_[subnet_.end_port_of(port.index)];
     if (entry && entry->result && !*entry->result && mad::tries_in_vain(entry->result->error())) entry = nullptr;

@@ -46,7 +46,7 @@ std::optional<path::Path> PortPaths::gmp(PortIndex port) const {
   if (!path || routes_.empty()) return path;
   const auto route = routes_.find(subnet_.end_port_of(port));
   if (route == routes_.end()) {
-    const bool is_own = path->ib().dlid == path->ib().slid;  // not every SA tells of the way to oneself
+    const bool is_own = path->ib().dlid == path->ib().slid;  // some SAs have no path to the requesting port itself
     return is_own || !why_sl_0_.empty() ? path : std::nullopt;
   }
   path::IbPath& ib = path->ib();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Ways to nodes and ports. Those of SMPs the model alone tells; those of GMPs need service levels, which the SA tells of all ports in one
-// answer. `start` is the path that the model was swept from: its end port, M_Key, tries and timeout become those of the paths.
+// Paths to nodes and ports. Paths of SMPs follow from the model alone. Paths of GMPs need service levels, which one query to
+// the SA gives for all ports. `start` is the path from which the model was swept; the new paths have its end port, M_Key,
+// retries and timeout.
 #pragma once
 
 #include <optional>
@@ -18,48 +19,48 @@ struct Records;
 
 namespace ib::subnet {
 
-/// The directed route that goes on from the end of `path`; from that of a routed path it begins at the LID.
+/// The directed route from the end of `path`, for adding hops. For a LID-routed path, the route begins at the LID.
 path::IbDrPath route_from(const path::Path& path);
 
-/// To the SMA of a node, by the directed route that reached it first; to the start itself `start`. Where `start` goes to a LID, the
-/// route begins there.
+/// The path to the SMA of a node, by the directed route that first reached the node. For the first node it is `start`. If
+/// `start` is LID-routed, the directed route begins at that LID.
 path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start);
 
-/// By LID to the end port of `port`, for QP `qp` (0 or 1), with SL 0. Nothing where the model knows no LID of
-/// it, or another port claimed that LID before.
+/// The LID-routed path to the end port of `port`, for QP `qp` (0 or 1), with SL 0. Nothing if the model has no LID of the port,
+/// or if another port claimed the LID before.
 std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp);
 
-/// To the agents of GMPs that answer for `port`: those at the LID of its end port.
+/// The path to the GMP agents of `port`, which are at the LID of its end port.
 inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, const path::Path& start) {
   return lid_path(subnet, port, start, Qpn{1});
 }
 
-/// The paths from `start` to the ports of a swept model.
+/// The paths from `start` to the ports of a model.
 class PortPaths {
  public:
-  /// With SL 0 for GMPs until read_service_levels(). `subnet` must outlive this.
+  /// GMPs use SL 0 until read_service_levels(). `subnet` must outlive this object.
   PortPaths(const Subnet& subnet, path::Path start) : subnet_(subnet), start_(std::move(start)) {}
 
-  /// To the SMA that answers for `port`.
+  /// The path to the SMA of `port`.
   path::Path smp(PortIndex port) const { return smp_path(subnet_, subnet_.port(port).node, start_); }
-  /// To the agents of GMPs that answer for `port`; nothing where there is no way, see why_no_gmp().
+  /// The path to the GMP agents of `port`. Nothing if there is no path; see why_no_gmp().
   std::optional<path::Path> gmp(PortIndex port) const;
-  /// Why gmp() gives nothing, as a sentence.
+  /// The reason why gmp() returns nothing, as a sentence.
   std::string why_no_gmp(PortIndex port) const;
 
-  /// Asks the SA for the reversible paths from the end port of `start` to all others: one SubnAdmGetTable(PathRecord) (IBA 15.2.5.16).
-  /// LIDs, SL, P_Key and packet life time of gmp() are those of the records then. Where the SA does not tell, SL 0 stays and
-  /// why_sl_0() says why. Throws SysError.
+  /// Reads the reversible paths from the end port of `start` to all other ports: one SubnAdmGetTable(PathRecord) (IBA
+  /// 15.2.5.16). gmp() then uses LIDs, SL, P_Key and packet life time of the records. If the SA does not give them, SL 0
+  /// remains and why_sl_0() gives the reason. Throws SysError.
   async::Task<> read_service_levels(mad::Transactor& transactor);
 
-  /// Whether the SA told the service levels.
+  /// Whether the SA has given the service levels.
   bool has_service_levels() const { return !routes_.empty(); }
-  /// Why SL 0 is used, of some or all ports, though the SA was to tell: words to follow "SL 0 is used: "; empty where it is not, or
-  /// nobody asked.
+  /// The reason why SL 0 is used for some or all ports although the SA was asked. The text follows "SL 0 is used: ". Empty if
+  /// there is no such port, or if the SA was not asked.
   const std::string& why_sl_0() const { return why_sl_0_; }
 
  private:
-  /// What a PathRecord says of a way.
+  /// The properties of a path from its PathRecord.
   struct Route {
     Lid dlid, slid;
     Pkey pkey;

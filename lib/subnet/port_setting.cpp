@@ -14,7 +14,7 @@ namespace ib::subnet {
 namespace {
 
 constexpr std::uint64_t any64 = std::numeric_limits<std::uint64_t>::max();
-constexpr unsigned upper_speeds = 5;  // LinkSpeedExtEnabled has five bits; the speeds above are those of LinkSpeedExtEnabled2
+constexpr unsigned upper_speeds = 5;  // bits of LinkSpeedExtEnabled; higher speeds are in LinkSpeedExtEnabled2
 
 constexpr PortSetting settings[]{
     {.name = "speed", .field = "link_speed_enabled", .low = 1, .high = 15, .all = 15, .supported = "link_speed_supported"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Speeds are ordered from slow to fast, so that the best of a mask is its highest bit.
+// Speeds are ordered from slow to fast, so the best speed of a mask is its highest bit.
 #include "subnet/rate.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t extended_speeds_bit = 1U << 14, capability_mask2_bit = 1U << 15;
 constexpr std::uint16_t extended_speeds2_bit = 1U << 11;
 
-/// A set of speeds, bit s for Speed s.
+/// A set of speeds: bit s is Speed s.
 using SpeedSet = std::uint32_t;
 constexpr SpeedSet bit(Speed speed) { return 1U << static_cast<unsigned>(speed); }
 

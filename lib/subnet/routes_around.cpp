@@ -18,7 +18,7 @@ RoutesAround::RoutesAround(const Subnet& subnet, const std::unordered_set<PortIn
       const PortIndex out = node.first_port + number;
       const PortIndex in = subnet.port(out).peer;
       if (in == none || avoided.contains(out) || avoided.contains(in)) continue;
-      if (!forwards && out != subnet.start) continue;  // a host is left by its own port only
+      if (!forwards && out != subnet.start) continue;  // packets leave this host only through its own port
       const PortIndex next = subnet.end_port_of(in);
       if (next == subnet.start || via_[next] != none) continue;
       via_[next] = out;

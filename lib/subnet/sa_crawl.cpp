@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A switch's ports are asked about one by one, and for the link of each that is up; any other node is the port of its LID.
+// The ports of a switch are requested one by one, and then the link of each port that is up. Any other node is one port, known
+// by its LID.
 #include "subnet/sa_crawl.hpp"
 
 #include "sa/links.hpp"
@@ -8,7 +9,7 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::size_t max_open_queries = 256;  // the Transactor has windows of its own; this bounds what waits for them
+constexpr std::size_t max_open_queries = 256;  // limits the memory of waiting queries; the Transactor has windows of its own
 constexpr unsigned last_port = 254;            // IBA 14.2.5.6: ports of a switch are 1…254
 
 std::uint32_t end_of_link(Lid lid, unsigned port) { return std::uint32_t{lid.value} << 8 | port; }
@@ -72,7 +73,7 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
   records_.nodes.push_back(record);
   if (options_.progress) options_.progress(records_.nodes.size());
   ports_ += record.node_info.num_ports + 1U;
-  if (ports_ > SubnetLimits().ports) return;  // build() tells that there are too many
+  if (ports_ > SubnetLimits().ports) return;  // build() reports that there are too many
   const auto ask = [&](What what, int port) {
     Work next;
     next.what = what;
@@ -119,7 +120,7 @@ async::Task<> SaCrawl::ask_port_info(Work work) {
     co_return;
   }
   records_.ports.push_back(*record);
-  const bool leads_on = work.port > 0 || (work.port < 0 && work.depth == 0);  // other end nodes are known from the switch's side
+  const bool leads_on = work.port > 0 || (work.port < 0 && work.depth == 0);  // links of other end nodes are known from their switches
   if (!leads_on || at_rim(work.depth) || !is_up(record->port_info)) co_return;
   if (work.port > 0 && linked_.contains(end_of_link(work.lid, static_cast<unsigned>(work.port)))) co_return;
   work.what = What::link;
@@ -146,7 +147,7 @@ async::Task<> SaCrawl::ask_link(Work work) {
   next.from_port = record->from_port;
   const auto [known, is_new] = depth_.emplace(next.lid.value, next.depth);
   if (!is_new && (!at_rim(known->second) || next.port == 0)) co_return;
-  // A second link to a switch at the rim, of which only the linked ports are read.
+  // Another link to a switch at the greatest distance, of which only linked ports are read.
   if (!is_new) next.what = What::port_info;
   work_.push_back(next);
 }

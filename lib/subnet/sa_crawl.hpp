@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The records of a neighbourhood, asked for one by one. For discover_from_sa().
+// Reads the records around one node by single queries. Only for discover_from_sa().
 #pragma once
 
 #include <deque>
@@ -27,9 +27,9 @@ class SaCrawl {
   struct Work {
     What what{};
     Lid lid;
-    unsigned depth{};  ///< links from the start
-    int port = -1;     ///< of `lid`: asked about, or for a node the one it was reached by
-    Lid from;          ///< the link by which a node was reached; zero at the start
+    unsigned depth{};  ///< number of links from the start
+    int port = -1;     ///< port of the node at `lid`: the port to ask about, or the port through which the node was reached
+    Lid from;          ///< the link through which the node was reached; zero at the start
     std::uint8_t from_port{};
   };
 
@@ -47,11 +47,11 @@ class SaCrawl {
   const SaDiscoverOptions& options_;
   async::TaskGroup group_;
   std::deque<Work> work_;
-  std::unordered_map<std::uint16_t, unsigned> depth_;  // of LIDs that were asked about
-  std::unordered_set<std::uint16_t> switches_;         // LIDs
-  std::unordered_set<std::uint32_t> linked_;           // by LID << 8 | port: the far ends of links that are known
+  std::unordered_map<std::uint16_t, unsigned> depth_;  // of LIDs that were requested
+  std::unordered_set<std::uint16_t> switches_;         // LIDs of switches
+  std::unordered_set<std::uint32_t> linked_;           // by LID << 8 | port: the far ends of known links
   std::uint64_t queries_{};
-  std::size_t ports_{};  // that nodes claim to have
+  std::size_t ports_{};  // sum of the port numbers that nodes report
 };
 
 }  // namespace ib::subnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Four tables, or a crawl where only a neighbourhood is wanted.
+// Reads four tables, or crawls if only the nodes near the start are wanted.
 #include "subnet/sa_discovery.hpp"
 
 #include <fmt/format.h>

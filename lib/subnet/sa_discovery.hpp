@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Discovery from the subnet administrator: the whole subnet by a query for each of four tables, whatever its size. No SMP
-// is sent, no M_Key needed and no node disturbed; what is learnt is what the subnet manager found at its last sweep.
+// Discovery from the subnet administrator: four queries, one for each table, read a subnet of any size. No SMP is sent, no
+// M_Key is needed and no node is disturbed. The result is the state that the subnet manager found in its last sweep.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 namespace ib::subnet {
 
 struct SaDiscoverOptions {
-  /// The LID to begin at; this host's port where it is absent.
+  /// The LID of the first node; the port of this host if absent.
   std::optional<Lid> start;
-  /// Links from the start that are followed. Where it is limited records are asked for one by one, as many as the start's
-  /// neighbourhood needs.
+  /// The greatest number of links from the start. If it is limited, records are requested one by one, only for nodes within
+  /// that distance.
   unsigned radius = ~0U;
-  /// Called now and then with the number of nodes found so far.
+  /// Called from time to time with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };
 
-/// Reads the subnet that the SA knows into `subnet`, which must be empty. What is missing, since a table ends within a record,
-/// becomes Failures. Throws the MadError of a table or of the start's NodeRecord, and Error where the SA does
-/// not know the start.
+/// Reads the subnet that the SA knows into `subnet`, which must be empty. Missing records, because a table ends within a
+/// record, become Failures. Throws the MadError of a table or of the start's NodeRecord, and Error if the SA does not know the
+/// start.
 async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options);
 
 }  // namespace ib::subnet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Records name ports by LID and number. A switch has one LID for all its ports; another node's LID is that of one port, whose
-// number in a record may be reserved (IBA 15.2.5.3, 15.2.5.13) and is not looked at.
+// Records name ports by LID and number. A switch has one LID for all its ports. The LID of another node belongs to one port;
+// the port number in its record may be reserved (IBA 15.2.5.3, 15.2.5.13) and is ignored.
 #include "subnet/sa_records.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned link_up = 5;         // IBA 14.2.5.6: PortPhysicalState
 constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
-/// What is told of contradictions between records, of which a table has room for millions.
+/// The greatest number of reported contradictions. A table has room for millions of them.
 constexpr std::size_t most_failures = 1U << 16;
 
 class Builder {
@@ -59,8 +59,8 @@ class Builder {
     return subnet_.port_of(subnet_.port(end).node, number);
   }
 
-  /// The node that the record is of: another of its ports may have told of it already. A record that differs from
-  /// what is known of that node is of another one with the same GUID.
+  /// The node of a record, or none if it is new. Another port's record may have added the node before. A record that differs
+  /// from that node belongs to another node with the same GUID.
   NodeIndex node_of(const smp::NodeInfo& info) const {
     for (NodeIndex at = subnet_.find_node(info.node_guid); at != none; at = subnet_.node(at).twin) {
       const Node& node = subnet_.node(at);
@@ -112,7 +112,7 @@ class Builder {
       stray("PortInfo", record.endport_lid, record.port_num);
       return;
     }
-    if (subnet_.port(at).has_info) return;  // the same port at another of its LIDs
+    if (subnet_.port(at).has_info) return;  // the same port with another of its LIDs
     std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
     record.port_info.pack(bytes);
     if (subnet_.set_port_info(at, bytes) != none) lid_is_taken(at, subnet_.lid(at));
@@ -159,7 +159,7 @@ class Builder {
     subnet_.failures.push_back(std::move(failure));
   }
 
-  // Records about a place that no NodeRecord knows: one Failure for all of a kind.
+  // Counts a record of a port that no NodeRecord names. All such records of one kind become one Failure.
   void stray(std::string_view attribute, Lid lid, unsigned port) {
     for (Stray& known : strays_) {
       if (known.attribute != attribute) continue;
@@ -176,7 +176,7 @@ class Builder {
     }
   }
 
-  /// Shortest routes from the start, as a breadth-first sweep would have found them.
+  /// Computes the shortest routes from the start, as a breadth-first sweep finds them.
   void lay_routes() {
     if (subnet_.start == none) return;
     std::vector<bool> reached(subnet_.nodes().size());
@@ -187,7 +187,7 @@ class Builder {
     for (queue.push_back(first); !queue.empty(); queue.pop_front()) {
       const Node& node = subnet_.node(queue.front());
       const bool local = queue.front() == first && !is_switch(first);
-      if (!local && !is_switch(queue.front())) continue;  // routes do not go through end nodes
+      if (!local && !is_switch(queue.front())) continue;  // routes do not pass through end nodes
       for (unsigned number = 1; number < node.slots; ++number) {
         const PortIndex port = node.first_port + number;
         const PortIndex peer = subnet_.port(port).peer;
@@ -204,7 +204,7 @@ class Builder {
     }
   }
 
-  /// The NodeInfo of a node with several end ports is that of the port by which it is reached.
+  /// A node with several end ports gets the NodeInfo of the port through which it is reached.
   void take_entry_infos() {
     for (const sa::NodeRecord& record : records_.nodes) {
       const NodeIndex at = node_of(record.node_info);
@@ -222,9 +222,9 @@ class Builder {
   };
   const SaRecords& records_;
   Subnet& subnet_;
-  std::vector<PortIndex> by_lid_;  // end ports, by the LIDs of their NodeRecords
+  std::vector<PortIndex> by_lid_;  // end ports by the LIDs of their NodeRecords
   std::vector<Stray> strays_;
-  std::size_t failures_ = 0;  // that were told
+  std::size_t failures_ = 0;  // number of reported failures
   bool no_room_told_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// From the records of a subnet administrator to the model. The records are of many makers' making and may be stale, so
-// none is believed that names a node, a port or a LID which no other record knows.
+// Builds the model from the records of a subnet administrator. SAs differ, and their records may be outdated. A record that
+// names an unknown node, port or LID is therefore not used.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,36 @@
 
 namespace ib::subnet {
 
-/// What an SA says of a subnet, as it came.
+/// The records of an SA about a subnet, unchanged.
 struct SaRecords {
   std::vector<sa::NodeRecord> nodes;
   std::vector<sa::SwitchInfoRecord> switches;
   std::vector<sa::PortInfoRecord> ports;
   std::vector<sa::LinkRecord> links;
 
-  /// A record that was asked for by itself and did not come.
+  /// A single requested record that did not come.
   struct Miss {
     Lid lid;
-    int port = -1;               ///< of the node at `lid`, or −1
-    bool beyond{};               ///< what is missing is the node at the other end of `port`
-    std::string_view attribute;  ///< with static storage: "PortInfo", …
+    int port = -1;               ///< a port of the node at `lid`, or −1
+    bool beyond{};               ///< the node at the other end of `port` is missing
+    std::string_view attribute;  ///< name with static storage duration: "PortInfo", …
     std::shared_ptr<const mad::MadError> error;
   };
   std::vector<Miss> misses;
 };
 
-/// Where a model starts: the end port with this GUID, or else the one at this LID.
+/// The start of a model: the end port with this GUID, or else the end port at this LID.
 struct SaStart {
   Guid port_guid;
   Lid lid;
 };
 
-/// Fills `subnet`, which must be empty, from `records`: nodes, ports, links, and the shortest routes from the start, which is
-/// none where no record knows it. What contradicts itself becomes a Failure.
+/// Fills `subnet`, which must be empty, from `records`: nodes, ports, links, and the shortest routes from the start. The start
+/// is none if no record names it. Contradictions become Failures.
 void build(const SaRecords& records, const SaStart& start, Subnet& subnet);
 
-/// Adds a Failure for each port of a switch, and each linked port, without PortInfo, and for each port that is up without a
-/// link: for records that are meant to be all there are.
+/// Adds a Failure for each port of a switch and each linked port without PortInfo, and for each port that is up but has no
+/// link. For records that should be complete.
 void find_gaps(Subnet& subnet);
 
 }  // namespace ib::subnet

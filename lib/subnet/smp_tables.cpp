@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One small task a block; the window of the RPC engine is what bounds the fabric's load.
+// One small task for each block. The window of the RPC engine limits the load on the fabric.
 #include "subnet/smp_tables.hpp"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::size_t tasks_at_once = 16;  // of one node: more than the engine sends to one (mad::Limits)
+constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::Limits)
 constexpr std::size_t pkeys_per_block = 32;
 
-/// The reading of the blocks of one table.
+/// Reads the blocks of one table.
 class BlockReader {
  public:
   BlockReader(mad::Transactor& transactor, path::Path path, const StructInfo& info, std::vector<std::uint32_t> modifiers)
@@ -41,7 +41,8 @@ class BlockReader {
  private:
   void failed(std::size_t at, std::shared_ptr<const mad::MadError> error) {
     found.unread.insert(std::ranges::upper_bound(found.unread, at), at);
-    // The error of a request that was not sent, since the node was silent already, tells less than that of one that was.
+    // The error of a request that was sent tells more than the error of a request that was not sent because the node was
+    // already silent.
     const bool was_sent = mad::tries_in_vain(*error) != 0U;
     if (found.error && (was_sent < error_was_sent_ || (was_sent == error_was_sent_ && at > error_at_))) return;
     found.error = std::move(error);
@@ -54,7 +55,7 @@ class BlockReader {
   const StructInfo& info_;
   std::vector<std::uint32_t> modifiers_;
   mad::Responder responder_;
-  std::size_t error_at_{};  // which block found.error is about
+  std::size_t error_at_{};  // the block of found.error
   bool error_was_sent_{};
 };
 

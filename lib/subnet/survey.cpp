@@ -9,7 +9,7 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::uint8_t any_class = 0;  // of agents that are out of reach
+constexpr std::uint8_t any_class = 0;  // for a failure that means all agents: no path leads to them
 
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
   if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
@@ -29,7 +29,7 @@ SurveyRun::Agents::Agents(SurveyRun& run, PortIndex port)
 }
 
 async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Request& request) {
-  if (request.mgmt_class == mad::mgmt_class::sa) {  // none of the port's agents
+  if (request.mgmt_class == mad::mgmt_class::sa) {  // the SA is not an agent of the port
     mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(request);
     co_return reply;
   }
@@ -44,12 +44,12 @@ async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Requ
 }
 
 SurveyRun::Agent& SurveyRun::agent(PortIndex port, std::uint8_t mgmt_class) {
-  // An SMA answers for its whole node, agents of GMPs for what its LID stands for.
+  // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
   const bool smp = mad::is_smp(mgmt_class);
   return agents_[{smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class}];
 }
 
-/// The port of a failure that is one for all for which the agent answers: −1 for a whole node.
+/// The port number in a failure that applies to all ports of an agent. −1 means the whole node.
 int SurveyRun::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
   const Port& at = subnet_.port(port);
   return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
@@ -81,7 +81,7 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
     silent->failure = add(std::move(failure));
     found_[silent->failure].silent = silent;
   } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
-    found_[silent->failure].failure = std::move(failure);  // the one that was really sent tells more
+    found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent tells more
   }
   return silent->failure;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One question to many ports of a model, side by side. Each port gives a value or a failure, in the order in which the ports were
-// named. Every agent that is asked has a mad::Responder: one that is silent costs one chain of tries, and is one failure, whatever
-// number of ports it was to answer for. At the end a silent agent is asked once more, by one try; if it answers, all of its ports are.
+// Asks many ports of a model the same question in parallel. The result is a value or a failure for each port, in the order of
+// the given ports. Every agent has a mad::Responder: a silent agent costs one chain of tries and is one failure, however many
+// ports it answers for. At the end, each silent agent is asked once more by one try. If it answers, all its ports are asked
+// again.
 //
 //   const SurveyQuestion<smp::PortInfo> ask = read_port_info;   // Task<mad::Result<smp::PortInfo>>(SurveyPort)
 //   SurveyOptions options(start);
@@ -27,29 +28,30 @@ namespace ib::subnet {
 
 /// How the ports of a survey are reached.
 enum class SurveyWay : std::uint8_t {
-  gmp,  ///< the agents of GMPs, at the LID that answers for the port
+  gmp,  ///< the GMP agents at the LID of the port's end port
   smp,  ///< the SMA of the port's node, by directed route
 };
 
+/// How a survey asks.
 struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
-  path::Path start;  ///< that the model was swept from; see subnet/port_paths.hpp
+  path::Path start;  ///< the path from which the model was swept; see subnet/port_paths.hpp
   SurveyWay way;
-  const PortPaths* paths{};   ///< of GMPs, with the service levels that the SA told; null: SL 0
-  std::size_t window = 1024;  ///< of questions that are open at a time, those that wait for a silent agent included; at least 1
-  /// Called as questions end.
+  const PortPaths* paths{};   ///< for GMPs, with the service levels from the SA; null: SL 0
+  std::size_t window = 1024;  ///< greatest number of open questions, including those that wait for a silent agent; at least 1
+  /// Called when a question ends.
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
 
-/// A port as its question sees it; valid while the question runs.
+/// A port as the argument of a question. Valid while the question runs.
 struct SurveyPort {
-  mad::Transactor& transactor;  ///< the survey's; what is sent by it is known to be for the port's agents
+  mad::Transactor& transactor;  ///< the survey's Transactor, which assigns requests to the agents of the port
   PortIndex index;
   std::uint8_t number;  ///< for PortSelect, or the attribute modifier
   const path::Path& path;
 };
 
-/// Asks one port. A MadError that it returns is a failure of that port; what it throws ends the survey.
+/// Asks one port. A returned MadError is a failure of that port; an exception ends the survey.
 template <class T>
 using SurveyQuestion = std::function<async::Task<mad::Result<T>>(SurveyPort port)>;
 
@@ -58,20 +60,20 @@ struct Surveyed {
   struct Row {
     PortIndex port = none;
     std::optional<T> value;
-    std::uint32_t failure = none;  ///< of `failures`, where there is no value; ports of one silent agent share theirs
+    std::uint32_t failure = none;  ///< index in `failures` if there is no value; ports of one silent agent have the same failure
   };
   std::vector<Row> rows;
-  std::vector<Failure> failures;  ///< in the order of the first row that each stands for
+  std::vector<Failure> failures;  ///< in the order of the first row of each
   bool complete() const { return failures.empty(); }
 };
 
-/// What surveys of all kinds of values share; for survey() only.
+/// The part of a survey that does not depend on the type of values. Only for survey().
 class SurveyRun {
  public:
   SurveyRun(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, std::size_t ports)
       : transactor_(transactor), subnet_(subnet), options_(options), count_(ports) {}
 
-  /// The way to a port, if there is one, and a transactor that knows whose agents it asks.
+  /// The path to a port, if there is one, and a Transactor that assigns requests to the agents of that port.
   class Agents final : public mad::Transactor {
    public:
     Agents(SurveyRun& run, PortIndex port);
@@ -86,29 +88,31 @@ class SurveyRun {
     std::optional<path::Path> path_;
   };
 
-  /// The failure of a port, to be given to settle() when all have ended.
+  /// Records the failure of a port and returns its index for settle(), which is called at the end.
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
   void ended();
-  /// Whether the failure is that an agent is silent that was not asked again yet. If so it may be asked now: by one try, until it answers.
+  /// Whether the failure is a silent agent that was not asked again yet. If so, the agent may now be asked again, by one try
+  /// for each request until it answers.
   bool ask_again(std::uint32_t failure);
-  /// Whether the agent that `failure` is of answers again.
+  /// Whether the silent agent of `failure` has answered again.
   bool came_back(std::uint32_t failure) const;
-  /// Moves a failure behind those in `failures`, once, and says where it stands.
+  /// Appends a failure to `failures` on its first call, and returns its index there.
   std::uint32_t settle(std::uint32_t failure, std::vector<Failure>& failures);
 
  private:
-  /// An agent, by the port at which it answers and its management class: directed routes and LIDs are different ways (responder.hpp).
+  /// An agent: the port at which it answers, and its management class. Directed routes and LIDs count as different agents
+  /// (responder.hpp).
   using AgentKey = std::pair<PortIndex, std::uint8_t>;
   struct Agent {
     mad::Responder responder;
-    std::uint32_t failure = none;  ///< that it is silent, or out of reach
+    std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     bool asked_again{}, came_back{};
   };
   struct Found {
     Failure failure;
     std::uint32_t place = none;
-    Agent* silent{};  ///< whose silence it is
+    Agent* silent{};  ///< the silent agent, or null
   };
   Agent& agent(PortIndex port, std::uint8_t mgmt_class);
   int port_number_of(PortIndex port, std::uint8_t mgmt_class) const;
@@ -119,7 +123,7 @@ class SurveyRun {
   const SurveyOptions& options_;
   std::size_t count_, done_{};
   std::map<AgentKey, Agent> agents_;
-  std::map<const mad::MadError*, std::uint32_t> by_error_;  // one answer may decide for several ports
+  std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
   std::vector<Found> found_;
 };
 
@@ -143,12 +147,12 @@ async::Task<> ask_port(SurveyRun& run, typename Surveyed<T>::Row& row, const Sur
   run.ended();
 }
 
-/// Asks silent agents once more, each for one of its ports; those that answer also for the others.
+/// Asks each silent agent once more for one of its ports. If the agent answers, asks for its other ports too.
 template <class T>
 async::Task<> ask_silent_agents_again(SurveyRun& run, std::vector<typename Surveyed<T>::Row>& rows, const SurveyQuestion<T>& ask,
                                       std::size_t window) {
   using Row = typename Surveyed<T>::Row;
-  std::vector<std::pair<Row*, std::uint32_t>> first, others;  // and the failure that they had
+  std::vector<std::pair<Row*, std::uint32_t>> first, others;  // with their earlier failures
   for (Row& row : rows) {
     if (row.failure != none) (run.ask_again(row.failure) ? first : others).emplace_back(&row, row.failure);
   }
@@ -161,7 +165,7 @@ async::Task<> ask_silent_agents_again(SurveyRun& run, std::vector<typename Surve
 
 }  // namespace detail
 
-/// Asks all of `ports`, each once, as `options` say. `subnet` must outlive the task and not grow meanwhile.
+/// Asks `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
 template <class T>
 async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports, SurveyOptions options,
                                 SurveyQuestion<T> ask) {

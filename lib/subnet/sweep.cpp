@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Scheduling of a sweep: queues, levels, and how many requests are open at a time. The window of MADs on the wire is the
-// Transactor's affair; here it only matters that what waits is small and that silent nodes do not hold up others.
+// The scheduling of a sweep: queues, levels, and the number of open requests. The Transactor limits the MADs in flight. Here,
+// the number of waiting requests must stay small, and silent nodes must not delay others.
 #include "subnet/sweep.hpp"
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 namespace ib::subnet {
 namespace {
 
-// Requests handed to the Transactor and not yet ended, those between two tries included. Large, so that hundreds of
-// dead ports are retried side by side; bounded, so that memory is: each takes 3 KiB.
+// Limit of requests that were passed to the Transactor and have not ended, including those between two tries. Large, so that
+// hundreds of dead ports are retried in parallel. Limited, because each request takes 3 KiB of memory.
 constexpr std::size_t max_open_requests = 4096;
-// Those of them that were handed over a short time ago. More than the Transactor sends at a time; where nodes answer, more would
-// only wait in memory.
+// Limit of open requests that were started a short time ago (young_span). It exceeds the number that the Transactor sends at a
+// time. If nodes answer, more requests would only wait in memory.
 constexpr std::size_t max_young_requests = 256;
 constexpr async::Duration young_span = std::chrono::milliseconds(10);
-// Contradictions that are looked into. Beyond that the fabric is past help, or hostile.
+// Limit of examined contradictions. A fabric with more is broken beyond repair, or hostile.
 constexpr unsigned max_doubts = 1024;
 
 }  // namespace
@@ -99,7 +99,7 @@ void Sweep::pump() {
   while (group_.running() < max_open_requests && young < max_young_requests) {
     if (!next(work)) break;
     if (work.what == What::beyond && subnet_.port(work.at).peer != none) {
-      --unfinished_[work.level];  // its other end was asked meanwhile
+      --unfinished_[work.level];  // the request was already made from the other end
       continue;
     }
     group_.spawn(perform(work, flow_.began(now)));

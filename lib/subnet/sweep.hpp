@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The machinery of discover(); not for others. Requests wait in queues by level, the number of links from the start:
-// level n holds what finds the nodes n links away. A level is asked only when all nearer ones have answered (or have
-// kept silent for so long that patience is over). That makes first-found routes the shortest ones, and since both ends
-// of most links are then known before the farther end could ask, each link is asked across once.
+// The implementation of discover(); other code must not use it. Requests wait in queues by level, which is the number of links
+// from the start: the requests of level n find the nodes that are n links away. A level is requested only when all nearer
+// levels have ended, or when silent nodes have used up the patience. The first route to a node is therefore the shortest. Both
+// ends of most links are then known before the farther end is asked, so each link is crossed by one request.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 namespace ib::subnet {
 
+/// One run of discover().
 class Sweep {
  public:
   Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
@@ -27,17 +28,17 @@ class Sweep {
   enum class What : std::uint8_t { beyond, description, switch_info, port_info, mlnx_port_info };
   struct Work {
     What what{};
-    std::uint8_t port{};  ///< the port asked about
-    bool again{};         ///< asked before, in vain
+    std::uint8_t port{};  ///< the requested port
+    bool again{};         ///< requested before without an answer
     std::uint16_t level{};
-    std::uint32_t at{};  ///< a node; for `beyond` the port to look beyond
+    std::uint32_t at{};  ///< a node; for `beyond`, the port to look beyond
   };
-  /// A port beyond which stands what contradicts the model.
+  /// A port whose other end contradicts the model.
   struct Doubt {
     PortIndex from{};
-    smp::NodeInfo info;  ///< what answers there
+    smp::NodeInfo info;  ///< the answer from there
   };
-  /// What one kind of read asks for.
+  /// The request of one kind of read.
   struct Question {
     std::string_view name;
     std::uint16_t attribute;
@@ -46,24 +47,24 @@ class Sweep {
   };
   enum class Trust : std::uint8_t { untried, trying, works, fails };
 
-  /// How the reading of one node goes.
+  /// The state of reading one node.
   struct Reading {
-    mad::Responder by_route, by_lid;  ///< the node as it is reached by directed route, and at its LID
-    std::vector<Work> waiting;        ///< beyond what a node is asked at once
-    unsigned open{};                  ///< of its reads that may go now, or are under way
+    mad::Responder by_route, by_lid;  ///< the node by directed route and by LID
+    std::vector<Work> waiting;        ///< reads beyond the limit of open reads
+    unsigned open{};                  ///< reads that are ready or in progress
   };
   /// A node that fell silent, until it has been asked once more.
   struct Silence {
     std::vector<Work> unread;
-    std::shared_ptr<const mad::MadError> error;  ///< of a request that was not answered
+    std::shared_ptr<const mad::MadError> error;  ///< of an unanswered request
     bool asked_again{}, came_back{};
   };
 
-  /// How many of the open requests are young: begun in the last two spans of time. What is older waits for a silent node.
+  /// Counts the young open requests: those begun in the last two spans of time. Older requests wait for silent nodes.
   class Flow {
    public:
     using Span = async::Duration::rep;
-    /// Takes note of a request that begins; the span is for ended().
+    /// Counts a request that begins. The returned span is the argument of ended().
     Span began(async::Time now);
     void ended(Span span);
     std::size_t young(async::Time now);
@@ -74,7 +75,7 @@ class Sweep {
       std::size_t open;
     };
     void forget_old(async::Time now);
-    std::deque<Spanned> young_;  // the last two spans at most, in their order
+    std::deque<Spanned> young_;  // at most the last two spans, in order
   };
 
   struct Patience final : async::Timer {
@@ -83,7 +84,7 @@ class Sweep {
     Sweep& sweep;
   };
 
-  // sweep.cpp: what is asked when
+  // sweep.cpp: order and limits of requests
   async::Task<> ask_start();
   void queue(Work work);
   void pump();
@@ -101,7 +102,7 @@ class Sweep {
   async::Task<> ask_again(NodeIndex node, Silence& silence);
   void report_silence(NodeIndex node, const Silence& silence);
 
-  // sweep_nodes.cpp: what answers mean
+  // sweep_nodes.cpp: the meaning of answers
   static Question question_of(What what);
   async::Task<> look_beyond(PortIndex from);
   async::Task<> read(Work work);
@@ -124,7 +125,7 @@ class Sweep {
   async::Task<> settle(PortIndex from, smp::NodeInfo info);
   async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
 
-  // sweep_routes.cpp: how to get there
+  // sweep_routes.cpp: routes to nodes
   static std::optional<unsigned> tries_in_vain(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
   path::Path directed_path(NodeIndex node) const;
@@ -151,17 +152,17 @@ class Sweep {
   path::Path start_;
   DiscoverOptions options_;
   DiscoverStats stats_;
-  std::uint64_t unasked_{};  // requests of the plan that silent nodes were spared
+  std::uint64_t unasked_{};  // planned requests that were not sent because the node was silent
 
-  std::deque<Work> ready_;        // reads that may go now
-  std::deque<Reading> readings_;  // by node; a deque, since requests point to their responders
+  std::deque<Work> ready_;        // reads that are ready
+  std::deque<Reading> readings_;  // by node; a deque, because requests refer to their responders
   std::map<NodeIndex, Silence> silences_;
   std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
-  std::vector<std::uint32_t> unfinished_;       // queued or asked, by level
+  std::vector<std::uint32_t> unfinished_;       // number of queued and open requests, by level
   Flow flow_;
-  std::size_t open_level_{};  // the highest level that may be asked
+  std::size_t open_level_{};  // the highest level that may be requested
   Patience patience_;
-  bool paused_{};  // the timer is for too many young requests, not for patience
+  bool paused_{};  // the timer waits because of too many young requests, not for patience
 
   std::deque<Doubt> doubts_;
   bool settling_{};
@@ -172,7 +173,7 @@ class Sweep {
   bool lids_work_ = true;
   bool node_limit_told_{};
 
-  async::TaskGroup group_;  // the last member: its tasks end before what their requests refer to
+  async::TaskGroup group_;  // the last member, so that its tasks end before the objects that their requests refer to
 };
 
 }  // namespace ib::subnet

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Contradictions: a node answers at a place where, by what is known, it can not be. Either cables were moved while the
-// sweep ran, or two nodes have one GUID. Each case is put to the nodes themselves, one at a time: who stands beyond the
-// port in question, seen from the place where the GUID was found first? Only a node that is provably at two places at
-// once becomes two nodes of the model.
+// Contradictions: a node answers at a place that the model excludes. Either cables were moved during the sweep, or two nodes
+// have the same GUID. Each case is decided by further requests, one case at a time: the node where the GUID was found first is
+// asked what is beyond the port in question. Only a node that is provably at two places at once becomes two nodes of the model.
 #include <utility>
 
 #include "subnet/sweep.hpp"
@@ -10,13 +9,13 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned max_twins = 8;  // nodes of one GUID that are told apart
+constexpr unsigned max_twins = 8;  // limit of distinguished nodes with one GUID
 constexpr unsigned link_up = 5;    // IBA 14.2.5.6: PortPhysicalState LinkUp
 constexpr mad::Reason looked_into = "contradiction looked into";
 
 }  // namespace
 
-/// Whether `info` can come from the node, whatever the port it came in by.
+/// Whether `info` can come from the node `at` through any of its ports.
 bool Sweep::same_make(NodeIndex at, const smp::NodeInfo& info) const {
   const smp::NodeInfo& known = subnet_.node(at).info;
   const bool is_switch = subnet_.node(at).kind() == NodeKind::sw;
@@ -25,7 +24,7 @@ bool Sweep::same_make(NodeIndex at, const smp::NodeInfo& info) const {
          (!is_switch || known.port_guid == info.port_guid);
 }
 
-/// The node that answered beyond `from`, where nothing speaks against that; else none.
+/// The node that answered beyond `from`, if nothing contradicts that; otherwise none.
 NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
   const NodeIndex node = subnet_.find_node(info.node_guid);
   const PortIndex to = subnet_.port_of(node, info.local_port_num);
@@ -53,8 +52,8 @@ void Sweep::doubt(PortIndex from) {
   group_.spawn(look_into(from));
 }
 
-/// Cables may have been moved since: only what still answers is worth an argument. Many doubts may lead to a switch that is gone, so
-/// they are looked into side by side.
+/// Repeats the request beyond `from`, because cables may have been moved since; without an answer there is no contradiction to
+/// settle. Many doubts may lead to a switch that has gone, so they are examined in parallel.
 async::Task<> Sweep::look_into(PortIndex from) {
   if (!directed_beyond(from)) co_return;
   Answer answer = co_await ask_beyond(from, looked_into);
@@ -68,7 +67,7 @@ async::Task<> Sweep::look_into(PortIndex from) {
   pump();
 }
 
-/// Settles what there is to settle, one at a time: each may change what the next is about.
+/// Settles the contradictions one at a time, because each result may change the next case.
 async::Task<> Sweep::settle_doubts() {
   if (std::exchange(settling_, true)) co_return;
   while (!doubts_.empty()) {
@@ -118,13 +117,13 @@ async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp
   const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
   if (to == none || !same_make(candidate, info)) co_return false;
   if (subnet_.node(candidate).kind() != NodeKind::sw) {
-    // Nothing can be asked through an end node: ask it at the place where it was found.
+    // Requests cannot pass through an end node, so the node is asked at the place where it was found.
     const PortIndex place = subnet_.port(to).peer;
     if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return true;
     if (place == none || !directed_beyond(place)) co_return false;
     if (is_silent(subnet_.port(place).node)) co_return true;
     Answer answer = co_await ask_beyond(place, looked_into);
-    if (!answer) co_return true;  // it has moved
+    if (!answer) co_return true;  // the node has moved
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
     co_return there.node_guid != info.node_guid || there.local_port_num != info.local_port_num;
   }

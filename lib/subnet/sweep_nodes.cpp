@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the answers of a sweep mean: nodes, ports and links of the model, and further questions. Answers may be false; no
-// number in one is used before it has been checked against what there is room for.
+// Converts the answers of a sweep to nodes, ports and links of the model, and to further requests. Answers may be false: every
+// number is checked against the size of the model before use.
 #include "subnet/mlnx.hpp"
 #include "subnet/sweep.hpp"
 
@@ -87,7 +87,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
-  if (!subnet_.has_room_for(info)) {  // a node that makes up neighbours without end must not fill the memory
+  if (!subnet_.has_room_for(info)) {  // a node that invents endless neighbours must not fill the memory
     if (!node_limit_told_) {
       fail({Failure::Kind::false_answer,
             subnet_.port(from).node,
@@ -132,7 +132,7 @@ void Sweep::read_node(NodeIndex node, unsigned entry_port) {
     return;
   }
   ask(What::switch_info, 0);
-  // By LID, once port 0 has told it.
+  // With LID routing, the ports are read after port 0 has given the LID.
   if (options_.routing == Routing::directed) read_ports(node, 1);
 }
 
@@ -144,14 +144,14 @@ void Sweep::read_ports(NodeIndex node, unsigned first) {
 }
 
 void Sweep::join(PortIndex from, PortIndex to) {
-  for (const PortIndex end : {from, to}) {  // a link that this one replaces is to be asked across again
+  for (const PortIndex end : {from, to}) {  // a link that is replaced by this one is examined again
     const PortIndex other = subnet_.port(end).peer;
     if (other != none && other != from && other != to) doubt(other);
   }
   subnet_.link(from, to);
   const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
   Node& node = subnet_.node(subnet_.port(to).node);
-  if (hops < node.hops) {  // patience was over before the shorter way answered
+  if (hops < node.hops) {  // patience ran out before the shorter path answered
     node.hops = static_cast<std::uint8_t>(hops);
     node.via = from;
   }
@@ -214,14 +214,14 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   if (port.peer == none) {
     follow(index);
   } else if (node.kind() == NodeKind::sw && number != 0 && node.via != port.peer && port.physical_state() != link_up) {
-    doubt(port.peer);  // something answered through a port that is down
+    doubt(port.peer);  // an answer came through a port that is down
   }
 }
 
 void Sweep::follow(PortIndex index) {
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(port.node);
-  // Directed routes do not go through end nodes; they leave only the local one.
+  // Directed routes do not pass through end nodes. They only leave the local end node.
   const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
   const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
   const bool up = port.physical_state() == link_up || port.state() >= state_init;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How a request gets to a node. Directed routes always work. LID routing is quicker for the switches on the way, but the
-// tables may be stale, and a directed route that starts at a LID ("combined", IBA 14.2.2) is not supported everywhere:
-// the first such request is a trial, and while it runs, or after it failed, others go by directed routes.
+// The routes of requests to a node. Directed routes always work. LID routing takes less work in the switches on the path, but
+// forwarding tables may be outdated. Not every fabric supports a directed route that starts at a LID ("combined", IBA 14.2.2).
+// The first such request is a trial. During the trial, and after it has failed, other requests use plain directed routes.
 #include <algorithm>
 #include <chrono>
 
@@ -18,7 +18,7 @@ constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
 
-/// mad::tries_in_vain(); nothing where the request was answered.
+/// Like mad::tries_in_vain(); nothing if the request was answered.
 std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) { return answer ? std::nullopt : mad::tries_in_vain(answer.error()); }
 
 bool Sweep::has_usable_lid(NodeIndex at) const {
@@ -31,7 +31,7 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
 
 path::Path Sweep::directed_path(NodeIndex node) const { return smp_path(subnet_, node, start_); }
 
-/// To a node that has_usable_lid().
+/// The path to a node for which has_usable_lid() is true.
 path::Path Sweep::lid_path(NodeIndex at) const {
   const Node& node = subnet_.node(at);
   return *subnet::lid_path(subnet_, subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port), start_, Qpn{0});
@@ -44,7 +44,7 @@ std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
   return std::nullopt;
 }
 
-/// What is asked by LID first and by directed route then has as many tries in all as one way alone would have, at least one each.
+/// A request by LID and then by directed route has together as many tries as a request by one path, with at least one try each.
 unsigned Sweep::tries_by_lid() const { return start_.ib().retries / 2 + 1; }
 unsigned Sweep::tries_by_route() const { return std::max(1U, start_.ib().retries + 1 - tries_by_lid()); }
 
@@ -52,7 +52,7 @@ path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
   path::IbDrPath path = route_from(to_node);
   path.route[++path.hops] = subnet_.port(from).number;
-  if (trial) {  // one short try: where the answer is lost, directed routes do as well
+  if (trial) {  // one short try: without an answer, directed routes are used
     path.retries = 0;
     path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
   }
@@ -115,7 +115,7 @@ async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, 
     combined_ = Trust::fails;
     tell("Directed routes that start at a LID are not answered: going on by directed routes alone.");
   } else {
-    combined_ = Trust::untried;  // that port may just be dead
+    combined_ = Trust::untried;  // perhaps only that port is dead
   }
   co_return answer;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Nodes that fall silent while they are read. The engine notices (mad/responder.hpp); here a node has only a few requests open,
-// so that a thousand silent ones time out side by side, and what a silent node did not answer is put aside. Before the sweep ends
-// each silent node is asked for its NodeInfo once more, by one try. One that answers is read on; else its silence is one failure.
+// Nodes that fall silent while they are read. The engine detects silence (mad/responder.hpp). This file limits the open
+// requests of a node, so that a thousand silent nodes time out in parallel, and stores the reads that a silent node did not
+// answer. Before the sweep ends, each silent node is asked for its NodeInfo once more by one try. If the node answers, its
+// reading continues. Otherwise its silence is one failure.
 #include <fmt/format.h>
 
 #include "subnet/sweep.hpp"
 
 namespace ib::subnet {
 namespace {
-constexpr unsigned most_open_reads = 4;  // of one node: as many SMPs as the engine sends to one (mad::Limits)
+constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::Limits)
 }
 
 void Sweep::queue_read(const Work& work) {
@@ -31,8 +32,8 @@ void Sweep::read_ended(NodeIndex node) {
   queue_read(next);
 }
 
-/// Puts a read aside that was not answered since its node is silent. False where it failed on its own, or the node came back and still
-/// does not answer this.
+/// Stores a read that was not answered because its node is silent. False if the read failed for another reason, or if the node
+/// has answered again and still does not answer this read.
 bool Sweep::fell_silent(const Work& work, const Answer& answer) {
   const std::optional<unsigned> tries = tries_in_vain(answer);
   if (!tries || !is_silent(work.at)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Names come from the wire: they are escaped here, once, whatever line they stand in.
+// Names come from the wire. They are escaped here, in one place for all kinds of lines.
 #include "subnet/topology_text.hpp"
 
 #include <fmt/format.h>
@@ -63,7 +63,7 @@ std::string type_name(const Node& node) {
 
 std::string TopologyText::name(NodeIndex at) const { return escaped(name_of(subnet_.node(at), names_)); }
 
-/// What SwitchInfo says of port 0 (IBA 14.2.5.4): an enhanced one is an end port with features of a CA's.
+/// The kind of port 0 of a switch (SwitchInfo, IBA 14.2.5.4). An enhanced port 0 has features of a CA port.
 std::string_view TopologyText::port0_kind(const Node& node) const {
   return node.has_switch_info && node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base";
 }

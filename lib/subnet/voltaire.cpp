@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Ports are counted from 1 and come in runs: "port / run" is a slot, "port % run" a chip.
+// Ports are counted from 1. Runs of ports lead to the same slot or chip: "port / run" is the slot, "port % run" the chip.
 #include "subnet/voltaire.hpp"
 
 #include <array>
@@ -9,8 +9,8 @@ namespace {
 
 struct Runs {
   unsigned last;  ///< the last backplane port
-  unsigned run;   ///< ports to one slot
-  unsigned chip;  ///< ports to one chip within a slot, 0: one chip a slot
+  unsigned run;   ///< ports per slot
+  unsigned chip;  ///< ports per chip within a slot; 0: one chip per slot
 };
 
 SlotAndChip place(const Runs& wiring, unsigned port) {
@@ -120,7 +120,7 @@ SlotAndChip spine_place(Model spine, unsigned port) {
       if (at.chip != 0) at.chip = static_cast<std::uint8_t>(3 - at.chip);
       return at;
     }
-    case Model::isr4200: {  // ports 5 and 6 of a line board lead nowhere
+    case Model::isr4200: {  // ports 5 and 6 of a line board are not connected
       if (port == 5 || port == 6) return {0, 1};
       return place({16, 4, 0}, port < 5 ? port : port - 2);
     }
@@ -149,7 +149,7 @@ SlotAndChip router_place(Model spine, unsigned port, Guid spine_guid) {
 unsigned first_external(Line line, Model spine) { return line == Line::slb4018 || spine == Model::isr4700x2 ? 19 : 13; }
 
 unsigned external_port(Line line, Model spine, unsigned chip, unsigned port) {
-  // Of the first chip, from port 13; the second chip's follow on in the same pattern.
+  // For the first chip, from port 13 on. The numbers of the second chip follow in the same pattern.
   constexpr std::array<std::uint8_t, 12> slb24{6, 5, 4, 18, 17, 16, 1, 2, 3, 13, 14, 15};
   constexpr std::array<std::uint8_t, 12> slb8{2, 2, 2, 6, 6, 6, 1, 1, 1, 5, 5, 5};
   const unsigned first = first_external(line, spine);

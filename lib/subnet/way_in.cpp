@@ -10,12 +10,12 @@ namespace {
 
 constexpr unsigned lids_per_block = 64;  // of a linear forwarding table (IBA 14.2.5.10)
 
-/// The port by which the node says that the request came in; 0 where it does not say.
+/// The port through which the request came in, as the node says; 0 if the node does not say it.
 unsigned local_port(const smp::NodeInfo& node, const smp::PortInfo& info) {
   return info.local_port_num != 0 ? info.local_port_num : node.local_port_num;
 }
 
-/// Whether the last switch before the node found it by its LID.
+/// Whether the last switch before the node forwards by LID.
 bool ends_by_lid(const path::Path& path) {
   const path::IbDrPath* directed = path.directed();
   return directed == nullptr || directed->dr_dlid != permissive_lid || (directed->hops == 0 && directed->dlid != permissive_lid);
@@ -27,7 +27,8 @@ bool is_this_host(const path::Path& path) {
   return path.directed() == nullptr && ib.dlid == ib.end_port->lid;
 }
 
-/// What people call the node of `peer`: its LID, or the route to it where it has none. The route that found it may lead over the link.
+/// The words for the node of `peer`: its LID, or the route to it if it has no LID. The LID is preferred, because the route may
+/// lead over the link in question.
 async::Task<std::string> name_of(mad::Transactor& transactor, Peer peer) {
   if (peer.info.lid.is_unicast()) co_return fmt::format("LID {}", peer.info.lid.value);
   const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.path);
@@ -35,7 +36,7 @@ async::Task<std::string> name_of(mad::Transactor& transactor, Peer peer) {
   co_return to_text(peer.path);
 }
 
-/// What the message says of the other end of the link.
+/// The words of the message for the other end of the link.
 async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
                                    bool from_sa) {
   if (is_this_host(path)) co_return "it is the port of this host, which does not reach the fabric without it";
@@ -61,7 +62,7 @@ async::Task<mad::Result<bool>> is_way_in(mad::Transactor& transactor, path::Path
                                          smp::PortInfo info) {
   const unsigned in_port = local_port(node, info);
   if (node.node_type != smp::NodeType::switch_) co_return port == 0 || in_port == 0 || port == in_port;
-  if (port == 0) co_return false;  // it has no link
+  if (port == 0) co_return false;  // port 0 has no link
   if (port == in_port) co_return true;
   const path::IbPath& ib = path.ib();
   const Lid here = ib.slid.is_unicast() ? ib.slid : ib.end_port->lid;

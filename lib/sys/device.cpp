@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Choosing a device or an end port by what a person calls it.
+// Finds a device or an end port by the name that a user gives.
 #include "sys/device.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace ib::sys {
 
 namespace {
 
-/// How good a port is to work through; see default_end_port().
+/// The preference of a port; see default_end_port(). Higher is better.
 int rank(const EndPort& port) {
   if (port.link_layer != LinkLayer::infiniband) return 0;
   const int state = port.state == 4 ? 6 : port.state >= 2 ? 4 : 2;
@@ -82,7 +82,7 @@ const EndPort* DeviceList::find_gid(const Gid& gid) const {
     }
     return false;
   });
-  // The link-local prefix is always valid, listed or not (IBA 4.1.1).
+  // The link-local prefix is always valid, even if the GID table does not list it (IBA 4.1.1).
   if (owner == nullptr && gid.prefix() == link_local_prefix) return find_port_guid(gid.guid());
   return owner;
 }

@@ -39,7 +39,7 @@ std::string host_name() {
   if (name.empty()) name = "localhost";
   text.fill('\0');
   const std::string domain = ::getdomainname(text.data(), text.size() - 1) == 0 ? text.data() : "";
-  if (!domain.empty() && domain != "(none)") name += '.' + domain;  // (none): Linux's word for an unset one
+  if (!domain.empty() && domain != "(none)") name += '.' + domain;  // Linux writes (none) for an unset domain
   return name;
 }
 

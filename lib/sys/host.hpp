@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// This host as it would introduce itself to others on the fabric: its name and its processors.
+// The identity of this host for other hosts on the fabric: its name and its processors.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace ib::sys {
 
-/// The host name, with the NIS domain behind a dot where one is set. Never empty.
+/// The host name, followed by a dot and the NIS domain if one is set. Never empty.
 std::string host_name();
 
+/// One processor.
 struct Cpu {
-  std::string model;  ///< "AMD EPYC"; empty where the kernel does not say
-  std::string mhz;    ///< "2596.120"; likewise
+  std::string model;  ///< "AMD EPYC"; empty if the kernel does not give it
+  std::string mhz;    ///< "2596.120"; empty if the kernel does not give it
 };
 
-/// The processors that the text of /proc/cpuinfo lists, no more than 4096.
+/// The processors in the text of /proc/cpuinfo, at most 4096.
 std::vector<Cpu> parse_cpus(std::string_view cpuinfo);
-/// Those of this host; none where /proc/cpuinfo cannot be read.
+/// The processors of this host. Empty if /proc/cpuinfo cannot be read.
 std::vector<Cpu> cpus();
 
 }  // namespace ib::sys

@@ -9,7 +9,7 @@ namespace {
 
 bool has_smi(const EndPort& port) { return (port.capability_mask & cap_is_sm_disabled) == 0; }
 
-/// The first port of each kind with one port GUID.
+/// The first SMI port and the first GSI port with one port GUID.
 struct Halves {
   EndPort* smi{};
   EndPort* gsi{};

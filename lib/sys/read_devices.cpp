@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Builds the device list from sysfs. Every attribute is optional and its content is only believed where it parses.
+// Builds the device list from sysfs. Every attribute is optional, and its content is used only if it parses.
 #include <algorithm>
 
 #include "base/parse.hpp"
@@ -12,10 +12,10 @@ namespace ib::sys {
 
 namespace {
 
-constexpr std::uint64_t max_port_number = 0xffff;  // beyond what IBA allows (254), against absurd directory names
+constexpr std::uint64_t max_port_number = 0xffff;  // IBA allows 254; the limit only rejects absurd directory names
 constexpr std::uint64_t max_table_index = 0xffff;  // GID and P_Key indexes have 16 bits at most
 
-/// A number with words behind it, as sysfs writes enums: "4: ACTIVE".
+/// A number followed by words, as sysfs writes enums: "4: ACTIVE".
 struct NumberAndText {
   unsigned number{};
   std::string text;
@@ -38,13 +38,13 @@ T read_number(const std::string& path, std::uint64_t limit) {
 
 Guid read_guid(const std::string& path) { return parse_guid(attribute_or_empty(path)).value_or(Guid{}); }
 
-/// The number that a file or directory is named by, as the kernel writes numbers: without sign or leading zero.
+/// The number in a file or directory name as the kernel writes it: without sign or leading zero. Nothing for other names.
 std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t limit) {
   const auto number = parse_digits(name, 10);
   return number && *number <= limit && std::to_string(*number) == name ? number : std::nullopt;
 }
 
-/// A table that sysfs shows as one file per index.
+/// Reads a table that sysfs shows as one file per index.
 template <class T, class Parse>
 std::vector<T> read_table(const std::string& dir, Parse parse) {
   std::vector<T> table;
@@ -65,7 +65,7 @@ Pkey parse_pkey(const std::string& text) {
 LinkLayer link_layer(const std::string& text, unsigned node_type) {
   if (text == "Ethernet") return LinkLayer::ethernet;
   if (text == "InfiniBand" || text == "IB") return LinkLayer::infiniband;
-  // Without the file (kernels before 2.6.37) what calls itself CA, switch or router speaks InfiniBand.
+  // Kernels before 2.6.37 do not have the file. Their CAs, switches and routers are InfiniBand devices.
   return text.empty() && node_type >= 1 && node_type <= 3 ? LinkLayer::infiniband : LinkLayer::unknown;
 }
 
@@ -112,7 +112,7 @@ std::unique_ptr<Device> read_device(const std::string& class_dir, const std::str
   return device;
 }
 
-/// The device and the port that a character device such as umad0 serves.
+/// Sets the device and the port that a character device such as umad0 serves.
 void assign_services(const std::string& root, const std::vector<std::unique_ptr<Device>>& devices) {
   const auto named = [&](const std::string& name) -> Device* {
     const auto it = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d->name == name; });

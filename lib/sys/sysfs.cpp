@@ -34,7 +34,7 @@ std::string sysfs_root() {
 }
 
 std::optional<std::string> read_attribute(const std::string& path) {
-  // O_NONBLOCK: should a FIFO stand there, opening it must not hang.
+  // O_NONBLOCK: open() must not block if the path is a FIFO.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return std::nullopt;
   std::array<char, 4096> page{};
@@ -57,7 +57,7 @@ void write_attribute(const std::string& path, std::string_view text) {
   const UniqueFd fd = open_to_write(path);
   ssize_t written = 0;
   do {
-    written = ::write(fd.get(), text.data(), text.size());  // sysfs takes a value in one piece
+    written = ::write(fd.get(), text.data(), text.size());  // sysfs takes a value in one write
   } while (written < 0 && errno == EINTR);
   if (written < 0) throw SysError(errno, "write", path);
   if (static_cast<std::size_t>(written) != text.size()) throw SysError(EIO, "write", path);

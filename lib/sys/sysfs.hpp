@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Reading sysfs, and the few attributes that are written. Attributes come and go with the hardware, so what can not be
-// read is simply absent. Only open(), read(), write(), close() and scandir() are used, on absolute paths: these are the
-// calls that a preload library in the place of umad redirects.
+// Reads sysfs and writes a few of its attributes. Attributes come and go with the hardware, so an attribute that cannot be read
+// counts as absent. Only open(), read(), write(), close() and scandir() are used, on absolute paths: a preload library that
+// replaces umad redirects these calls.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,24 @@
 
 namespace ib::sys {
 
-/// Where sysfs is mounted: $SYSFS_PATH where it is set (ignored in a set-user-ID program), else /sys.
+/// The mount point of sysfs: $SYSFS_PATH if set (ignored in a set-user-ID program), else /sys.
 std::string sysfs_root();
 
-/// The content of `path` without the blanks around it, cut at the first NUL and after 4 KiB (sysfs's page). Nothing if
-/// it can not be read.
+/// The content of `path` without leading and trailing blanks, cut at the first NUL and after 4 KiB (the page size of sysfs).
+/// Nothing if it cannot be read.
 std::optional<std::string> read_attribute(const std::string& path);
 
-/// Throws the SysError that write_attribute() would, if `path` can not be opened for it.
+/// Throws the SysError of write_attribute() if `path` cannot be opened for writing.
 void check_writable(const std::string& path);
 
 /// Writes `text` to the attribute `path`, which must exist. Throws SysError.
 void write_attribute(const std::string& path, std::string_view text);
 
-/// As read_attribute(), but an absent attribute is empty text.
+/// Like read_attribute(), but gives empty text for an absent attribute.
 std::string attribute_or_empty(const std::string& path);
 
-/// The entries of the directory `path` in natural order, without those that begin with a dot. Empty if it can not be read.
+/// The entries of the directory `path` in natural order, without those that begin with a dot. Empty if the directory cannot be
+/// read.
 std::vector<std::string> list_directory(const std::string& path);
 
 }  // namespace ib::sys

@@ -41,7 +41,7 @@ UniqueFd open_device(const std::string& path, int flags) {
   throw error;
 }
 
-/// Opens the device as libibumad does, which also makes that library ready for the kernel's format. Nothing if it can not.
+/// Opens the device by libibumad, which also prepares that library for the kernel's header format. Empty on failure.
 UniqueFd open_by_library(const EndPort& half) {
   UniqueFd fd(umad_open_port(half.device->name.c_str(), static_cast<int>(half.number)));
   if (fd && umad_size() != UmadPort::header_bytes) throw Error("The kernel is too old: its umad has no P_Key indexes");
@@ -93,7 +93,7 @@ UmadPort::Received UmadPort::receive(MutableBytes buffer) {
     const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
     if (n >= 0) return {Read::message, static_cast<std::size_t>(n)};
     if (errno == EINTR) continue;
-    // The read() of a preload library may return the negative error itself.
+    // The read() of a preload library may return the negative error number itself.
     if (errno == EAGAIN || errno == EWOULDBLOCK || (errno == 0 && n == -EWOULDBLOCK)) return {Read::nothing, 0};
     if (errno == ENOSPC && buffer.size() >= header_bytes) {
       ib_user_mad_t header{};

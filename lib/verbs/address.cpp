@@ -18,7 +18,7 @@ ibv_ah_attr address_of(const path::IbPath& path) {
   address.dlid = path.dlid.value;
   address.sl = path.sl;
   if (path.slid != permissive_lid) address.src_path_bits = path::slid_bits(path);
-  // The codes are those of a PathRecord (IBA 15.2.5.16); where no SA gave one there is no need to slow down.
+  // The rate codes are those of a PathRecord (IBA 15.2.5.16). On RoCE no SA gives a rate, so the rate stays unlimited.
   if (!roce) address.static_rate = path.rate;
   if (!path.has_grh) return address;
   address.is_global = 1;

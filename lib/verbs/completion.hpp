@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A completion queue with its completion channel, whose descriptor a loop can watch. An event comes for the first
-// completion after request_event() only, so one asks for it, polls once more, and waits if there was nothing.
+// A completion queue with a completion channel, whose descriptor a loop can watch. Only the first completion after
+// request_event() makes an event. A user therefore calls request_event(), polls once more, and waits only if poll() found
+// nothing.
 #pragma once
 
 #include <span>
@@ -9,19 +10,20 @@
 
 namespace ib::verbs {
 
+/// A completion queue and its completion channel.
 class CompletionQueue {
  public:
-  /// Of at least `entries` completions. Throws SysError.
+  /// Makes a queue for at least `entries` completions. Throws SysError.
   CompletionQueue(const Context& context, unsigned entries);
 
   ibv_cq* get() const { return queue_.get(); }
-  /// Readable, without blocking, when there is an event.
+  /// The descriptor of the channel, non-blocking. It is readable when there is an event.
   int fd() const { return channel_->fd; }
-  /// The first completion after this makes an event. Throws SysError.
+  /// Requests an event for the next completion. Throws SysError.
   void request_event();
-  /// Takes the events that there are. Throws SysError, EIO when the device has gone.
+  /// Removes all pending events. Throws SysError: EIO if the device has gone.
   void take_events();
-  /// Fills `completions` as far as there are any, and returns how many. Throws SysError.
+  /// Fills `completions` with as many completions as there are, and returns their number. Throws SysError.
   std::size_t poll(std::span<ibv_wc> completions);
 
  private:

@@ -16,7 +16,8 @@ namespace {
 
 SysError open_error(int code, const sys::Device& device) {
   const std::string path = "/dev/infiniband/" + device.uverbs;
-  // libibverbs then looks in another place, and tells of that: ask again what is wrong with the right one.
+  // After a failed open(), libibverbs tries another path, and its errno is for that path. A second open() finds the error of
+  // the right path.
   if (!UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC))) code = errno;
   SysError error(code, "open", path);
   if (code == EACCES || code == EPERM)

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t most_addresses = 256;
 
-constexpr std::size_t ipv4_offset = 20;  // of an IPv4 header without options, which ends where a GRH ends
+constexpr std::size_t ipv4_offset = 20;  // of an IPv4 header without options; it ends where a GRH would end
 constexpr std::uint8_t ipv4_start = 0x45, protocol_udp = 17;
 
 unsigned fitted(unsigned wanted, int most) { return static_cast<unsigned>(std::clamp<int>(most, 1, static_cast<int>(wanted))); }
 
-/// Whether the 20 bytes at `ip` are the IPv4 header of a RoCEv2 packet, by all that can be checked (RFC 791).
+/// Whether the 20 bytes at `ip` are the IPv4 header of a RoCEv2 packet. Checks everything that can be checked (RFC 791).
 bool is_whole_ipv4(const std::uint8_t* ip) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < 20; i += 2) sum += load_be<std::uint16_t>(ip + i);
@@ -28,7 +28,7 @@ bool is_whole_ipv4(const std::uint8_t* ip) {
   return ip[0] == ipv4_start && ip[9] == protocol_udp && sum == 0xffff;
 }
 
-/// ::ffff:a.b.c.d
+/// The IPv4 address as a GID: ::ffff:a.b.c.d.
 Gid mapped(const std::uint8_t* address) {
   Gid gid;
   gid.bytes[10] = gid.bytes[11] = 0xff;
@@ -62,8 +62,9 @@ std::optional<ReceivedGrh> parse_grh(Bytes bytes, sys::LinkLayer link_layer) {
   if (bytes.size() < 40) return std::nullopt;
   const bool ipv6 = bytes[0] >> 4 == 6;
   const std::uint8_t* ip = &bytes[ipv4_offset];
-  // The 20 bytes before an IPv4 header are undefined: often what an earlier IPv6 header left there. In an IPv6 header the same
-  // place is the middle of the SGID, which may begin like an IPv4 header but hardly has its checksum.
+  // The 20 bytes before an IPv4 header are undefined and often hold the rest of an earlier IPv6 header. In an IPv6 header, the
+  // bytes at `ip` are the middle of the SGID, which may begin like an IPv4 header but very probably does not have a valid
+  // checksum.
   const bool ipv4 = link_layer != sys::LinkLayer::infiniband && (ipv6 ? is_whole_ipv4(ip) : *ip == ipv4_start);
   if (ipv4) return from_ipv4(ip);
   return ipv6 ? std::optional(from_ipv6(bytes)) : std::nullopt;
@@ -99,7 +100,7 @@ void DatagramPort::attach(DatagramEvents& events, async::Loop& loop) {
   events_ = &events;
   loop_ = &loop;
   loop.watch(*this, queue_.fd(), POLLIN);
-  loop.arm(*this, loop.now());  // asks for the first event, and takes what came before
+  loop.arm(*this, loop.now());  // requests the first event, and takes completions that came before
 }
 
 void DatagramPort::detach() {
@@ -168,7 +169,7 @@ void DatagramPort::post_send(std::size_t index, Waiting send) {
   sending_[index - receive_slots_] = std::move(send.address);
 }
 
-/// Takes completions, a bounded number in a turn so that timers get theirs, and then asks for the next event.
+/// Takes completions and then requests the next event. Each turn takes a limited number, so that timers get their turn.
 void DatagramPort::work(bool event) {
   try {
     if (event) queue_.take_events();
@@ -178,14 +179,14 @@ void DatagramPort::work(bool event) {
     }
     if (events_ != nullptr) loop_->arm(*this, loop_->now());
   } catch (const SysError&) {
-    // The device has gone, or its queue pair is broken: it would only come to this again.
+    // The device has gone, or its queue pair is broken. Further events would only repeat this error.
     unwatch();
     disarm();
     if (events_ != nullptr) events_->broken(std::current_exception());
   }
 }
 
-/// False where all completions have been taken.
+/// Takes up to 64 completions. False if no completions are left.
 bool DatagramPort::drain() {
   std::array<ibv_wc, 64> completions{};
   const std::size_t count = queue_.poll(completions);

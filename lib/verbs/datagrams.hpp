@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Datagrams on the loop: a UD queue pair with its buffers. Receive buffers are given back as soon as what they held has been
-// handled; sends wait in a queue of their own while the device has no room for more.
+// Datagrams on the loop: a UD queue pair with its buffers. A receive buffer is posted again as soon as its datagram has been
+// handled. Sends wait in a queue while the device has no room for more.
 #pragma once
 
 #include <array>
@@ -19,50 +19,51 @@
 
 namespace ib::verbs {
 
-/// The GRH that a datagram came with (IBA 8.3), or what stands in its place on RoCE: an IPv6 or IPv4 header.
+/// The GRH of a received datagram (IBA 8.3). On RoCE, the IPv6 or IPv4 header in its place.
 struct ReceivedGrh {
   Gid sgid, dgid;
   std::uint8_t hop_limit{}, traffic_class{};
   std::uint32_t flow_label{};
 };
-/// Reads the 40 bytes before a datagram that came over `link_layer`. IPv4 addresses become GIDs ::ffff:a.b.c.d. Nothing where they
-/// are no header.
+/// Parses the 40 bytes before a datagram that came over `link_layer`. IPv4 addresses become GIDs ::ffff:a.b.c.d. Nothing if the
+/// bytes are not a header.
 std::optional<ReceivedGrh> parse_grh(Bytes bytes, sys::LinkLayer link_layer);
 
-/// How long the queues of a DatagramPort are on `device`: as wanted, or as long as it can have them.
+/// The queue sizes of a DatagramPort on `device`: the wanted sizes, or the device's limits if these are smaller.
 QueueSizes datagram_queue_sizes(const ibv_device_attr& device);
 
 class DatagramPort;
 
-/// What a DatagramPort reports, from the loop.
+/// The events of a DatagramPort. The loop calls them.
 class DatagramEvents {
  public:
-  /// `payload` is valid during the call only; `grh` is absent where there was none.
+  /// A datagram came. `payload` is valid only during the call. `grh` is absent if the datagram had none.
   virtual void arrived(const DatagramPort& port, Bytes payload, const std::optional<ReceivedGrh>& grh, const ibv_wc& completion) = 0;
-  /// The port is of no more use; nothing comes after this.
+  /// The port has failed. No event follows.
   virtual void broken(std::exception_ptr error) = 0;
 
  protected:
   ~DatagramEvents() = default;
 };
 
+/// A UD queue pair with its buffers, which reports received datagrams to a DatagramEvents.
 class DatagramPort final : private async::PollSource, private async::Timer {
  public:
-  static constexpr std::size_t longest = 256;  ///< bytes of a datagram: what MADs need
-  static constexpr unsigned receives = 1024;   ///< buffers that await datagrams, where the device can do so many
+  static constexpr std::size_t longest = 256;  ///< bytes of a datagram; enough for a MAD
+  static constexpr unsigned receives = 1024;   ///< receive buffers, if the device allows so many
   static constexpr unsigned sends = 256;
 
-  /// Opens a queue pair with the end port, the P_Key and the Q_Key of `path`. Throws SysError, EPERM where this process may
-  /// not use the Q_Key.
+  /// Opens a queue pair with the end port, the P_Key and the Q_Key of `path`. Throws SysError: EPERM if this process may not
+  /// use the Q_Key.
   DatagramPort(const ProtectionDomain& domain, const path::IbPath& path);
 
   Qpn number() const { return qp_.number(); }
   std::uint16_t pkey_index() const { return pkey_index_; }
-  /// How many datagrams may arrive before the first of them is handled.
+  /// The number of datagrams that may arrive before the first of them is handled.
   std::size_t receive_buffers() const { return receive_slots_; }
   void attach(DatagramEvents& events, async::Loop& loop);
   void detach();
-  /// Sends `payload`, of at most `longest` bytes, to where `path` leads. Throws SysError as AddressHandle does.
+  /// Sends `payload`, at most `longest` bytes, to the destination of `path`. Throws SysError as AddressHandle does.
   void send(Bytes payload, const path::IbPath& path);
 
  private:
@@ -70,7 +71,7 @@ class DatagramPort final : private async::PollSource, private async::Timer {
 
   static constexpr std::size_t grh_size = 40;
   static constexpr std::size_t slot_size = grh_size + longest;
-  /// What tells addresses apart, in the order of ibv_ah_attr.
+  /// Identifies an address, in the order of ibv_ah_attr.
   using AddressKey = std::tuple<Gid, std::uint32_t, std::array<std::uint8_t, 3>, std::uint16_t, std::array<std::uint8_t, 4>>;
   struct Waiting {
     std::vector<std::uint8_t> payload;
@@ -91,7 +92,7 @@ class DatagramPort final : private async::PollSource, private async::Timer {
   const ProtectionDomain& domain_;
   sys::LinkLayer link_layer_;
   std::uint16_t pkey_index_;
-  std::size_t receive_slots_;  // the first ones; the others are for sends
+  std::size_t receive_slots_;  // the first slots; the other slots are for sends
   CompletionQueue queue_;
   std::vector<std::uint8_t> memory_;
   MemoryRegion region_;
@@ -99,7 +100,7 @@ class DatagramPort final : private async::PollSource, private async::Timer {
   std::vector<std::size_t> free_slots_;                  // for sends
   std::vector<std::shared_ptr<AddressHandle>> sending_;  // by slot: must live as long as the send
   std::deque<Waiting> waiting_;
-  std::map<AddressKey, std::shared_ptr<AddressHandle>> addresses_;  // those used lately
+  std::map<AddressKey, std::shared_ptr<AddressHandle>> addresses_;  // recently used ones
   DatagramEvents* events_{};
   async::Loop* loop_{};
 };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// libibverbs is loaded when the first of its functions is called, not when the program starts. Most commands never call one, and loading it
-// with what it needs itself (libnl) takes longer than all else that a start takes. Each function that this layer uses is defined here under
-// its own name and passes the call on to the library's.
+// libibverbs is loaded at the first call of one of its functions, not at program start. Most commands never call it, and
+// loading it with its dependency libnl takes longer than the rest of the start-up. Each function of libibverbs that this layer
+// uses is defined here under its own name and passes the call on to the library.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
 
 #include "base/error.hpp"
 
-// <infiniband/verbs.h> puts macros before these two.
+// <infiniband/verbs.h> defines macros with these two names.
 #undef ibv_query_port
 #undef ibv_reg_mr
 
 namespace {
 
-/// The library's function of that name. Throws Error where there is no library, or no such function in it.
+/// The library's function `name`. Throws Error if the library or the function is missing.
 void* find(const char* name) {
   static void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) throw ib::Error(fmt::format("libibverbs cannot be loaded ({}): install libibverbs1", ::dlerror()));
@@ -81,9 +81,7 @@ const char* ibv_wc_status_str(ibv_wc_status status) { return call<ibv_wc_status_
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) { return call<ibv_create_qp>("ibv_create_qp", domain, attributes); }
 int ibv_destroy_qp(ibv_qp* pair) { return call<ibv_destroy_qp>("ibv_destroy_qp", pair); }
 
-int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) {
-  return call<ibv_modify_qp>("ibv_modify_qp", pair, attributes, mask);
-}
+int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) { return call<ibv_modify_qp>("ibv_modify_qp", pair, attributes, mask); }
 
 ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) { return call<ibv_create_ah>("ibv_create_ah", domain, attributes); }
 int ibv_destroy_ah(ibv_ah* handle) { return call<ibv_destroy_ah>("ibv_destroy_ah", handle); }

@@ -19,7 +19,7 @@ constexpr std::uint8_t rnr_for_ever = 7;  // IBA 9.7.5.2.8
 
 std::uint32_t random_psn() { return std::random_device{}() & 0xffffffU; }
 
-/// At most `limit`, which devices tell as an int.
+/// The lesser of `value` and `limit`; devices give limits as int.
 std::uint8_t clipped(std::uint8_t value, int limit) { return static_cast<std::uint8_t>(std::clamp<int>(limit, 0, value)); }
 
 }  // namespace

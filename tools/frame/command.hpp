@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a command is: what is wanted, how it is fetched, what was found. One class holds the first two, in the words of both dialects; a
-// Report (emit.hpp) is the third. tools/meson.build lists the rooms in which the commands stand, and the table of commands, the legacy
-// names and the manual pages follow from that list.
+// A command says what is wanted, how it is fetched and what was found. A class holds the first two, for both dialects; a Report
+// (emit.hpp) holds the third. tools/meson.build lists the rooms of the commands. The table of commands, the legacy names and
+// the manual pages follow from that list.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace ib::tools {
 
 class Session;
 
-/// One command in one run. Its members are what is wanted: a command line in either dialect fills them.
+/// One command in one run. Its members hold what is wanted; the command line of either dialect fills them.
 class Command {
  public:
   virtual ~Command() = default;
@@ -27,7 +27,7 @@ class Command {
   virtual void options(OptionSet& set, CommonOptions& common) = 0;
   /// `NAME`, as a program of infiniband-diags: the same for its command line. For commands with CommandInfo::diags.
   virtual void diags_options(DiagsOptions& set);
-  /// Fetches what is wanted and emits what was found: one and the same for both dialects. Throws what it cannot do.
+  /// Fetches what is wanted and emits what was found, in the same way for both dialects. Throws on failure.
   virtual async::Task<> run(Session& session, Emit& emit) = 0;
 };
 
@@ -61,7 +61,7 @@ std::unique_ptr<Command> make_command() {
 std::span<const CommandInfo* const> commands();
 /// The command of that name or alias, or null.
 const CommandInfo* find_command(std::string_view name);
-/// What to say of a name that is none: the nearest one.
+/// The error for an unknown command name. Its message suggests the nearest name.
 UsageError no_such_command(std::string_view name);
 
 }  // namespace ib::tools

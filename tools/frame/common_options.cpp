@@ -98,7 +98,7 @@ void add_address(OptionSet& set, CommonOptions& common) {
   set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = path::Form::guid; });
 }
 
-/// Takes over what `file` said, and warns of its mistakes.
+/// Applies the settings of `file`, and warns of its mistakes.
 void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
   for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
   if (conf.device) {
@@ -116,7 +116,7 @@ void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions
   if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
 }
 
-/// The file of -z, which must be there.
+/// Reads the file of -z, which must exist.
 void read_config(const std::string& file, CommonOptions& common) {
   try {
     apply_config(IbdiagConf::read(file, ConfReader::ibtool), file, common);

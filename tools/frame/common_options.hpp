@@ -30,7 +30,7 @@ struct CommonOptions {
   const World* world{};  ///< where a prompt goes
   // device
   std::optional<std::string> device, port;
-  std::string device_file, port_file;  ///< the file of defaults that they come from; empty where the command line says them
+  std::string device_file, port_file;  ///< the file of defaults that set them; empty if the command line did
   // addressing
   path::Form address{};       ///< any form by default
   bool combined{};            ///< a target is two words: a LID, and a directed route from there
@@ -42,7 +42,7 @@ struct CommonOptions {
   // keys
   std::uint64_t m_key{}, sm_key = 1;
   std::optional<std::uint16_t> pkey_index;
-  Keys keys = Keys::hidden;  ///< in what is printed
+  Keys keys = Keys::hidden;  ///< whether printed output shows keys
   // what carries GMPs; automatic by default
   mad::GmpCarrier gmp{};
   // SA
@@ -76,18 +76,18 @@ enum Groups : unsigned {
   group_target = group_fabric | group_address,  ///< … to a TARGET
 };
 
-/// Adds the options of `groups`, bound to `common`, which must outlive the set. The command's own come first:
-/// what they have taken is left out.
+/// Adds the options of `groups`, bound to `common`, which must outlive the set. Options of the command itself are added first;
+/// letters and names that they use are left out here.
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 
 /// -K alone, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
-/// Asks for a number on the terminal (or standard input) without showing it; nothing where the answer is none.
+/// Asks for a number on the terminal (or standard input) without showing it. Nothing if the answer is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 
-/// An M_Key that was given as `text`: what is not a number asks for it on the terminal, with `prompt`, so that it need
-/// not stand in a process list. Throws OptionError.
+/// The M_Key in `text`. If `text` is not a number, asks for the key on the terminal with `prompt`, so that the key need not
+/// appear in a process list. Throws OptionError.
 std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
 
 /// The same for a program of infiniband-diags. Throws DiagsFailure with `complaint`.
@@ -100,7 +100,7 @@ struct General {
 /// Adds the options that every command has: -h, -V and -z.
 void add_general(OptionSet& set, CommonOptions& common, General& general);
 
-/// Takes over what the site's configuration file says, if there is one. Its mistakes are warnings.
+/// Applies the site's configuration file, if there is one. Its mistakes are warnings.
 void apply_default_config(CommonOptions& common);
 
 }  // namespace ib::tools

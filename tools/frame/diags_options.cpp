@@ -25,7 +25,7 @@ namespace {
 constexpr const char* build_version = "44.0";  // of the infiniband-diags whose text and options these are
 constexpr int first_long_only = 256;
 
-/// Has getopt_long complain of the bad option among `words` in its own words, but with those of the user made printable.
+/// Lets getopt_long print its own message for the bad option among `words`. The user's words are made printable first.
 void complain(std::FILE* err, std::span<char* const> words, const std::string& letters, const std::vector<option>& table) {
   std::vector<std::string> shown;
   for (const char* word : words) shown.push_back(printable_words(word));
@@ -212,7 +212,7 @@ std::string DiagsOptions::usage_text() const {
 void DiagsOptions::add_common(char letter, std::string_view name, std::string_view metavar, std::string_view help,
                               std::function<void(const std::string&)> set) {
   if (without_.find(letter) != std::string::npos) return;
-  // One whose letter or name the program took for itself is the program's.
+  // An option whose letter or name the program uses itself is the program's.
   if (std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.id == letter || entry.name == name; })) return;
   add(name, letter, metavar, help, !metavar.empty(), std::move(set));
 }

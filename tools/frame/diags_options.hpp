@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The command line of a program of infiniband-diags: GNU getopt_long's habits (permuted arguments, abbreviated long options, the last
-// one wins) and a common set of options, of which each program lacks some. Unlike ibtool's own these are order-sensitive: -z reads a
-// file of defaults where it stands. Numbers are read as C's strtoul(…, 0) does: what is none is 0.
+// The command line of a program of infiniband-diags, with the habits of GNU getopt_long: permuted arguments, abbreviated long
+// options, the last one wins. The common options are the same for all programs, but each program lacks some. Unlike ibtool's
+// own options, these depend on their order: -z reads a file of defaults at its place. Numbers are read as C's strtoul(…, 0)
+// does: a word that is no number is 0.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace ib::tools {
 
-/// As C's strtoul(text, 0, 0) reads it.
+/// Reads `text` as C's strtoul(text, 0, 0) does.
 std::uint64_t c_number(const std::string& text);
 
 class DiagsOptions {
@@ -35,7 +36,7 @@ class DiagsOptions {
   }
   /// --node-name-map, and -o by the long name of sweeping programs.
   void node_name_map();
-  /// The common options, by letter, that the program lacks.
+  /// Leaves out the common options with these letters, which the program lacks.
   void without(std::string_view letters) { without_ = letters; }
   /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
   void words_alone() { words_alone_ = true; }
@@ -64,7 +65,7 @@ class DiagsOptions {
   }
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
-  /// Where `option` is set, operands are neither needed nor read.
+  /// If `option` is set, operands are neither needed nor read.
   void instead_of_operands(const bool& option) { instead_of_operands_ = &option; }
 
   /// Reads `words`, those after the program's name: first /etc/infiniband-diags/ibdiag.conf, then options in their order, then

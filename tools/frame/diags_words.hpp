@@ -54,13 +54,13 @@ class DiagsExit : public Error {
   int status_;
 };
 
-/// The command line is no use: `complaint` and the usage text go to stderr, and the status is 2.
+/// The command line is wrong: `complaint` and the usage text go to stderr, and the status is 2.
 class DiagsUsage : public Error {
  public:
   explicit DiagsUsage(std::string complaint = {}) : Error(std::move(complaint)) {}
 };
 
-/// Writes `text`, made printable, to `err`. False where that does not take it.
+/// Writes `text`, made printable, to `err`. False if the write fails.
 bool tell(std::FILE* err, std::string_view text);
 /// Tells "ibwarn: [PID] FUNCTION: TEXT".
 void warn(std::FILE* err, std::string_view function, std::string_view text);

@@ -81,7 +81,8 @@ class Emit {
       : dialect_(dialect), json_(json), command_(command), file_(file), text_(file) {}
 
   void operator()(const Report& report);
-  /// What was found before a failure that is thrown next. infiniband-diags prints so far; ibtool prints the whole or nothing.
+  /// Emits what was found before a failure that is thrown next. infiniband-diags prints the partial result; ibtool prints a
+  /// whole result or nothing.
   void so_far(const Report& report);
   /// A line that announces a result before it is fetched, as python-rdma prints them; nothing in JSON.
   void heading(std::string_view line);
@@ -93,14 +94,14 @@ class Emit {
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);
   Exit status() const { return status_; }
-  /// The exit status that a program of infiniband-diags ends with, where it does not give up.
+  /// Sets the exit status of a program of infiniband-diags that ends without giving up.
   void set_diags_status(int status) { diags_status_ = status; }
   int diags_status() const { return diags_status_; }
   /// Pushes all text out. Throws as TextOut::finish() does.
   void flush() { text_.finish(); }
-  /// The end of a run that did not fail. Throws as flush() does.
+  /// Ends a run that did not fail. Throws as flush() does.
   void finish();
-  /// The end of one that did: what was printed so far stands before the complaint on a terminal.
+  /// Ends a run that failed. Text printed so far appears before the complaint on a terminal.
   void fail(const Error& error);
 
  private:

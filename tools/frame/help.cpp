@@ -108,7 +108,7 @@ std::string command_help(const CommandInfo& command, const OptionSet& set) {
   if (!set.notes().empty()) result += paragraphs(set.notes()) + "\n";
   HelpRows rows;
   for (const Option& option : set.options()) {
-    if (option.letter == 0 && option.names.empty()) continue;  // a common one, all of it taken by the command's own
+    if (option.letter == 0 && option.names.empty()) continue;  // a common option whose letter and names are all used by the command
     const bool asks_help = !option.names.empty() && option.names.front() == "help";
     rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The operands of a command: each is bound to a member of it, in their order, so that what is missing, too much or wrong is told of in
-// one place.
+// The operands of a command. Each is bound to a member of the command, in their order, so that missing, extra and wrong
+// operands are reported in one place.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -131,7 +131,7 @@ bool OptionSet::taken(char letter) const {
 }
 
 bool OptionSet::taken(std::string_view name) const {
-  // A further spelling that would hide an abbreviation of one of the command's own options is taken as well.
+  // A further spelling is also left out if it would hide an abbreviation of one of the command's own options.
   return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
     return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
       return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0])));

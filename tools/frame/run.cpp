@@ -24,7 +24,7 @@
 namespace ib::tools {
 namespace {
 
-/// Prints what was asked for instead of a run. Throws SysError where stdout does not take it.
+/// Prints a text that was requested instead of a run. Throws SysError if stdout fails.
 int print(const World& world, std::string_view text) {
   TextOut out(world.out);
   out.write(text);
@@ -51,7 +51,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     emit.finish();
     session.print_stats();
     return static_cast<int>(emit.status());
-  } catch (const Error& error) {  // with the session alive: errors refer to its end ports
+  } catch (const Error& error) {  // within the session's lifetime, because errors refer to its end ports
     emit.fail(error);
     session.report(error);
     session.print_stats();
@@ -64,7 +64,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   }
 }
 
-/// What is refused before it runs: the object of --json, where `words` ask for one.
+/// Writes the JSON object of an error before the run, if `words` ask for --json.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
   const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
     return word == "--json" || word == "--json=document" || word == "--json=lines";
@@ -108,7 +108,7 @@ std::size_t leading_options(std::span<const std::string> args) {
   return std::min(at, args.size());
 }
 
-/// `ibtool …`: finds the command, or answers what is asked of the program itself.
+/// Runs `ibtool …`: finds the command, or handles the options of the program itself.
 int run_ibtool(std::span<const std::string> args, const World& world) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, command_list());
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
@@ -150,7 +150,7 @@ int execute_diags(Command& command, std::string_view called, std::span<char* con
     return 2;
   } catch (const DiagsExit& end) {
     emit.text().flush();
-    // What --version prints is on stderr as well: where it can not be, that is a failure.
+    // The text of --version goes to stderr. A failure to write it is a failure of the program.
     const bool told = tell(world.err, end.message()) || errno == EPIPE;
     return told || end.status() != 0 ? end.status() : diags_failed;
   } catch (const DiagsPanic& panic) {
@@ -181,7 +181,7 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
   }
 }
 
-/// What is said to a program that goes by `name`.
+/// The error message for a program called by the unknown `name`.
 std::string unknown_name(std::string_view name) {
   std::vector<std::string_view> names;
   for (const CommandInfo* info : commands()) {

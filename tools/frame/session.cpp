@@ -15,7 +15,7 @@
 namespace ib::tools {
 namespace {
 
-/// Reads a map and warns of the lines that say nothing, of which a file that is no map has many.
+/// Reads a map and warns of wrong lines. A file that is not a map has many of them.
 subnet::NodeNameMap read_node_names(const std::string& file) {
   constexpr std::size_t most_warnings = 10;
   subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
@@ -26,7 +26,7 @@ subnet::NodeNameMap read_node_names(const std::string& file) {
   return map;
 }
 
-/// The same in infiniband-diags' words: a map that can not be read is a warning, and empty.
+/// The same for infiniband-diags: if the map cannot be read, warns and returns an empty map.
 subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<std::string>& file) {
   const std::string name = file.value_or(subnet::default_node_name_map_file);
   try {
@@ -43,7 +43,7 @@ subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<st
   return {};
 }
 
-/// " (CA=mlx5_7 stands in /etc/…)" where the end port is a file's.
+/// " (CA=mlx5_7 stands in /etc/…)" if the end port comes from a file.
 std::string where_defaults_stand(const CommonOptions& options) {
   std::string text;
   if (!options.device_file.empty()) text += fmt::format(" (CA={} stands in {})", options.device.value_or(""), options.device_file);
@@ -75,7 +75,7 @@ const subnet::NodeNameMap& Session::node_name_map() {
   if (options_.node_name_map) return node_name_map_.emplace(read_node_names(*options_.node_name_map));
   try {
     node_name_map_ = read_node_names(subnet::default_node_name_map_file);
-  } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
+  } catch (const SysError& error) {  // the default file need not exist or be readable
     if (error.code() != ENOENT && error.code() != EACCES) throw;
     node_name_map_.emplace();
   }
@@ -97,7 +97,7 @@ void Session::report(const Error& error) const { print_error(error, options_.err
 void print_error(const Error& error, int level, Keys keys, bool top) {
   std::string message;
   for (const std::string& line : error.lines(level, keys)) {
-    if (line.starts_with(' ')) {  // of a decoded packet: belongs to the line before
+    if (line.starts_with(' ')) {  // a line of a decoded packet belongs to the line before
       message += '\n' + line;
       continue;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One run of one command: its options, and what it needs of the host and the fabric, opened when first asked for. The end port comes
 // from -C and -P, or from a target that names one; all targets must agree.
-//
-// Here the two dialects part, so that commands need not: how a target is read, found and called, and what is said of a request that
-// failed (session_diags.cpp). A command asks for a node, sends to its path, and takes what came by take().
+// The two dialects differ here, so that commands need not know of it: how a target is read, found and named, and what is said
+// of a failed request (session_diags.cpp). A command asks for a node, sends requests to the node's path, and takes the result
+// by take().
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class PathResolver;
 
 namespace ib::tools {
 
-/// A node or port to ask: the way to it, and what texts call it.
+/// A node or port to send requests to: its path and its name in texts.
 struct Destination {
   path::Path path;
   std::string name;  ///< "Lid 4" of infiniband-diags; path::to_text() of ibtool
@@ -49,7 +49,7 @@ class Session {
 
   const World& world() const { return world_; }
   const CommonOptions& options() const { return options_; }
-  /// What the program was called by, for messages in infiniband-diags' words.
+  /// The name that the program was called by, for messages of infiniband-diags.
   const std::string& program() const { return program_; }
   async::Loop& loop() { return loop_; }
   /// The line that a run of more than a second shows on a terminal. It counts MADs by itself; who knows more tells it.
@@ -68,7 +68,7 @@ class Session {
   mad::Transactor& transactor();
   /// The same without --sa: SMPs go to the nodes themselves.
   mad::Transactor& smp_transactor();
-  /// What sends and receives below transactor(): for those who serve requests or sweep a fabric.
+  /// The engine that sends and receives below transactor(). For commands that serve requests or sweep a fabric.
   mad::Rpc& rpc();
   /// As if --sa had been given.
   void read_from_sa();
@@ -80,7 +80,7 @@ class Session {
   async::Task<Destination> smp_node(const Target& target);
   /// The same for GMPs, with the P_Key of the options; what was learnt of paths is kept for the session.
   async::Task<Destination> gmp_node(const Target& target);
-  /// The node at the other end of the link of port `port` of a switch. Throws where that is too far.
+  /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;
   /// What texts call the node at `path`.
   std::string name_of(const path::Path& path) const;
@@ -90,16 +90,16 @@ class Session {
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
 
-  /// The value that a request brought. A failure ends the command: ibtool throws it; infiniband-diags warns of the request in the words
-  /// of libibmad and gives up with `words`.
+  /// The value of the reply. A failure ends the command: ibtool throws the error; infiniband-diags prints libibmad's warning
+  /// for the request and gives up with `words`.
   template <class T>
   T take(mad::Result<T> result, const DiagsWords& words) const {
     if (!result) give_up(result.shared_error(), words);
     return std::move(*result);
   }
-  /// What take() does of a failure.
+  /// Ends the command for a failure, as take() does.
   [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const;
-  /// Gives up for another reason: by `error` in ibtool's words.
+  /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
   [[noreturn]] void refuse(E error, DiagsWords words) const {
     if (dialect_ == Dialect::diags) throw DiagsFailure(std::move(words));
@@ -114,7 +114,7 @@ class Session {
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
-  /// A line on stderr that says what a Set did, which prints nothing else.
+  /// Prints the effect of a Set on stderr. A Set prints nothing else.
   void note(std::string_view line) const;
   /// With --stats: what was sent, on stderr.
   void print_stats() const;
@@ -122,7 +122,7 @@ class Session {
   void report(const Error& error) const;
 
  private:
-  /// Shows what infiniband-diags shows of SMPs with -d.
+  /// Prints what infiniband-diags prints about SMPs with -d.
   class DiagsTransactor;
 
   async::Task<Destination> named(async::Task<path::Path> found) const;
@@ -174,8 +174,8 @@ class Session {
 /// What texts of infiniband-diags call the node at `path`: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
 std::string diags_name(const path::Path& path);
 
-/// The `E:` lines of an error at the given level of detail, on stderr. Without `top` they follow a line that tells what
-/// the error did harm to.
+/// Prints the `E:` lines of an error at the given level of detail on stderr. Without `top`, the lines continue a line that says
+/// what failed because of the error.
 void print_error(const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
 
 }  // namespace ib::tools

@@ -39,7 +39,7 @@ std::string diags_name(const path::Path& path) {
                      fmt::join(route, route + directed->hops + 1, ","));
 }
 
-/// What a first -d shows of SMPs, as libibmad does.
+/// Prints what libibmad prints about SMPs with the first -d.
 class Session::DiagsTransactor final : public mad::Transactor {
  public:
   DiagsTransactor(const Session& session, mad::Transactor& below) : Transactor(below.end_port()), session_(session), below_(below) {
@@ -70,7 +70,7 @@ std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   try {
     return world_.open_channel(end_port(), options_.gmp);
   } catch (const UsageError&) {
-    // There is no such port: what follows says it all.
+    // No such port: the message that follows is enough.
   } catch (const Error& error) {
     diags_warning("umad_open_port", error.what());
   }
@@ -78,7 +78,7 @@ std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", device, port)});
 }
 
-/// To the P_Key at the index of -Y, if the port has one there.
+/// Sets the P_Key at the index of -Y, if the port has one there.
 void Session::set_diags_pkey(path::IbPath& path) {
   const std::vector<Pkey>& pkeys = end_port().carrier(false).pkeys;
   if (options_.pkey_index && *options_.pkey_index < pkeys.size()) path.pkey = pkeys[*options_.pkey_index];
@@ -138,7 +138,7 @@ std::optional<path::Path> Session::path_of_combined(const std::string& text) {
 }
 
 async::Task<Destination> Session::diags_node(const Target& target) {
-  std::ignore = transactor();  // what keeps it from opening comes first
+  std::ignore = transactor();  // a failure to open the transactor is reported first
   std::optional<path::Path> path;
   if (!target.given()) {
     path = path_of_lid(end_port().lid.value);

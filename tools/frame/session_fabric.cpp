@@ -19,7 +19,7 @@
 namespace ib::tools {
 namespace {
 
-/// For -e: what goes wrong on the way, also where a further try mends it.
+/// For -e: prints errors of single tries, also if a later try succeeds.
 class ErrorTracer final : public mad::Tracer {
  public:
   void completed(Bytes, const path::Path&, Bytes) override {}
@@ -65,7 +65,7 @@ mad::Rpc& Session::rpc() {
   auto channel = open_channel();
   const bool loses_segments = channel->loses_segments();
   auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
-  // infiniband-diags has lines of its own for the first -d; with a second one ours show the packets.
+  // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
   if (options_.debug > (dialect_ == Dialect::diags ? 1 : 0)) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug, options_.keys);
   } else if (options_.show_errors && dialect_ == Dialect::ibtool) {
@@ -121,7 +121,7 @@ async::Task<> Session::prepare_sa() {
   if (options_.pkey_index) path::set_pkey_index(ib, *options_.pkey_index);
   apply_options(path);
   const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
-  // The SA that this port knows tells the way to the other one, its SL too.
+  // The SA of this port resolves the path to the other SA, with its SL.
   if (!complete) path = co_await sa::resolve_path(transactor(), path);
   debug_path("SA", path);
   transactor().sa_path() = path;
@@ -158,7 +158,7 @@ async::Task<path::Path> Session::smp_path(const path::Path* target) {
     }
     ib.has_grh = false;
   }
-  // SMPs travel on VL15: the source LID is all that is missing, no SL has to be asked for.
+  // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
   if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = end_port().lid;
   debug_path("SMP", path);
   co_return path;

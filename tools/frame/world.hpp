@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The seam between a run of the program and what is outside it. main() gives it this host; the tests give it a fabric in memory, a
-// clock that jumps and streams of their own. Nothing in a command reaches outside in another way.
+// The interface between a run of the program and the outside. main() passes this host. Tests pass a fabric in memory, a clock
+// that jumps, and their own streams. A command uses nothing outside in any other way.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@ class FabricSource;
 class Session;
 struct DiscoveryOptions;
 
-/// What a run stands on. It outlives the run.
+/// The environment of a run. It outlives the run.
 struct World {
   std::FILE* in = stdin;    ///< what decode_mad reads, and answers to prompts
   std::FILE* out = stdout;  ///< results

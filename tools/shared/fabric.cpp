@@ -111,7 +111,7 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
   return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 
-/// One reading of the source; what it did not learn stays in the model.
+/// Reads the source once. The model lists everything that was not read.
 async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   const bool tells = session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
@@ -133,7 +133,7 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
   for (const auto& [reason, count] : fabric.stats.beyond) tell(err, fmt::format("mads beyond plan: {} {}\n", reason, count));
 }
 
-/// True if the start of a sweep is a switch and nothing was found beyond any of its ports, though something should.
+/// Whether the start of a sweep is a switch and nothing was found beyond its ports, although a request there failed.
 bool is_cut_off(const subnet::Subnet& subnet) {
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
   const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };

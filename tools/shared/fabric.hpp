@@ -63,7 +63,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// The `E:` lines for what a sweep did not learn, on stderr; requests that failed alike are told of together.
+/// Prints the `E:` lines for what a sweep could not read, on stderr. Similar failures share a line.
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
 
 /// A port that did not tell or take its PortInfo, for Subnet::failures.
@@ -76,14 +76,14 @@ struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
   Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
 
-  /// Which ports of a node are told of. An empty one: nodes are told of without the member `ports`.
+  /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;
   /// The ports of which anything is known.
   PortFilter known_ports() const;
 
   /// The member `nodes`: each of `nodes` as an object, with the ports that `ports` lets through.
   void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
-  /// The members by which a node is known: GUID, type, description and the site's name.
+  /// The members that identify a node: GUID, type, description and the site's name.
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
   /// The member `differences`: what is different from the fabric `before`.
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;

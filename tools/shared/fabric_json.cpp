@@ -40,7 +40,7 @@ void FabricReport::visit_names(out::Sink& sink, subnet::NodeIndex at) const {
   optional(sink, "node_name", name.has_value(), name.value_or(std::string_view()));
 }
 
-/// What an end port is addressed by.
+/// Writes the members that address an end port.
 void FabricReport::visit_addresses(out::Sink& sink, subnet::PortIndex at) const {
   const subnet::Port& end_port = fabric.subnet.port(fabric.subnet.end_port_of(at));
   const subnet::Node& node = fabric.subnet.node(end_port.node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Where the model of a fabric comes from. Commands ask for a fabric; whether it is swept, told by the SA or read from what was stored
-// before is decided here and in World.
+// Provides the model of a fabric. Commands ask for a fabric. This file and World decide whether the fabric is swept, read from
+// the SA or read from stored data.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace ib::tools {
 class Session;
 struct DiscoveryOptions;
 
-/// What of a fabric is wanted, and who is told on the way.
+/// What part of a fabric is wanted, and who gets messages meanwhile.
 struct FabricWanted {
   Target around{};                    ///< where to begin; this node, where none is given
   std::optional<path::Path> start{};  ///< the path to the node to begin at, where it is known already
@@ -34,10 +34,10 @@ class FabricSource {
   virtual ~FabricSource() = default;
   /// "DR", "LID", "SA", …; empty where no fabric is asked
   virtual std::string_view name() const = 0;
-  /// Fills `subnet`, which must be empty, as far as the source knows. What it does not know is a Failure in it. Throws where there is
-  /// nothing to tell.
+  /// Fills `subnet`, which must be empty, as far as the source knows the fabric. What the source does not know is a Failure in
+  /// `subnet`. Throws if nothing can be read.
   virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) = 0;
-  /// What is sent for it; null where nothing is.
+  /// Counters of what the source sends; null if it sends nothing.
   virtual const mad::Stats* stats() { return nullptr; }
   /// What was read, where that is a cache of libibnetdisc.
   virtual std::shared_ptr<const subnet::NetdiscCache> stored() const { return nullptr; }

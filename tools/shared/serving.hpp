@@ -26,9 +26,9 @@ void add_oui(DiagsOptions& set, std::uint32_t& oui);
 /// A text that a remote host sent, as infiniband-diags shows it: line ends stay, other control bytes become blanks.
 std::string printable_lines(std::string_view text);
 
-/// Has `offer` register what the server answers, and answers until the program is ended. With -v, -d or -e it tells on stderr what it
-/// refuses and what it cannot send. Gives up where another program of this host answers the same: in ibtool's words by SysError, in those
-/// of infiniband-diags by `cannot`.
+/// Lets `offer` register the answers of a server, and serves until the program is ended. With -v, -d or -e, prints refused
+/// requests and unsent answers on stderr. Gives up if another program of this host serves the same: ibtool throws SysError,
+/// infiniband-diags gives up with `cannot`.
 async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot);
 
 }  // namespace ib::tools
