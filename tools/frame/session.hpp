@@ -161,7 +161,7 @@ class Session {
   std::optional<sys::DeviceList> devices_;
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};
-  bool end_port_fixed_{};          ///< named by -P or by a target
+  bool end_port_fixed_{};  ///< named by -P or by a target
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
   bool sa_path_parsed_{};
