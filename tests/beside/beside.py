@@ -50,7 +50,8 @@ def names(fabric):
         for suffix, chosen in (("", nodes[:1]), ("2", nodes[-1:]), ("3", nodes[len(nodes) // 2:len(nodes) // 2 + 1])):
             for node in chosen:
                 name = word + suffix
-                values |= {name: node["lid"], name + "_guid": node["guid"], name + "_port_guid": node["port_guid"], name + "_text": node["text"],
+                values |= {name: node["lid"], name + "_guid": node["guid"], name + "_port_guid": node["port_guid"],
+                           name + "_text": node["text"],
                            name + "_port": node["port"] if word != "switch" else node["linked"][0], name + "_last_port": node["linked"][-1]}
     here = fabric.run(["ibaddr", "-L"]).stdout.split()
     values["here"] = here[-1] if here else "1"
@@ -96,7 +97,8 @@ def lines_of_file():
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="+", metavar="FILE.net or 'COMMAND LINE'", help="fabrics, and command lines instead of those of lines.txt")
+    parser.add_argument("words", nargs="+", metavar="FILE.net or 'COMMAND LINE'",
+                        help="fabrics, and command lines instead of those of lines.txt")
     parser.add_argument("--only", default="", metavar="REGEX", help="the lines that match at their beginning")
     parser.add_argument("--stderr", action="store_true", help="compare stderr too")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="lines of each difference that are shown (default 20)")

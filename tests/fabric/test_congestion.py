@@ -21,7 +21,9 @@ class Congestion(case.FabricCase):
         return ours.stdout
 
     def test_settings(self):
-        """What ibsim refuses of Debian's program it refuses of ours; CACongestionSetting changes the P_Keys of a host, so each has its own."""
+        """What ibsim refuses of Debian's program it refuses of ours.
+
+        CACongestionSetting changes the P_Keys of a host, so each has its own."""
         for words in (["SS", SWITCH, "0x1F", "0x1FFFFFFFFF", "1", "0xF", "8", "0", "2:5", "513"],
                       ["switchcongestionsetting", SWITCH, "3", "abc", "0x", "0x1F", "300", "17", "3:16383", "65537"],
                       ["SP", SWITCH, "3", "1", "1", "15", "8", "513"], ["CK", SWITCH, KEY, "0", "30", "1"],

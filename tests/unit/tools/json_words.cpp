@@ -206,7 +206,6 @@ const std::vector<Case>& cases() {
       {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
       {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
       {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}, {}, 4},
-      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}},
       {{"ibroute", "-M", "2"}},
       {{"ibroute", "2"}, {}, 4},
       {{"ibrouters"}, {}, 4},
