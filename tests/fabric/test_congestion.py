@@ -21,17 +21,12 @@ class Congestion(case.FabricCase):
         return ours.stdout
 
     def test_settings(self):
-        """What ibsim takes of Debian's program it takes of ours. Not CACongestionSetting: ibsim sets P_Keys then, and the host is gone."""
+        """What ibsim says to Debian's program it says to ours. Not to CACongestionSetting: it sets P_Keys then, and the host is gone."""
         for words in (["SS", SWITCH, "0x1F", "0x1FFFFFFFFF", "1", "0xF", "8", "0", "2:5", "513"],
                       ["switchcongestionsetting", SWITCH, "3", "abc", "0x", "0x1F", "300", "17", "3:16383", "65537"],
                       ["SP", SWITCH, "3", "1", "1", "15", "8", "513"], ["CK", SWITCH, KEY, "0", "30", "1"],
                       ["CK", HOST, KEY, "0", "30", "1"], ["CT", HOST, "3", "0", "0:1", "1:64", "3:16383", "2:5"]):
             self.alike("ibccconfig", "-e", "-c", KEY, *words)
-        table = ["CT", HOST, "3", "0", "0:1", "1:64", "3:16383", "2:5"]
-        self.assertEqual(self.alike("ibccconfig", *table), "")
-        done = self.ibtool("ibccconfig", "--json", *table)
-        self.assertEqual(json.loads(done.stdout)["attribute"], "CCCongestionControlTable")
-        self.assertIn("Set CongestionControlTable of", done.stderr)
 
     def test_queries(self):
         for lid in (SWITCH, HOST):
