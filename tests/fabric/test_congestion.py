@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """ibccquery and ibccconfig beside Debian's, against what ibsim answers: it takes these MADs for SMPs with the same attribute IDs,
 and no server of ours gets them. What is sent, logs and keys are in tests/unit/tools/congestion.cpp."""
-import json
 import re
 
 import case
