@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """ibccquery and ibccconfig beside Debian's, against what ibsim answers: it takes these MADs for SMPs with the same attribute IDs,
 and no server of ours gets them. What is sent, logs and keys are in tests/unit/tools/congestion.cpp."""
-import json
 import re
 
 import case
@@ -21,21 +20,18 @@ class Congestion(case.FabricCase):
         return ours.stdout
 
     def test_settings(self):
+<<<<<<< HEAD
         """What ibsim refuses of Debian's program it refuses of ours.
 
         CACongestionSetting changes the P_Keys of a host, so each has its own."""
+=======
+        """What ibsim says to Debian's program it says to ours. Not to CACongestionSetting: it sets P_Keys then, and the host is gone."""
+>>>>>>> 28dba1b7d8adb4c7c89da2c264511f3eefd7d7e7
         for words in (["SS", SWITCH, "0x1F", "0x1FFFFFFFFF", "1", "0xF", "8", "0", "2:5", "513"],
                       ["switchcongestionsetting", SWITCH, "3", "abc", "0x", "0x1F", "300", "17", "3:16383", "65537"],
                       ["SP", SWITCH, "3", "1", "1", "15", "8", "513"], ["CK", SWITCH, KEY, "0", "30", "1"],
                       ["CK", HOST, KEY, "0", "30", "1"], ["CT", HOST, "3", "0", "0:1", "1:64", "3:16383", "2:5"]):
             self.alike("ibccconfig", "-e", "-c", KEY, *words)
-        setting = ["1", "0x8003", "150", "1", "7", "9"]
-        for run, host in (self.debian, "9"), (self.legacy, "10"):
-            done = run("ibccconfig", "CS", host, *setting)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        done = self.ibtool("ibccconfig", "--json", "CS", "11", *setting)
-        self.assertEqual(json.loads(done.stdout)["attribute"], "CCCACongestionSetting")
-        self.assertIn("Set CACongestionSetting of", done.stderr)
 
     def test_queries(self):
         for lid in (SWITCH, HOST):

@@ -5,6 +5,8 @@
 //
 // IBTEST_MUTATIONS is the number of runs (400 by default), IBTEST_MUTATION_SEED the first seed: a failure names its own. With
 // IBTEST_MUTATION_TABLE set, the table of ibtool-hostile(7) is printed: how the runs ended in which each lie was told.
+#include "attacked_lines.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,6 +29,9 @@
 using namespace ib;
 using ibtest::FakeFabric;
 using Answer = FakeFabric::Answer;
+using ibtest::diags_lines;
+using ibtest::Line;
+using ibtest::our_lines;
 
 namespace {
 
@@ -244,173 +249,6 @@ struct Site {
     }
   }
 };
-
-using Line = std::vector<std::string>;
-
-/// Command lines of ibtool.
-const std::vector<Line>& our_lines() {
-  static const std::vector<Line> all = {
-      {"check_lft_balance", "-e"},
-      {"dump_fts", "-M"},
-      {"dump_lfts", "-a"},
-      {"dump_mfts", "--sa"},
-      {"ibaddr", "4"},
-      {"ibaddr", "--sa", "4"},
-      {"ibcheckerrors"},
-      {"ibcheckerrs", "1", "2"},
-      {"ibcheckerrs", "1"},
-      {"ibclearcounters"},
-      {"ibclearerrors", "--discovery=DR"},
-      {"ibdatacounters"},
-      {"ibdatacounters", "--interval", "1", "--count", "2"},
-      {"ibdatacounts", "1"},
-      {"ibccconfig", "CS", "1", "0", "1", "1", "1", "1", "1"},
-      {"ibccquery", "CT", "1"},
-      {"ibccquery", "SP", "1", "2"},
-      {"ibccquery", "TI", "1"},
-      {"ibfindnodesusing", "1", "2"},
-      {"ibchecknet", "--discovery=DR"},
-      {"ibchecknet", "--sa", "-v"},
-      {"ibchecknode", "4", "-v"},
-      {"ibcheckport", "1", "2", "-v"},
-      {"ibcheckportstate", "4", "1"},
-      {"ibcheckportwidth", "0,1", "2", "-v"},
-      {"ibcheckstate", "-v"},
-      {"ibcheckwidth", "--discovery=SA"},
-      {"ibhosts"},
-      {"ibidsverify", "-v"},
-      {"iblinkinfo"},
-      {"iblinkinfo", "--discovery=SA"},
-      {"ibnetdiscover", "-m"},
-      {"ibnetdiscover", "-p", "--discovery=LID"},
-      {"ibnodes"},
-      {"ibping", "-c", "3", "4"},
-      {"ibportstate", "1", "2", "query"},
-      {"ibportstate", "1", "3", "reset"},
-      {"ibportstate", "1", "3", "speed", "1", "width", "2"},
-      {"ibprintca", "0x400"},
-      {"ibqueryerrors", "--data", "--details", "-r"},
-      {"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"},
-      {"ibqueryerrors", "-k", "1"},
-      {"ibprintrt", "-l"},
-      {"ibprintswitch", "0x100"},
-      {"ibroute", "-M", "1"},
-      {"ibroute", "1"},
-      {"ibrouters"},
-      {"ibstat"},
-      {"ibstatus"},
-      {"ibswitches", "--discovery=SA"},
-      {"ibswportwatch", "-n", "2", "1", "2"},
-      {"ibsysstat", "4", "ping"},
-      {"ibsysstat", "4", "host"},
-      {"ibsysstat", "4", "cpu"},
-      {"ibtracert", "-m", "0xc001", "4"},
-      {"ibtracert", "3", "4"},
-      {"ibv_devices"},
-      {"init_all_ports", "-y"},
-      {"perfquery", "1", "2"},
-      {"perfquery", "-a", "1"},
-      {"perfquery", "-x", "-r", "4", "1"},
-      {"query", "SubnGet", "SMPPortInfo", "1", "-a", "2", "-vv"},
-      {"query", "SubnAdmGetTable", "SANodeRecord"},
-      {"query", "SubnSet", "SMPPortInfo", "1", "-a", "3", "-f", "LinkSpeedEnabled=1"},
-      {"query", "PerformanceGet", "PMPortCounters", "1", "-f", "portSelect=1"},
-      {"saquery"},
-      {"saquery", "NR", "4", "-vv"},
-      {"saquery", "PR"},
-      {"saquery", "-s"},
-      {"saquery", "-D"},
-      {"set_guid", "4", "1", "0x1234"},
-      {"set_nodedesc", "-v"},
-      {"set_port_state", "-n", "--disable", "1@3", "--discovery=DR"},
-      {"set_port_state", "--init", "1@3", "--discovery=DR"},
-      {"sminfo"},
-      {"sminfo", "4"},
-      {"smpdump", "4", "0x11"},
-      {"smpdump", "0,1", "0x15", "2"},
-      {"smpquery", "NI", "4", "-vv"},
-      {"smpquery", "ND", "0,1,2"},
-      {"smpquery", "PI", "1", "2"},
-      {"smpquery", "SI", "fe80::100"},
-      {"smpquery", "PKeys", "4"},
-      {"smpquery", "GI", "4"},
-      {"smpquery", "SL2VL", "1", "2"},
-      {"smpquery", "VLArb", "1", "2"},
-      {"smpquery", "LFT", "1"},
-      {"smpquery", "MFT", "1"},
-      {"subnet_diff", ibtest::stored_fabric()},
-      {"vendstat", "-N", "1"},
-      {"vendstat", "-w", "1"},
-      {"vendstat", "-i", "1", "1"},
-  };
-  return all;
-}
-
-/// Command lines by the names of infiniband-diags.
-const std::vector<Line>& diags_lines() {
-  static const std::vector<Line> all = {
-      {"check_lft_balance", "-l", "/nonexistent", "-i", "/nonexistent"},
-      {"dump_fts"},
-      {"dump_lfts", "-n"},
-      {"dump_mfts", "-a"},
-      {"ibaddr", "4"},
-      {"ibaddr", "-G", "0x401"},
-      {"ibccconfig", "CS", "1", "0", "1", "1", "1", "1", "1"},
-      {"ibccquery", "CT", "1"},
-      {"ibccquery", "SP", "1"},
-      {"ibhosts"},
-      {"ibidsverify", "-R"},
-      {"iblinkinfo"},
-      {"iblinkinfo", "-a", "-D", "0,1"},
-      {"iblinkinfo", "-S", "0x100", "-l"},
-      {"ibfindnodesusing", "0x100", "2"},
-      {"ibnetdiscover"},
-      {"ibnetdiscover", "-p"},
-      {"ibnetdiscover", "-l", "-e"},
-      {"ibnodes"},
-      {"ibping", "-c", "3", "4"},
-      {"ibportstate", "1", "2"},
-      {"ibportstate", "1", "3", "reset"},
-      {"ibrouters"},
-      {"ibqueryerrors"},
-      {"ibqueryerrors", "--data", "--details", "-r", "-e"},
-      {"ibqueryerrors", "-D", "0,1", "-k", "-K"},
-      {"ibqueryerrors", "-G", "0x401", "--counters"},
-      {"ibroute", "-a", "1"},
-      {"ibroute", "-M", "1"},
-      {"ibstat"},
-      {"ibstatus"},
-      {"ibswitches"},
-      {"ibsysstat", "4"},
-      {"ibsysstat", "4", "cpu"},
-      {"ibtracert", "-m", "0xc001", "3", "4"},
-      {"ibtracert", "4", "3"},
-      {"perfquery", "1", "2"},
-      {"perfquery", "-a", "-x", "1"},
-      {"saquery"},
-      {"saquery", "-d", "NR"},
-      {"saquery", "PR", "--src-to-dst", "1:2"},
-      {"saquery", "-x"},
-      {"saquery", "-g"},
-      {"saquery", "-S"},
-      {"saquery", "LFTR"},
-      {"sminfo"},
-      {"sminfo", "4", "-d"},
-      {"smpdump", "4", "0x11"},
-      {"smpquery", "NI", "4", "-e"},
-      {"smpquery", "-D", "ND", "0,1,2"},
-      {"smpquery", "-G", "PI", "0x401"},
-      {"smpquery", "SI", "1"},
-      {"smpquery", "PKeys", "4"},
-      {"smpquery", "GI", "4"},
-      {"smpquery", "SL2VL", "1", "2"},
-      {"smpquery", "VLArb", "1", "2"},
-      {"vendstat", "-N", "1"},
-      {"vendstat", "-w", "1"},
-      {"vendstat", "-i", "1", "1"},
-  };
-  return all;
-}
 
 /// No fabric is asked: nothing can lie to them but their input, a server's clients or a host's devices.
 constexpr std::string_view not_asking[] = {"decode_mad", "help", "ibcacheedit", "rdma_bw"};
