@@ -20,13 +20,9 @@ class Congestion(case.FabricCase):
         return ours.stdout
 
     def test_settings(self):
-<<<<<<< HEAD
-        """What ibsim refuses of Debian's program it refuses of ours.
+        """What ibsim says to Debian's program it says to ours.
 
-        CACongestionSetting changes the P_Keys of a host, so each has its own."""
-=======
-        """What ibsim says to Debian's program it says to ours. Not to CACongestionSetting: it sets P_Keys then, and the host is gone."""
->>>>>>> 28dba1b7d8adb4c7c89da2c264511f3eefd7d7e7
+        Not to CACongestionSetting: it sets P_Keys then, and the host is gone."""
         for words in (["SS", SWITCH, "0x1F", "0x1FFFFFFFFF", "1", "0xF", "8", "0", "2:5", "513"],
                       ["switchcongestionsetting", SWITCH, "3", "abc", "0x", "0x1F", "300", "17", "3:16383", "65537"],
                       ["SP", SWITCH, "3", "1", "1", "15", "8", "513"], ["CK", SWITCH, KEY, "0", "30", "1"],

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "attacked_lines.hpp"
 
+#include "support/stored_fabric.hpp"
+
 namespace ibtest {
 
 const std::vector<Line>& our_lines() {

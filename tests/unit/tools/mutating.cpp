@@ -23,7 +23,6 @@
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
-#include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 
 using namespace ib;
