@@ -9,15 +9,21 @@ import case
 
 SWITCH, HOST, PORT = "1", "9", "19"
 # What stands for the words of usage lines.
-FILL = {"TARGET": SWITCH, "PORTNUM": PORT, "PORT": PORT, "TARGET@PORT_NUM": f"{SWITCH}@{PORT}", "COUNT": "1"}
+FILL = {"TARGET": SWITCH, "PORTNUM": PORT, "PORT": PORT, "TARGET@PORT_NUM": f"{SWITCH}@{PORT}", "COUNT": "1", "REFERENCE": case.CLUSTER}
 # The operands, with their options, of commands whose usage line does not tell enough.
 WORDS = {
+    "ibccconfig": [["SP", SWITCH, PORT, "1", "1", "15", "8", "513"]],
+    "ibccquery": [["SP", SWITCH], ["CK", HOST]],
+    "ibcheckerrs": [[SWITCH], [SWITCH, PORT]],
+    "ibdatacounts": [[SWITCH], [SWITCH, PORT]],
     "ibping": [["-c", "1", HOST], ["-c", "1", "--protocol", "ibping", HOST]],
     "ibportstate": [[SWITCH, PORT, "query"], ["0,1", PORT, "query"], [HOST, "1", "query"]],
     "ibprintca": [["-l"], ["506b:4b03:0010:0000"]],
     "ibprintrt": [["-l"]],
     "ibprintswitch": [["-l"], ["b859:9f03:00a0:0000"]],
+    "ibswportwatch": [["-n", "1", SWITCH, PORT]],
     "ibsysstat": [[HOST, "ping"], [HOST, "host"]],
+    "ibtracert": [[HOST], [SWITCH, HOST]],
     "init_all_ports": [["--dry-run"]],
     "perfquery": [[SWITCH], ["-a", SWITCH]],
     "query": [],  # test_every_attribute
@@ -52,7 +58,7 @@ class NoSmp(case.FabricCase):
 
     def asks_the_sa_alone(self, name, *words):
         with self.subTest(" ".join((name, *words))):
-            done, sent = self.sent(name, "--sa", "-t", "100", "--retries", "0", *words)
+            done, sent = self.sent(name, "--sa", "--timeout", "100", "--retries", "0", *words)
             for mgmt_class in SMP_CLASSES:
                 self.assertNotIn(mgmt_class, sent)
             if "The SA has no record that answers" not in done.stderr:
@@ -105,7 +111,7 @@ class NoSmp(case.FabricCase):
         """The list is no longer than it need be."""
         for words in SETS:
             with self.subTest(" ".join(words)):
-                _, sent = self.sent(*words, "--sa", "-t", "100", "--retries", "0")
+                _, sent = self.sent(*words, "--sa", "--timeout", "100", "--retries", "0")
                 self.assertTrue(set(SMP_CLASSES) & set(sent), sent)
                 if words[0] != "set_port_state":  # which reads the topology from the SA
                     self.assertNotIn(SA_CLASS, sent)

@@ -8,13 +8,19 @@ from test_vendstat import SERVER as VENDOR_SERVER
 
 # Of attributes that do not tell by which port the question came.
 TO_A_SWITCH = ["ibaddr TARGET", "iblinkinfo --sa TARGET", "ibportstate TARGET 19 --dry-run arm", "query SubnGet SMPSwitchInfo TARGET",
-               "set_port_state TARGET@19", "smpdump TARGET 0x10", "smpquery SI TARGET", "smpquery --sa SI TARGET"]
+               "ibccquery SP TARGET", "ibcheckerrs -v TARGET 19", "ibchecknode -v TARGET",
+               "ibcheckportstate -v TARGET 19", "ibfindnodesusing TARGET 19", "ibqueryerrors TARGET",
+               "ibroute TARGET", "ibtracert TARGET", "set_port_state TARGET@19", "smpdump TARGET 0x10", "smpquery SI TARGET",
+               "smpquery --sa SI TARGET"]
 TO_THE_SM = ["query SubnAdmGet SANodeRecord -f LID=1 TARGET", "sminfo TARGET"]
 TO_A_HOST = ["ibping -c 1 TARGET", "ibsysstat TARGET ping", "query PerformanceGet MADClassPortInfo TARGET",
              "set_guid TARGET 1 0x0000000000001234"]
 TO_A_DEVICE = ["vendstat -N TARGET"]
 TO_A_PMA = ["perfquery -E TARGET 1"]
-COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA
+# What they print runs, or is nothing, or findings: only what they refuse is compared.
+OTHERS = ["ibccconfig CK TARGET 0 30 1", "ibcheckport TARGET 19", "ibcheckportwidth TARGET 19", "ibdatacounts TARGET 19",
+          "ibswportwatch -n 1 TARGET 19"]
+COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA + OTHERS
 
 NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x1234567890", "b859:9f03:00a0", "fe80::1::2",
               "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
@@ -47,7 +53,7 @@ class Targets(case.ServingCase):
         done = self.ibtool(*self.command_line(command, target, option))
         self.assertEqual(done.stderr, "")
         # What repeats the target, the direction bit of answers to directed routes, what time and other programs change.
-        volatile = r"\A# .*\n|^SMP status: 0x[08]000\n|time [\d.]+ ?ms|^rtt .*\n|count \d+"
+        volatile = r"\A# .*\n|of switch .*? '|^SMP status: 0x[08]000\n|time [\d.]+ ?ms|^rtt .*\n|count \d+"
         return re.sub(volatile, "", done.stdout, flags=re.M)
 
     def all_alike(self, commands, forms):

@@ -109,7 +109,7 @@ class CheckLftBalance final : public Command {
     subnet::ForwardingWanted wanted;
     std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
     subnet::ForwardingTables tables =
-        co_await subnet::read_forwarding(session.smp_transactor(), fabric.subnet, std::move(switches), wanted, options);
+        co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), wanted, options);
     std::swap(fabric.subnet.failures, tables.failures);
     print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
     std::ranges::move(tables.failures, std::back_inserter(fabric.subnet.failures));

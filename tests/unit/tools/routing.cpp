@@ -26,7 +26,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, host0 = 2, host1 = 3, leaf1 = 4, host2 = 5, host3 = 6;
+constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, host0 = 2, host1 = 3, leaf1 = 4, host2 = 5;
 constexpr std::uint16_t group = 0xc005;
 
 /// A spine (LID 1), two leaves (2 and 5), two hosts on each (3 and 4, 6 and 7). Hosts 0, 1 and 2 are in one multicast group. The program
