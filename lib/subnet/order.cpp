@@ -24,6 +24,9 @@ void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, 
 
 class LegacyQueue {
  public:
+  /// Hops of a directed route, at most (IBA 14.2.1.2).
+  static constexpr std::size_t longest_route = 63;
+
   LegacyQueue(const Subnet& subnet, const LegacyScan& scan) : subnet_(subnet), scan_(scan), states_(subnet.nodes().size()) {
     sweep_.read.resize(subnet.ports().size());
     sweep_.entry_ports.resize(subnet.nodes().size());
@@ -134,6 +137,8 @@ class LegacyQueue {
     const bool is_switch = node.kind() == NodeKind::sw;
     const bool onward = is_start || (is_switch && port.number != state.entry);
     if (!onward || port.physical_state() != link_up) return;
+    // A port at the start that is linked to itself is found again and again, until no route is that long.
+    if (is_start && !is_switch && times_from_start_++ >= longest_route) return;
     if (scan_.max_hops != 0 && sweep_.hops > scan_.max_hops) return;
     if (!is_switch && scan_.start_hops > 1) return go_back(port);
     if (!is_switch && scan_.by_lid) return;
@@ -157,7 +162,7 @@ class LegacyQueue {
   void add_step(PortIndex arrival, bool is_new, const State& state) {
     LegacyStep step{arrival, {}, is_new, state.described, sweep_.read[arrival]};
     PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
-    while (via != none && step.route.size() < 63) {
+    while (via != none && step.route.size() < longest_route) {
       step.route.push_back(subnet_.port(via).number);
       via = states_[subnet_.port(via).node].via;
     }
@@ -168,6 +173,7 @@ class LegacyQueue {
   const Subnet& subnet_;
   const LegacyScan scan_;
   PortIndex start_ = none;
+  std::size_t times_from_start_ = 0;
   std::deque<Request> queue_;
   std::vector<State> states_;
   LegacySweep sweep_;

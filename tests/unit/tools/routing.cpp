@@ -399,3 +399,13 @@ TEST_CASE("check_lft_balance: the fabric itself, and files") {
   CHECK(files.status == 0);
   CHECK(files.out == "Unbalanced Switch Port Usage: sw, 0x0000000000000077\nPort 001: 3\nPort 002: 1\n");
 }
+
+TEST_CASE("dump_mfts: a host whose port is linked to itself") {
+  FakeFabric fabric;
+  const auto here = fabric.add_ca(0x100, 1, "here");
+  fabric.link(here, 1, here, 1);
+  fabric.assign_lids();
+  fabric.attach(here);
+  CHECK(ibtest::diags(fabric, {"dump_mfts", "-a"}).status == 0);
+  CHECK(ibtest::diags(fabric, {"ibnetdiscover", "-s"}).status == 0);
+}
