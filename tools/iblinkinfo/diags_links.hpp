@@ -46,11 +46,6 @@ class DiagsLinks {
   std::string external(subnet::PortIndex at) const;
   std::string link(subnet::PortIndex at) const;
   std::string far_end(subnet::PortIndex at) const;
-  const subnet::Port* capabilities(subnet::PortIndex at) const;
-  unsigned extended_speed(subnet::PortIndex at) const;
-  unsigned extended_speeds_supported(subnet::PortIndex at) const;
-  std::string could_be_wider(subnet::PortIndex at) const;
-  std::string could_be_faster(subnet::PortIndex at) const;
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;

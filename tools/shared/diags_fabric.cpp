@@ -5,7 +5,6 @@
 
 #include <bit>
 
-#include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
 
 namespace ib::tools {
@@ -71,19 +70,13 @@ std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex 
 
 }  // namespace
 
-std::string diags_node_name(const subnet::Node& node, const subnet::NodeNameMap& names) {
-  constexpr std::size_t longest = 63;
-  const auto mapped = names.find(node.guid());
-  return mapped ? printable_words(*mapped) : printable(node.description().substr(0, longest));
-}
-
 Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   const subnet::Node& node = subnet.node(port.node);
   return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : port.guid;
 }
 
-std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at) {
+std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at, bool known) {
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();
   const std::string state = fmt::format("{:>6}/{:>8})", libibmad_text(LibibmadText::portstate, port.state(), 4),
@@ -92,8 +85,8 @@ std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at) 
   const unsigned extended = extended_speeds(subnet, at).active;
   const std::string speed = extended != 0                   ? extended_speed_text(extended)
                             : (port.fdr10 & fdr10_bit) != 0 ? "10.0 Gbps (FDR10)"
-                                                            : speed_text(info.link_speed_active);
-  return fmt::format("({:>3} {:>18} {}", width_text(info.link_width_active), speed, state);
+                                                            : speed_text(known ? info.link_speed_active : 0U);
+  return fmt::format("({:>3} {:>18} {}", width_text(known ? info.link_width_active : 0U), speed, state);
 }
 
 std::string diags_could_be(const subnet::Subnet& subnet, subnet::PortIndex at) {
