@@ -10,8 +10,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
 #include "support/catch.hpp"
-#include "support/fake_pma.hpp"
-#include "support/fake_sa.hpp"
+#include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
@@ -29,17 +28,7 @@ namespace {
 
 constexpr std::uint8_t get = mad::method::get, set = mad::method::set;
 
-/// A switch (LID 1) with four ports, the host of the test (LID 2) at its port 1 and another host at ports 2 and 3 (LIDs 3 and 4).
-struct Fabric {
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 4, "leaf");
-  FakeFabric::NodeId here = fabric.add_ca(0x200, 1, "here");
-  FakeFabric::NodeId other = fabric.add_ca(0x300, 2, "other");
-  ibtest::FakeSa sa{fabric};
-  FakePma &pma, &here_pma, &other_pma;
-
-  Fabric() : pma(linked().run(leaf)), here_pma(run(here)), other_pma(run(other)) {}
-
+struct Fabric : ibtest::CountingFabric {
   /// PMAs without AllPortSelect and without the additional part of PortCountersExtended.
   Fabric& simple() {
     for (FakePma* one : {&pma, &here_pma, &other_pma}) {
@@ -49,17 +38,6 @@ struct Fabric {
     return *this;
   }
   std::size_t asked_in_all() const { return pma.asked.size() + here_pma.asked.size() + other_pma.asked.size(); }
-
- private:
-  Fabric& linked() {
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.link(leaf, 3, other, 2);
-    fabric.assign_lids();
-    fabric.attach(here);
-    return *this;
-  }
-  FakePma& run(FakeFabric::NodeId node) { return run_pma(fabric, node); }
 };
 
 std::size_t asked_for(const FakePma& pma, std::uint16_t attribute, std::uint8_t method = get) {

@@ -9,8 +9,7 @@
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
 #include "support/catch.hpp"
-#include "support/fake_pma.hpp"
-#include "support/fake_sa.hpp"
+#include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
@@ -26,19 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A switch (LID 1) with four ports, the host of the test (LID 2) at its port 1 and another host at ports 2 and 3 (LIDs 3 and 4).
-struct Fabric {
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 4, "leaf");
-  FakeFabric::NodeId here = fabric.add_ca(0x200, 1, "here");
-  FakeFabric::NodeId other = fabric.add_ca(0x300, 2, "other");
-  ibtest::FakeSa sa{fabric};
-  FakePma& pma;
-  FakePma& here_pma;
-  FakePma& other_pma;
-
-  Fabric() : pma(linked().run(leaf)), here_pma(run(here)), other_pma(run(other)) {}
-
+struct Fabric : ibtest::CountingFabric {
   /// The ports that attribute T was asked of, or set at, in their order.
   template <class T>
   std::vector<unsigned> asked_of(std::uint8_t method = mad::method::get) const {
@@ -48,17 +35,6 @@ struct Fabric {
     }
     return ports;
   }
-
- private:
-  Fabric& linked() {
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.link(leaf, 3, other, 2);
-    fabric.assign_lids();
-    fabric.attach(here);
-    return *this;
-  }
-  FakePma& run(FakeFabric::NodeId node) { return run_pma(fabric, node); }
 };
 
 using Ports = std::vector<unsigned>;

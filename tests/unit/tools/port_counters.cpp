@@ -6,8 +6,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "support/catch.hpp"
-#include "support/fake_pma.hpp"
-#include "support/fake_sa.hpp"
+#include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 
 using namespace ib;
@@ -21,16 +20,8 @@ using nlohmann::json;
 
 namespace {
 
-/// A switch (LID 1) with four ports, the host of the test (LID 2) at its port 1 and another host with one port at port 2 (LID 3).
-struct Fabric {
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 4, "leaf");
-  FakeFabric::NodeId here = fabric.add_ca(0x200, 1, "here");
-  FakeFabric::NodeId other = fabric.add_ca(0x300, 1, "other");
-  ibtest::FakeSa sa{fabric};
-  FakePma &pma, &here_pma, &other_pma;
-
-  Fabric() : pma(linked().run(leaf)), here_pma(run(here)), other_pma(run(other)) {}
+struct Fabric : ibtest::CountingFabric {
+  Fabric() : CountingFabric(1) {}
 
   /// From now on each request to the switch's PMA finds `counter` of port 2 greater by `step`.
   void grow(std::string counter, std::uint64_t step) {
@@ -41,16 +32,6 @@ struct Fabric {
     };
   }
   void without_all_port_select() { pma.capability_mask &= static_cast<std::uint16_t>(~pm::capability_mask::all_port_select); }
-
- private:
-  Fabric& linked() {
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-    return *this;
-  }
-  FakePma& run(FakeFabric::NodeId node) { return run_pma(fabric, node); }
 };
 
 }  // namespace
