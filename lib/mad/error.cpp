@@ -69,7 +69,7 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
 }
 
 MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited)
-    : MadError(timeout_text(request, path, tries, waited), request, {}, path), tries_(tries) {}
+    : MadError(timeout_text(request, path, tries, waited), request, {}, path), tries_(tries), waited_(waited) {}
 
 std::optional<unsigned> tries_in_vain(const Error& error) {
   const auto* timeout = dynamic_cast<const MadTimeout*>(&error);

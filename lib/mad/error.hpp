@@ -53,6 +53,7 @@ class MadTimeout : public MadError {
   MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
   /// How often the request was sent. 0 means that its node was already known to be silent (mad/responder.hpp).
   unsigned tries() const { return tries_; }
+  std::chrono::nanoseconds waited() const { return waited_; }
   /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.
   bool reported() const { return reported_; }
   MadTimeout& set_reported(bool reported) { return reported_ = reported, *this; }
@@ -60,6 +61,7 @@ class MadTimeout : public MadError {
 
  private:
   unsigned tries_;
+  std::chrono::nanoseconds waited_;
   bool reported_{};
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "iba/types.hpp"
@@ -69,6 +70,10 @@ class DeviceList {
   /// is read is left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the
   /// list is then empty.
   static DeviceList read();
+
+  DeviceList() = default;
+  /// A list of devices that are not those of this host.
+  explicit DeviceList(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {}
 
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
 

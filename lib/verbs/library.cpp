@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// libibverbs is loaded at the first call of one of its functions, not at program start. Most commands never call it, and
-// loading it with its dependency libnl takes longer than the rest of the start-up. Each function of libibverbs that this layer
-// uses is defined here under its own name and passes the call on to the library.
-#include <dlfcn.h>
-#include <fmt/format.h>
+// The functions of libibverbs that this layer calls. The library is loaded at the first call (base/loaded_library.hpp): loading
+// it with its dependency libnl takes longer than the rest of the start-up.
 #include <infiniband/verbs.h>
 
-#include "base/error.hpp"
+#include "base/loaded_library.hpp"
 
 // <infiniband/verbs.h> defines macros with these two names.
 #undef ibv_query_port
@@ -14,18 +11,11 @@
 
 namespace {
 
-/// The library's function `name`. Throws Error if the library or the function is missing.
-void* find(const char* name) {
-  static void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw ib::Error(fmt::format("libibverbs cannot be loaded ({}): install libibverbs1", ::dlerror()));
-  if (void* found = ::dlsym(library, name)) return found;
-  throw ib::Error(fmt::format("libibverbs is too old: it has no {}", name));
-}
+constexpr ib::LoadedLibrary library{"libibverbs.so.1", "libibverbs1"};
 
 template <auto declared, class... Arguments>
 auto call(const char* name, Arguments... arguments) {
-  static const auto function = reinterpret_cast<decltype(declared)>(find(name));
-  return function(arguments...);
+  return ib::passed_on<declared, library>(name, arguments...);
 }
 
 }  // namespace

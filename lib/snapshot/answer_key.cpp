@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/answer_key.hpp"
+
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "snapshot/format.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+using subnet::none;
+using subnet::PortIndex;
+using subnet::Subnet;
+
+Place at_port(const Subnet& subnet, PortIndex at) {
+  if (at == none) return {};
+  const subnet::Port& port = subnet.port(at);
+  return {port.node, subnet.node(port.node).kind() == subnet::NodeKind::sw ? std::uint8_t{0} : port.number, none};
+}
+
+Place follow_route(const Subnet& subnet, const path::IbDrPath& route) {
+  const bool from_here = route.dlid == permissive_lid || route.dlid == Lid{};
+  PortIndex at = from_here ? subnet.start : subnet.find_lid(route.dlid);
+  if (at == none) return {};
+  for (unsigned hop = 1; hop <= route.hops && hop <= path::max_hops; ++hop) {
+    const subnet::NodeIndex node = subnet.port(at).node;
+    const PortIndex out = subnet.port_of(node, route.route[hop]);
+    const bool forwards = hop == 1 || subnet.node(node).kind() == subnet::NodeKind::sw;
+    if (!forwards || out == none) return {};
+    if (subnet.port(out).peer == none) return {none, 0, hop == route.hops ? out : none};
+    at = subnet.port(out).peer;
+  }
+  if (route.dr_dlid != permissive_lid) at = subnet.find_lid(route.dr_dlid);
+  return at_port(subnet, at);
+}
+
+/// The selector of a request whose data, unlike the modifier, say what is asked.
+std::uint32_t selector_of(const mad::Request& request) {
+  if (mad::is_smp(request.mgmt_class) || request.attribute_id == mad::ClassPortInfo::attribute_id) return 0;
+  // The second byte of every attribute of performance management that has a PortSelect (IBA 16.1.4).
+  if (request.mgmt_class == mad::mgmt_class::performance) return request.payload.size() > 1 ? request.payload[1] : 0;
+  Bytes data = request.payload;
+  while (!data.empty() && data.back() == 0) data = data.first(data.size() - 1);
+  if (data.empty()) return 0;
+  const auto hash = static_cast<std::uint64_t>(row_checksum({}, data));
+  return static_cast<std::uint32_t>(hash ^ hash >> 32U);
+}
+
+}  // namespace
+
+bool is_of_whole_node(std::uint16_t attribute) {
+  return attribute == smp::NodeInfo::attribute_id || attribute == smp::NodeDescription::attribute_id ||
+         attribute == smp::SwitchInfo::attribute_id;
+}
+
+Place place_of(const Subnet& subnet, const path::Path& path) {
+  if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);
+  return at_port(subnet, subnet.find_lid(path.ib().dlid));
+}
+
+AnswerKey key_of(const Subnet& subnet, const Place& place, const mad::Request& request) {
+  AnswerKey key;
+  const bool smp = mad::is_smp(request.mgmt_class);
+  key.mgmt_class = smp ? mad::mgmt_class::smp : request.mgmt_class;
+  key.attribute = request.attribute_id;
+  key.node = place.node;
+  key.modifier = request.attribute_modifier;
+  key.selector = selector_of(request);
+  const bool is_switch = subnet.node(place.node).kind() == subnet::NodeKind::sw;
+  if (smp && key.attribute == smp::PortInfo::attribute_id) {
+    key.modifier &= 0xffU;  // the rest only says what the one who asks understands (IBA 14.2.5.6)
+    if (!is_switch && key.modifier == 0) key.modifier = place.entry_port;
+  } else if (!is_switch && !(smp && is_of_whole_node(key.attribute))) {
+    key.entry_port = place.entry_port;
+  }
+  return key;
+}
+
+AnswerKey sa_key(std::uint16_t attribute) { return {.mgmt_class = mad::mgmt_class::sa, .attribute = attribute}; }
+
+}  // namespace ib::snapshot

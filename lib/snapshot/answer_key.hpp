@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a request asks, without the path by which it asks: the same question by LID, by a directed route or through another
+// switch finds the same stored answer. A path is followed over the links of a model.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "mad/request.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::snapshot {
+
+/// The row of raw_answer that answers a request.
+struct AnswerKey {
+  std::uint8_t mgmt_class{};  ///< SMPs of both kinds: that of LID-routed ones
+  std::uint16_t attribute{};
+  subnet::NodeIndex node{};    ///< the node that is asked; 0 for the SA
+  std::uint8_t entry_port{};   ///< the port of a node that is no switch, where its agents answer for one port only; else 0
+  std::uint32_t modifier{};
+  std::uint32_t selector{};    ///< PortSelect of performance management; of other classes a hash of the request's data
+  auto operator<=>(const AnswerKey&) const = default;
+};
+
+/// Where a path leads in a model.
+struct Place {
+  subnet::NodeIndex node = subnet::none;   ///< the node at its end, or none
+  std::uint8_t entry_port{};               ///< the port by which it enters that node; 0 of a switch
+  subnet::PortIndex beyond = subnet::none; ///< with no node: the last port that the path leaves by, if it gets so far
+};
+
+/// Follows `path`, whose local node is the one at the start of the model.
+Place place_of(const subnet::Subnet& subnet, const path::Path& path);
+
+/// The key of `request` to the node at `place`, which must be one.
+AnswerKey key_of(const subnet::Subnet& subnet, const Place& place, const mad::Request& request);
+/// The key of the table of an SA's records.
+AnswerKey sa_key(std::uint16_t attribute);
+
+/// Whether an SMP's attribute is the same through whichever port of a node one asks.
+bool is_of_whole_node(std::uint16_t attribute);
+
+}  // namespace ib::snapshot

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The tables and views of a snapshot that people query: ibtool-snapshot(5) describes them. A table of an attribute has a column
+// for each of its fields, by the names of iba-defs/. Nothing in this program reads them back.
+#pragma once
+
+#include "snapshot/sqlite.hpp"
+
+namespace ib::snapshot {
+
+/// Makes them from the raw tables, in the transaction that is open.
+void write_decoded_tables(Database& database);
+
+/// Removes them, so that they can be made anew.
+void drop_decoded_tables(Database& database);
+
+}  // namespace ib::snapshot

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The tables of a snapshot's file that this layer reads back. Their names begin with `raw_`. Each row ends with a checksum, so
+// that a damaged file gives no answer. The tables for people and their SQL are in decoded_tables.hpp; nothing reads them back.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace ib::snapshot {
+
+/// Of SQLite's header (PRAGMA application_id): "ibss" in ASCII.
+inline constexpr std::uint32_t application_id = 0x69627373;
+/// PRAGMA user_version. It grows when a program of the version before could not read the file.
+inline constexpr std::int64_t format_version = 1;
+
+struct TableDefinition {
+  std::string_view name, sql;
+};
+/// The tables that are read back, as sqlite_schema has them.
+std::span<const TableDefinition> raw_tables();
+
+/// The checksum of a row: of its numbers in the order of the columns, then of its bytes. A change of one bit always changes it.
+std::int64_t row_checksum(std::initializer_list<std::int64_t> numbers, Bytes bytes = {});
+
+/// Whether the first bytes of a file (at least 72) are those of a snapshot.
+bool is_snapshot(Bytes file);
+
+/// How a request ended, as raw_answer.status has it. A positive status is that of the reply (IBA 13.4.7).
+inline constexpr std::int64_t answered = 0, no_answer = -1, false_answer = -2;
+
+}  // namespace ib::snapshot

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/snapshot.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/unique_fd.hpp"
+#include "mad/error.hpp"
+#include "path/parse.hpp"
+#include "snapshot/format.hpp"
+#include "snapshot/origin.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+using subnet::Failure;
+using subnet::NodeIndex;
+using subnet::none;
+using subnet::PortIndex;
+using subnet::Subnet;
+
+Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+/// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
+Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) throw SysError(errno, "open", file);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", quoted(file)));
+  const ssize_t size = ::read(fd.get(), head.data(), head.size());
+  if (size < 0) throw SysError(errno, "read", file);
+  return Bytes(head).first(static_cast<std::size_t>(size));
+}
+
+/// `payload` with the zeros at its end.
+template <std::size_t size>
+std::array<std::uint8_t, size> padded(Bytes payload) {
+  std::array<std::uint8_t, size> bytes{};
+  std::copy_n(payload.begin(), std::min(payload.size(), size), bytes.begin());
+  return bytes;
+}
+
+}  // namespace
+
+bool is_snapshot_file(const std::string& file) {
+  try {
+    std::array<std::uint8_t, 72> head{};
+    return is_snapshot(read_head(file, head));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void Snapshot::damaged(std::string_view what) const { throw UsageError(fmt::format("{} is a damaged snapshot: {}", quoted(file_), what)); }
+
+Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
+  std::array<std::uint8_t, 72> head{};
+  if (!is_snapshot(read_head(file_, head))) throw UsageError(fmt::format("{} is not a snapshot of ibtool", quoted(file_)));
+  try {
+    database_.emplace(file_, Database::Mode::read);
+    check_schema();
+    find_.emplace(*database_,
+                  "SELECT status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND attribute=?2 AND node=?3 AND entry_port=?4 "
+                  "AND modifier=?5 AND selector=?6");
+  } catch (const SqliteError& error) {
+    throw UsageError(error.message());
+  }
+}
+
+void Snapshot::check_schema() {
+  Statement version(*database_, "PRAGMA user_version");
+  version.step();
+  if (version.integer(0) > format_version) {
+    throw UsageError(fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", quoted(file_), version.integer(0),
+                                 format_version));
+  }
+  if (version.integer(0) != format_version) damaged("it has no format number");
+  std::size_t found = 0;
+  Statement objects(*database_, "SELECT type, name, sql FROM sqlite_schema");
+  while (objects.step()) {
+    const std::string_view type = objects.text(0), name = objects.text(1), sql = objects.text(2);
+    if (type != "table" && type != "view") damaged("it holds what no snapshot does");
+    if (type == "table" && !sql.starts_with("CREATE TABLE ")) damaged("it holds what no snapshot does");
+    if (!name.starts_with("raw_")) continue;
+    const auto tables = raw_tables();
+    const auto table = std::find_if(tables.begin(), tables.end(), [&](const TableDefinition& one) { return one.name == name; });
+    if (type != "table" || table == tables.end() || sql != table->sql) damaged("its tables are not those of a snapshot");
+    ++found;
+  }
+  if (found != raw_tables().size()) damaged("it lacks tables");
+}
+
+std::string Snapshot::fact(std::string_view name) try {
+  Statement row(*database_, "SELECT value, checksum FROM raw_fact WHERE name=?1");
+  row.bind(1, name);
+  if (!row.step()) return {};
+  std::string value(row.text(0));
+  const std::string both = fmt::format("{}={}", name, value);
+  if (row.integer(1) != row_checksum({}, as_bytes(both))) damaged("a checksum is wrong");
+  return value;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+sys::DeviceList Snapshot::devices() {
+  try {
+    return origin_devices(fact("device"));
+  } catch (const UsageError& error) {
+    damaged(error.message());
+  }
+}
+
+unsigned Snapshot::port_number() {
+  const std::string text = fact("port");
+  unsigned number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
+
+/// Calls `take`(node, modifier, payload) for each stored answer of an SMP's attribute, in the order of nodes.
+template <class Take>
+void Snapshot::read_answers(std::uint16_t attribute, Take take) {
+  Statement row(*database_,
+                "SELECT node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=1 AND attribute=?1");
+  row.bind(1, attribute);
+  std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t> before{-1, 0, 0, 0};
+  while (row.step()) {
+    const std::tuple key(row.integer(0), row.integer(1), row.integer(2), row.integer(3));
+    const Bytes payload = row.bytes(6);
+    const auto [node, entry_port, modifier, selector] = key;
+    // Without an order, a damaged index could lead in circles.
+    if (key <= before) damaged("its rows are not in order");
+    before = key;
+    if (row.integer(7) != row_checksum({1, attribute, node, entry_port, modifier, selector, row.integer(4), row.integer(5)}, payload))
+      damaged("a checksum is wrong");
+    if (row.integer(4) == answered) take(node, modifier, payload);
+  }
+}
+
+void Snapshot::read_nodes(Subnet& subnet) {
+  read_answers(smp::NodeInfo::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
+    const smp::NodeInfo info = smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(payload));
+    if (node != static_cast<std::int64_t>(subnet.nodes().size())) damaged("nodes are missing");
+    if (!subnet.has_room_for(info)) damaged("it has more nodes or ports than a subnet");
+    subnet.add_node(info);
+  });
+  const auto count = static_cast<std::int64_t>(subnet.nodes().size());
+  read_answers(smp::NodeDescription::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
+    if (node >= count) damaged("nodes are missing");
+    std::ranges::copy(padded<64>(payload), subnet.node(static_cast<NodeIndex>(node)).description_bytes.begin());
+    subnet.node(static_cast<NodeIndex>(node)).has_description = true;
+  });
+  read_answers(smp::SwitchInfo::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
+    if (node >= count) damaged("nodes are missing");
+    subnet.node(static_cast<NodeIndex>(node)).switch_info_bytes = padded<20>(payload);
+    subnet.node(static_cast<NodeIndex>(node)).has_switch_info = true;
+  });
+  Statement row(*database_, "SELECT node, hops, via_node, via_port, entry_port, lid_refused, checksum FROM raw_node");
+  std::int64_t expected = 0;
+  while (row.step()) {
+    const auto at = row.integer(0);
+    if (at != expected++ || at >= count) damaged("nodes are missing");
+    if (row.integer(6) != row_checksum({at, row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5)}))
+      damaged("a checksum is wrong");
+    subnet::Node& node = subnet.node(static_cast<NodeIndex>(at));
+    node.hops = static_cast<std::uint8_t>(row.integer(1));
+    if (row.integer(2) >= count) damaged("nodes are missing");
+    node.via = row.integer(2) < 0 ? none : subnet.port_of(static_cast<NodeIndex>(row.integer(2)), static_cast<unsigned>(row.integer(3)));
+    node.entry_port = static_cast<std::uint8_t>(row.integer(4));
+    node.lid_refused = row.integer(5) != 0;
+  }
+  if (expected != count) damaged("nodes are missing");
+}
+
+void Snapshot::read_ports(Subnet& subnet) {
+  // Of several ports with one LID, the last that told it does not own it.
+  std::map<PortIndex, std::array<std::uint8_t, 64>> later;
+  for (const Failure& failure : subnet.failures) {
+    if (failure.kind != Failure::Kind::duplicate_lid || failure.node == none || failure.port < 0) continue;
+    const PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+    if (at != none) later.emplace(at, std::array<std::uint8_t, 64>{});
+  }
+  const auto port_at = [&](std::int64_t node, std::int64_t number) {
+    const bool is_one = node >= 0 && node < static_cast<std::int64_t>(subnet.nodes().size()) && number >= 0 && number < 256;
+    const PortIndex at = is_one ? subnet.port_of(static_cast<NodeIndex>(node), static_cast<unsigned>(number)) : none;
+    if (at == none) damaged("it names a port that does not exist");
+    return at;
+  };
+  read_answers(smp::PortInfo::attribute_id, [&](std::int64_t node, std::int64_t number, Bytes payload) {
+    const PortIndex at = port_at(node, number);
+    const auto info = padded<64>(payload);
+    if (const auto owner_exists = later.find(at); owner_exists != later.end()) {
+      owner_exists->second = info;
+    } else {
+      subnet.set_port_info(at, info);
+    }
+  });
+  for (const auto& [at, info] : later) subnet.set_port_info(at, info);
+  Statement row(*database_, "SELECT node, port, guid, peer_node, peer_port, fdr10, checksum FROM raw_port");
+  std::pair<std::int64_t, std::int64_t> before{-1, 0};
+  while (row.step()) {
+    const std::pair key(row.integer(0), row.integer(1));
+    if (key <= before) damaged("its rows are not in order");
+    before = key;
+    if (row.integer(6) != row_checksum({key.first, key.second, row.integer(2), row.integer(3), row.integer(4), row.integer(5)}))
+      damaged("a checksum is wrong");
+    const PortIndex at = port_at(key.first, key.second);
+    if (row.integer(2) != 0) subnet.set_port_guid(at, Guid{static_cast<std::uint64_t>(row.integer(2))});
+    subnet::Port& port = subnet.port(at);
+    port.fdr10 = static_cast<std::uint8_t>(row.integer(5));
+    port.fdr10_supported = static_cast<std::uint8_t>(row.integer(5) >> 8U);
+    if (row.integer(3) < 0) continue;
+    const PortIndex peer = port_at(row.integer(3), row.integer(4));
+    if (port.peer != peer) subnet.link(at, peer);
+  }
+}
+
+void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
+  Statement row(*database_, "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, checksum, failure "
+                            "FROM raw_failure");
+  std::int64_t number = 0;
+  while (row.step()) {
+    const Bytes request = row.bytes(10), reply = row.bytes(11);
+    const std::string texts = fmt::format("{}\n{}\n{}", row.text(4), row.text(6), row.text(9));
+    std::vector<std::uint8_t> rest(texts.begin(), texts.end());
+    rest.insert(rest.end(), request.begin(), request.end());
+    rest.insert(rest.end(), reply.begin(), reply.end());
+    ++number;
+    const bool whole = row.integer(13) == number &&
+                       row.integer(12) == row_checksum({number, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(5),
+                                                        row.integer(7), row.integer(8)},
+                                                       rest);
+    if (!whole) damaged("a checksum is wrong");
+    Failure& failure = subnet.failures.emplace_back();
+    if (row.integer(0) < 0 || row.integer(0) > static_cast<std::int64_t>(Failure::Kind::no_record)) damaged("it names an unknown failure");
+    failure.kind = static_cast<Failure::Kind>(row.integer(0));
+    const bool of_node = row.integer(1) >= 0;
+    if (of_node && row.integer(1) >= static_cast<std::int64_t>(subnet.nodes().size())) damaged("it names a node that does not exist");
+    failure.node = of_node ? static_cast<NodeIndex>(row.integer(1)) : none;
+    failure.port = static_cast<int>(std::clamp<std::int64_t>(row.integer(2), -1, 255));
+    failure.beyond = row.integer(3) != 0;
+    failure.attribute = row.text(4);
+    failure.modifier = static_cast<std::uint32_t>(row.integer(5));
+    failure.why = row.text(6);
+    if (request.size() < mad::header_size) continue;
+    path::Path path = path::parse_spec(row.text(9));
+    path.ib().end_port = end_port;
+    if (row.integer(7) >= 0) {
+      failure.error = std::make_shared<mad::MadTimeout>(request, path, static_cast<unsigned>(row.integer(7)),
+                                                        std::chrono::nanoseconds(row.integer(8)));
+    } else if (reply.size() >= mad::packet_size) {
+      failure.error = mad::status_error(request, reply, path);
+      if (!failure.error) failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
+    } else {
+      failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
+    }
+  }
+}
+
+void Snapshot::read_fabric(Subnet& subnet, const sys::EndPort* end_port) try {
+  read_nodes(subnet);
+  read_failures(subnet, end_port);
+  read_ports(subnet);
+  const std::string start = fact("start");
+  NodeIndex node = none;
+  unsigned number = 0;
+  const char* const end = start.data() + start.size();
+  const auto [next, error] = std::from_chars(start.data(), end, node);
+  if (error == std::errc() && next != end) std::from_chars(next + 1, end, number);
+  subnet.start = subnet.port_of(node, number);
+  if (subnet.start == none) damaged("it does not say where it begins");
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) try {
+  Statement& row = *find_;
+  row.reset();
+  row.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
+  if (!row.step()) return std::nullopt;
+  const Bytes payload = row.bytes(2);
+  const std::int64_t checksum = row_checksum(
+      {key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, row.integer(0), row.integer(1)}, payload);
+  if (row.integer(3) != checksum) damaged("a checksum is wrong");
+  return StoredAnswer{row.integer(0), {payload.begin(), payload.end()}};
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::optional<StoredAnswer> Snapshot::find_refusal(const AnswerKey& key) try {
+  Statement row(*database_,
+                "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
+                "attribute=?2 AND node=?3 AND status=?4 LIMIT 1");
+  row.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, mad::status::unsupported_method_attribute);
+  if (!row.step()) return std::nullopt;
+  const std::int64_t checksum = row_checksum({key.mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                                              row.integer(5), row.integer(6)},
+                                             row.bytes(7));
+  if (row.integer(8) != checksum) damaged("a checksum is wrong");
+  return StoredAnswer{row.integer(5), {}};
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+}  // namespace ib::snapshot

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Reads a snapshot. The file may come from anywhere: rows that are read are checked, and a file that contradicts itself is a
+// UsageError with one sentence.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "snapshot/answer_key.hpp"
+#include "snapshot/sqlite.hpp"
+#include "subnet/model.hpp"
+#include "sys/device.hpp"
+
+namespace ib::snapshot {
+
+/// How a request ended when the snapshot was taken.
+struct StoredAnswer {
+  std::int64_t status{};              ///< see format.hpp
+  std::vector<std::uint8_t> payload;  ///< the attribute without the zeros at its end; for the SA the whole reply
+};
+
+class Snapshot {
+ public:
+  /// Opens `file`. Throws UsageError if it is no snapshot, is one of a newer version, or holds what a snapshot does not hold;
+  /// SysError if it cannot be opened.
+  explicit Snapshot(std::string file);
+
+  const std::string& file() const { return file_; }
+  /// The device by which the fabric was read, and the number of its port.
+  sys::DeviceList devices();
+  unsigned port_number();
+  /// Whether the part `name` of `ibtool snapshot` was read.
+  bool has_part(std::string_view name);
+  /// Fills `subnet`, which must be empty, with the whole fabric. Paths of failures begin at `end_port`.
+  void read_fabric(subnet::Subnet& subnet, const sys::EndPort* end_port);
+  /// The stored answer to a request, or nothing if it was not asked.
+  std::optional<StoredAnswer> find(const AnswerKey& key);
+  /// The answer by which the node said that it has no such attribute at all, whatever port or block it was asked for.
+  std::optional<StoredAnswer> find_refusal(const AnswerKey& key);
+
+ private:
+  std::string fact(std::string_view name);
+  void check_schema();
+  void read_nodes(subnet::Subnet& subnet);
+  void read_ports(subnet::Subnet& subnet);
+  void read_failures(subnet::Subnet& subnet, const sys::EndPort* end_port);
+  template <class Take>
+  void read_answers(std::uint16_t attribute, Take take);
+  [[noreturn]] void damaged(std::string_view what) const;
+
+  std::string file_;
+  std::optional<Database> database_;
+  std::optional<Statement> find_;
+};
+
+/// Whether `file` begins as a snapshot does. False if it cannot be read.
+bool is_snapshot_file(const std::string& file);
+
+}  // namespace ib::snapshot

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/writer.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "iba/registry.hpp"
+#include "iba/secrets.hpp"
+#include "snapshot/decoded_tables.hpp"
+#include "snapshot/format.hpp"
+#include "snapshot/new_file.hpp"
+#include "snapshot/origin.hpp"
+#include "snapshot/sqlite.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+Bytes without_trailing_zeros(Bytes bytes) {
+  while (!bytes.empty() && bytes.back() == 0) bytes = bytes.first(bytes.size() - 1);
+  return bytes;
+}
+
+}  // namespace
+
+class Writer::Tables {
+ public:
+  Tables(const std::string& file, Keys keys, Begin begin) : keys_(keys), file_(file) {
+    const bool old = begin == Begin::with_old_content && file_.copy_old();
+    database_.emplace(file_.path(), Database::Mode::write);
+    if (!old) {
+      database_->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", application_id, format_version));
+      for (const TableDefinition& table : raw_tables()) database_->run(std::string(table.sql));
+    }
+    database_->run("BEGIN");
+    if (old) drop_decoded_tables(*database_);
+    fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2,?3)");
+    answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
+    put_fact("keys", keys == Keys::shown ? "shown" : "hidden");
+    put_fact("begun", std::to_string(now()));
+  }
+
+  void put_fact(std::string_view name, std::string_view value) {
+    fact_->bind(1, name).bind(2, value).bind(3, row_checksum({}, as_bytes(fmt::format("{}={}", name, value)))).run();
+  }
+
+  void put_answer(const AnswerKey& key, std::int64_t status, Bytes payload) {
+    std::vector<std::uint8_t> public_part;
+    if (keys_ == Keys::hidden) {
+      const StructInfo* info = find_attribute(key.mgmt_class, version_of(key.mgmt_class), key.attribute);
+      if (info != nullptr && has_secrets(payload, *info)) {
+        public_part = without_secrets(payload, *info);
+        payload = public_part;
+      }
+    }
+    put_row(key, status, without_trailing_zeros(payload));
+  }
+
+  /// A row whose payload is stored as it is.
+  void put_row(const AnswerKey& key, std::int64_t status, Bytes payload) {
+    const std::int64_t time = now();
+    answer_->bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier);
+    answer_->bind(6, key.selector).bind(7, status).bind(8, time).bind(9, payload);
+    answer_->bind(10, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time}, payload));
+    answer_->run();
+    ++answers_;
+  }
+
+  void put_fabric(const subnet::Subnet& subnet) {
+    for (const char* table : {"raw_node", "raw_port", "raw_failure", "raw_answer"}) database_->run(fmt::format("DELETE FROM {}", table));
+    const auto [node, number] = numbers_of(subnet, subnet.start);
+    put_fact("start", fmt::format("{} {}", node, number));
+    put_nodes(subnet);
+    put_descriptions(subnet);
+    put_ports(subnet);
+    put_failures(subnet);
+  }
+
+  std::uint64_t commit() {
+    put_fact("ended", std::to_string(now()));
+    write_decoded_tables(*database_);
+    database_->run("COMMIT");
+    fact_.reset();
+    answer_.reset();
+    const std::uint64_t size = pages_size();
+    database_.reset();
+    file_.keep();
+    return size;
+  }
+
+  std::uint64_t answers() const { return answers_; }
+  Database& database() { return *database_; }
+
+ private:
+  static std::uint8_t version_of(std::uint8_t mgmt_class) {
+    return mgmt_class == mad::mgmt_class::sa || mgmt_class == mad::mgmt_class::congestion ? 2 : 1;
+  }
+
+  static AnswerKey smp_key(std::uint16_t attribute, subnet::NodeIndex node, std::uint32_t modifier = 0) {
+    return {.mgmt_class = mad::mgmt_class::smp, .attribute = attribute, .node = node, .modifier = modifier};
+  }
+
+  /// The node and the number of a port as the tables have them; −1 and 0 for none.
+  static std::pair<std::int64_t, std::int64_t> numbers_of(const subnet::Subnet& subnet, subnet::PortIndex at) {
+    if (at == subnet::none) return {-1, 0};
+    return {subnet.port(at).node, subnet.port(at).number};
+  }
+
+  // Rows come in the order of their keys, which is fastest.
+  void put_nodes(const subnet::Subnet& subnet) {
+    Statement row(*database_, "INSERT INTO raw_node VALUES(?1,?2,?3,?4,?5,?6,?7)");
+    for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+      const subnet::Node& node = subnet.node(at);
+      const auto [via_node, via_port] = numbers_of(subnet, node.via);
+      const std::int64_t lid_refused = node.lid_refused ? 1 : 0;
+      row.bind(1, at).bind(2, node.hops).bind(3, via_node).bind(4, via_port).bind(5, node.entry_port).bind(6, lid_refused);
+      row.bind(7, row_checksum({at, node.hops, via_node, via_port, node.entry_port, lid_refused})).run();
+      std::array<std::uint8_t, smp::NodeInfo::wire_size> info{};
+      node.info.pack(info);
+      put_row(smp_key(smp::NodeInfo::attribute_id, at), answered, without_trailing_zeros(info));
+    }
+  }
+
+  void put_descriptions(const subnet::Subnet& subnet) {
+    for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+      const subnet::Node& node = subnet.node(at);
+      if (!node.has_description) continue;
+      const Bytes text = as_bytes({node.description_bytes.data(), node.description_bytes.size()});
+      put_row(smp_key(smp::NodeDescription::attribute_id, at), answered, without_trailing_zeros(text));
+    }
+    for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+      const subnet::Node& node = subnet.node(at);
+      if (node.has_switch_info) put_row(smp_key(smp::SwitchInfo::attribute_id, at), answered, without_trailing_zeros(node.switch_info_bytes));
+    }
+  }
+
+  void put_ports(const subnet::Subnet& subnet) {
+    Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7)");
+    for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
+      const subnet::Port& port = subnet.port(at);
+      if (port.has_info) put_answer(smp_key(smp::PortInfo::attribute_id, port.node, port.number), answered, port.info_bytes);
+      const std::int64_t fdr10 = port.fdr10_supported << 8U | port.fdr10;
+      if (port.peer == subnet::none && port.guid.value == 0 && fdr10 == 0) continue;
+      const auto [peer_node, peer_port] = numbers_of(subnet, port.peer);
+      const auto guid = static_cast<std::int64_t>(port.guid.value);
+      row.bind(1, port.node).bind(2, port.number).bind(3, guid).bind(4, peer_node).bind(5, peer_port).bind(6, fdr10);
+      row.bind(7, row_checksum({port.node, port.number, guid, peer_node, peer_port, fdr10})).run();
+    }
+  }
+
+  void put_failures(const subnet::Subnet& subnet) {
+    Statement row(*database_, "INSERT INTO raw_failure VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)");
+    std::int64_t number = 0;
+    for (const subnet::Failure& failure : subnet.failures) {
+      const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+      const auto* timeout = dynamic_cast<const mad::MadTimeout*>(error);
+      const std::int64_t kind = static_cast<std::int64_t>(failure.kind);
+      const std::int64_t node = failure.node == subnet::none ? -1 : std::int64_t{failure.node};
+      const std::int64_t tries = timeout != nullptr ? std::int64_t{timeout->tries()} : -1;
+      const std::int64_t waited = timeout != nullptr ? timeout->waited().count() : 0;
+      std::string path;
+      std::vector<std::uint8_t> request, reply;
+      if (error != nullptr) {
+        path::Path public_path = error->path();
+        public_path.ib().end_port = nullptr;  // the file names it once
+        path = path::to_spec(public_path);
+        request = without_keys(error->request());
+        reply = without_keys(error->reply());
+      }
+      row.bind(1, ++number).bind(2, kind).bind(3, node).bind(4, failure.port).bind(5, std::int64_t{failure.beyond});
+      row.bind(6, std::string_view(failure.attribute)).bind(7, failure.modifier).bind(8, std::string_view(failure.why));
+      row.bind(9, tries).bind(10, waited).bind(11, std::string_view(path)).bind(12, Bytes(request)).bind(13, Bytes(reply));
+      const std::string texts = fmt::format("{}\n{}\n{}", failure.attribute, failure.why, path);
+      std::vector<std::uint8_t> rest(texts.begin(), texts.end());
+      rest.insert(rest.end(), request.begin(), request.end());
+      rest.insert(rest.end(), reply.begin(), reply.end());
+      row.bind(14, row_checksum({number, kind, node, failure.port, std::int64_t{failure.beyond}, failure.modifier, tries, waited}, rest));
+      row.run();
+    }
+  }
+
+  /// A whole MAD as it may be stored.
+  std::vector<std::uint8_t> without_keys(Bytes mad) const {
+    const StructInfo* format = mad.size() >= mad::header_size ? find_format(mad[1], mad[2], mad[0]) : nullptr;
+    if (keys_ == Keys::shown || format == nullptr) return {mad.begin(), mad.end()};
+    return without_secrets(mad, *format);
+  }
+
+  std::uint64_t pages_size() {
+    Statement size(*database_, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
+    size.step();
+    return static_cast<std::uint64_t>(size.integer(0));
+  }
+
+  Keys keys_;
+  NewFile file_;
+  std::optional<Database> database_;
+  std::optional<Statement> fact_, answer_;
+  std::uint64_t answers_{};
+};
+
+Writer::Writer(const std::string& file, Keys keys, Begin begin) : tables_(std::make_unique<Tables>(file, keys, begin)) {}
+Writer::~Writer() = default;
+
+void Writer::put_origin(const sys::EndPort& port) {
+  tables_->put_fact("device", origin_text(port));
+  tables_->put_fact("port", std::to_string(port.number));
+}
+
+void Writer::put_fabric(const subnet::Subnet& subnet) { tables_->put_fabric(subnet); }
+void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }
+
+void Writer::put_answer(const AnswerKey& key, Bytes payload) {
+  if (key.mgmt_class == mad::mgmt_class::sa) return tables_->put_row(key, answered, payload);
+  tables_->put_answer(key, answered, payload);
+}
+
+void Writer::put_failure(const AnswerKey& key, const mad::MadError& error) {
+  if (const auto* timeout = dynamic_cast<const mad::MadTimeout*>(&error)) {
+    std::array<std::uint8_t, 12> how{};
+    store_be(how.data(), std::uint32_t{timeout->tries()});
+    store_be(how.data() + 4, static_cast<std::uint64_t>(timeout->waited().count()));
+    return tables_->put_row(key, no_answer, how);
+  }
+  if (error.status() != 0) return tables_->put_row(key, error.status(), {});
+  tables_->put_row(key, false_answer, as_bytes(error.message()));
+}
+
+std::uint64_t Writer::answers() const { return tables_->answers(); }
+std::uint64_t Writer::commit() { return tables_->commit(); }
+
+}  // namespace ib::snapshot

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Writes a snapshot. The file takes the place of an older one at commit(), when everything is in it. A writer that is destroyed
+// before leaves the older one as it was. Every function throws Error with one sentence if the file cannot be written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/keys.hpp"
+#include "mad/error.hpp"
+#include "snapshot/answer_key.hpp"
+#include "subnet/model.hpp"
+#include "sys/device.hpp"
+
+namespace ib::snapshot {
+
+class Writer {
+ public:
+  enum class Begin : std::uint8_t { empty, with_old_content };
+  /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero.
+  Writer(const std::string& file, Keys keys, Begin begin = Begin::empty);
+  ~Writer();
+
+  /// Stores the host's device of `port`, by which the fabric is read.
+  void put_origin(const sys::EndPort& port);
+  /// Stores the model: nodes, ports, links and what the sweep could not read.
+  void put_fabric(const subnet::Subnet& subnet);
+  /// Stores that the part `name` of `ibtool snapshot` was read.
+  void put_part(std::string_view name);
+  /// Stores an answer: the data area of a MAD, or for the SA the whole reply.
+  void put_answer(const AnswerKey& key, Bytes payload);
+  /// Stores that a request was not answered, or refused.
+  void put_failure(const AnswerKey& key, const mad::MadError& error);
+
+  /// How many answers are stored, with those of the model.
+  std::uint64_t answers() const;
+  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes.
+  std::uint64_t commit();
+
+ private:
+  class Tables;
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace ib::snapshot

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What was put into a snapshot comes out of it.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "iba-gen/pm.hpp"
+#include "snapshot/recording.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_answers.hpp"
+#include "snapshot/writer.hpp"
+#include "support/catch.hpp"
+#include "support/small_fabric.hpp"
+#include "support/temporary_directory.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace {
+
+using namespace ib;
+using namespace ibtest;
+using snapshot::Snapshot;
+using snapshot::Writer;
+
+void check_same(const subnet::Subnet& read, const subnet::Subnet& written) {
+  REQUIRE(read.nodes().size() == written.nodes().size());
+  REQUIRE(read.ports().size() == written.ports().size());
+  CHECK(read.start == written.start);
+  for (subnet::NodeIndex at = 0; at < written.nodes().size(); ++at) {
+    const subnet::Node &a = read.node(at), &b = written.node(at);
+    CHECK(a.info == b.info);
+    CHECK(a.description() == b.description());
+    CHECK(a.switch_info_bytes == b.switch_info_bytes);
+    CHECK(a.via == b.via);
+    CHECK(a.hops == b.hops);
+    CHECK(a.entry_port == b.entry_port);
+    CHECK(a.twin == b.twin);
+  }
+  for (subnet::PortIndex at = 0; at < written.ports().size(); ++at) {
+    const subnet::Port &a = read.port(at), &b = written.port(at);
+    CHECK(a.peer == b.peer);
+    CHECK(a.guid == b.guid);
+    CHECK(a.has_info == b.has_info);
+    CHECK(a.info_bytes == b.info_bytes);
+  }
+  for (unsigned lid = 1; lid < 64; ++lid) CHECK(read.find_lid(Lid{static_cast<std::uint16_t>(lid)}) == written.find_lid(Lid{static_cast<std::uint16_t>(lid)}));
+}
+
+std::string store(const std::string& file, FakeFabric& fabric, const subnet::Subnet& subnet, Keys keys = Keys::hidden) {
+  Writer writer(file, keys);
+  writer.put_origin(fabric.end_port());
+  writer.put_fabric(subnet);
+  writer.commit();
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("A model that was stored is read back whole") {
+  const TemporaryDirectory directory;
+  FakeFabric fabric = FakeFabric::fat_tree(4, 2, 3);
+  Swept swept(fabric);
+  Snapshot snapshot(store(directory.file("one"), fabric, swept.subnet));
+  subnet::Subnet subnet;
+  snapshot.read_fabric(subnet, &fabric.end_port());
+  check_same(subnet, swept.subnet);
+}
+
+TEST_CASE("A snapshot is its owner's alone, and knows the port by which it was taken") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  Swept swept(small.fabric);
+  const std::string file = store(directory.file("one"), small.fabric, swept.subnet);
+  struct stat status {};
+  REQUIRE(::stat(file.c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0600);
+  Snapshot snapshot(file);
+  const sys::DeviceList devices = snapshot.devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(snapshot.port_number()));
+  CHECK(port.name() == small.fabric.end_port().name());
+  CHECK(port.lid == small.fabric.end_port().lid);
+  CHECK(port.gids == small.fabric.end_port().gids);
+}
+
+TEST_CASE("What failed is stored with its error") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  small.fabric.node(small.other).faults.silent = true;
+  Swept swept(small.fabric);
+  REQUIRE(swept.subnet.failures.size() == 1);
+  Snapshot snapshot(store(directory.file("one"), small.fabric, swept.subnet));
+  subnet::Subnet subnet;
+  snapshot.read_fabric(subnet, &small.fabric.end_port());
+  REQUIRE(subnet.failures.size() == 1);
+  const subnet::Failure &read = subnet.failures[0], &written = swept.subnet.failures[0];
+  CHECK(read.kind == written.kind);
+  CHECK(read.why == written.why);
+  CHECK(read.attribute == written.attribute);
+  REQUIRE(read.error);
+  CHECK(read.error->lines(2) == written.error->lines(2));
+  CHECK(mad::tries_in_vain(*read.error) == mad::tries_in_vain(*written.error));
+}
+
+TEST_CASE("Two nodes with one GUID, and two ports with one LID, stay two") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  small.fabric.node(small.other).info.node_guid = small.fabric.node(small.here).info.node_guid;
+  small.fabric.node(small.other).ports[1].info.lid = small.fabric.node(small.here).ports[1].info.lid;
+  Swept swept(small.fabric);
+  REQUIRE(swept.failed(subnet::Failure::Kind::duplicate_lid) == 1);
+  Snapshot snapshot(store(directory.file("one"), small.fabric, swept.subnet));
+  subnet::Subnet subnet;
+  snapshot.read_fabric(subnet, &small.fabric.end_port());
+  check_same(subnet, swept.subnet);
+}
+
+namespace {
+
+/// Asks `transactor` for the NodeInfo at the end of `path`.
+struct Asked {
+  std::optional<smp::NodeInfo> value;
+  std::shared_ptr<const mad::MadError> error;
+};
+async::Task<> ask_node_info(mad::Transactor& transactor, path::Path path, Asked& asked) {
+  const mad::Result<smp::NodeInfo> result = co_await transactor.try_subn_get<smp::NodeInfo>(path);
+  if (result) {
+    asked.value = *result;
+  } else {
+    asked.error = result.shared_error();
+  }
+}
+async::Task<> ask_lft(mad::Transactor& transactor, path::Path path, smp::LinearForwardingTable& table) {
+  table = co_await transactor.subn_get<smp::LinearForwardingTable>(path, 0);
+}
+
+}  // namespace
+
+TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, through whichever port") {
+  const TemporaryDirectory directory;
+  TwoWayFabric two;
+  Swept swept(two.fabric);
+  smp::LinearForwardingTable live, stored;
+  {
+    Writer writer(directory.file("one"), Keys::hidden);
+    writer.put_origin(two.fabric.end_port());
+    writer.put_fabric(swept.subnet);
+    snapshot::Recording recording(*swept.rpc, swept.subnet, writer);
+    path::IbPath by_lid;
+    by_lid.end_port = &two.fabric.end_port();
+    by_lid.dlid = Lid{2};
+    by_lid.slid = two.fabric.end_port().lid;
+    by_lid.dqpn = by_lid.sqpn = Qpn{0};
+    swept.loop.run(ask_lft(recording, by_lid, live));
+    writer.commit();
+  }
+  Snapshot snapshot(directory.file("one"));
+  snapshot::StoredAnswers answers(snapshot, two.fabric.end_port());
+  path::IbDrPath route(&two.fabric.end_port());
+  route.sqpn = Qpn{0};
+  route.hops = 2;
+  route.route[1] = 1;
+  for (const auto port : {std::uint8_t{2}, std::uint8_t{3}}) {
+    route.route[2] = port;
+    Asked from_file, from_node;
+    swept.loop.run(ask_node_info(answers, route, from_file));
+    swept.loop.run(ask_node_info(*swept.rpc, route, from_node));
+    REQUIRE(from_file.value);
+    CHECK(from_file.value->node_guid == from_node.value->node_guid);
+    swept.loop.run(ask_lft(answers, route, stored));
+    CHECK(stored == live);
+  }
+  SECTION("A port without a link does not answer") {
+    route.route[2] = 4;
+    Asked asked;
+    swept.loop.run(ask_node_info(answers, route, asked));
+    REQUIRE(asked.error);
+    CHECK(mad::tries_in_vain(*asked.error) == 4U);
+  }
+  SECTION("What was not asked is not made up") {
+    route.hops = 1;  // the near switch
+    CHECK_THROWS_AS(swept.loop.run(ask_lft(answers, route, stored)), snapshot::NotRead);
+  }
+}
+
+TEST_CASE("Files that are no snapshots are refused, and not replaced") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("mine");
+  std::ofstream(file) << "thesis";
+  CHECK_THROWS_AS(Snapshot(file), UsageError);
+  CHECK_THROWS_AS(Writer(file, Keys::hidden), UsageError);
+  CHECK(std::filesystem::file_size(file) == 6);
+  CHECK_FALSE(std::filesystem::exists(file + ".new"));
+  CHECK_THROWS_AS(Snapshot(directory.file("none")), SysError);
+}
+
+TEST_CASE("Two writers of one file: the second one is told so; a writer that gives up leaves the old file") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  Swept swept(small.fabric);
+  const std::string file = store(directory.file("one"), small.fabric, swept.subnet);
+  {
+    Writer first(file, Keys::hidden);
+    CHECK_THROWS_WITH(Writer(file, Keys::hidden), contains("just being written"));
+  }
+  CHECK_FALSE(std::filesystem::exists(file + ".new"));
+  subnet::Subnet subnet;
+  Snapshot(file).read_fabric(subnet, nullptr);
+  CHECK(subnet.nodes().size() == 3);
+}
