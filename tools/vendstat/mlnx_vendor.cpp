@@ -12,9 +12,8 @@
 namespace ib::tools::mlnx {
 namespace {
 
-constexpr std::uint32_t port_xmit_wait = 0x10013c;  // in the configuration space; the next port's is 0x1000 further
-constexpr std::size_t wait_split = 16;              // records of the first request
-constexpr unsigned first_port = 4;                  // whose counter stands first
+constexpr std::size_t wait_split = 16;  // records of the first request
+constexpr unsigned first_port = 4;      // whose counter stands first
 
 constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
     {0x01b3, 0x01b3}, {0x0245, 0x0245}, {0x1003, 0x101b}, {0x1b02, 0x1b02}, {0x1b33, 0x1b33}, {0x1b40, 0x1b41}, {0x1b50, 0x1b50},
@@ -38,15 +37,6 @@ std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_
 }
 
 }  // namespace
-
-std::size_t wait_records(unsigned request) { return request == 0 ? wait_split : 8; }
-
-mlx::ConfigSpaceAccess wait_request(unsigned request) {
-  mlx::ConfigSpaceAccess access;
-  for (std::size_t i = 0; i < wait_records(request); ++i)
-    access.record.at(i).address = port_xmit_wait + (static_cast<std::uint32_t>(i + 1 + request * wait_split) << 12);
-  return access;
-}
 
 std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer) {
   std::string text;

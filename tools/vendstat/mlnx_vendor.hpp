@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What Mellanox devices tell in their vendor class (0x0a), as vendstat asks for it and shows it. Both dialects use it; the
+// What Mellanox devices tell in their vendor class (0x0a), as vendstat shows it. Both dialects use it; the
 // layouts are those of infiniband-diags' vendstat.c, there is no public specification.
 #pragma once
 
@@ -8,20 +8,19 @@
 
 #include "base/bytes.hpp"
 #include "iba-gen/mlx.hpp"
+#include "subnet/mlnx_vendor.hpp"
 
 namespace ib::tools::mlnx {
 
+using subnet::config_space_modifier;
+using subnet::infini_scale3;
+using subnet::wait_records;
+using subnet::wait_request;
+using subnet::wait_requests;
+
 inline constexpr std::uint8_t vendor_class = 0x0a;
-inline constexpr std::uint16_t infini_scale3 = 47396;  ///< the device ID of the switch that has PortXmitWait in its configuration space
-inline constexpr std::size_t most_records = 18;        ///< in one ConfigSpaceAccess
+inline constexpr std::size_t most_records = 18;  ///< in one ConfigSpaceAccess
 
-/// The attribute modifier of a ConfigSpaceAccess with that many records.
-constexpr std::uint32_t config_space_modifier(std::size_t records) { return 2U << 22 | static_cast<std::uint32_t>(records) << 16; }
-
-/// The ports of an InfiniScale III switch are read in two requests: ports 4 to 19, then the other eight.
-inline constexpr unsigned wait_requests = 2;
-std::size_t wait_records(unsigned request);
-mlx::ConfigSpaceAccess wait_request(unsigned request);
 /// "Port 4: PortXmitWait 0x1f", a line for each counter that is not zero.
 std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer);
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The parts of a snapshot. Each part has a name for --only and --skip, and holds the answers to certain requests: the requests that
+// the commands which read a fabric send. questions.hpp lists the requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace ib::snapshot {
+
+/// A part, in the order in which the parts are read.
+enum class Part : std::uint8_t {
+  topology,    ///< what a sweep reads; every snapshot has it
+  ports,       ///< PortInfo as the sweep did not ask for it, PortInfoExtended, MlnxExtPortInfo
+  lft,         ///< linear forwarding tables
+  mft,         ///< multicast forwarding tables
+  sl2vl,       ///< SLtoVL mapping tables
+  vlarb,       ///< VL arbitration tables
+  pkeys,       ///< P_Key tables
+  guids,       ///< GUIDInfo
+  sminfo,      ///< SMInfo of the ports that have a subnet manager
+  counters,    ///< ClassPortInfo of performance management, PortCounters, PortCountersExtended
+  details,     ///< the other attributes of performance management that commands show
+  congestion,  ///< congestion control
+  vendor,      ///< what Mellanox devices tell in their vendor class
+  sa,          ///< the tables of the subnet administrator
+};
+
+/// All parts in their order.
+std::span<const Part> all_parts();
+/// The word for --only and --skip: "lft".
+std::string_view name(Part part);
+/// The part of that name, in lower case; nothing if there is none.
+std::optional<Part> find_part(std::string_view name);
+/// What the part holds, as a phrase for help: "linear forwarding tables".
+std::string_view description(Part part);
+
+}  // namespace ib::snapshot

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/questions.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "iba-gen/cc.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/mlx.hpp"
+#include "iba-gen/pm.hpp"
+#include "subnet/counter_clears.hpp"
+#include "subnet/forwarding_tables.hpp"
+#include "subnet/mlnx.hpp"
+#include "subnet/mlnx_vendor.hpp"
+#include "subnet/smp_tables.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+using subnet::NodeKind;
+using subnet::none;
+using subnet::PortIndex;
+using By = Questions::By;
+using Values = std::vector<std::uint32_t>;
+
+constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
+constexpr std::uint32_t pkeys_per_block = 32, guids_per_block = 8, cc_ports_per_block = 32, cc_entries_per_block = 64;
+constexpr std::uint32_t vlarb_per_block = 32, most_vlarb = 64;  // IBA 14.2.5.9
+
+bool names(const Questions& of, const StructInfo& info) { return of.attribute == &info; }
+
+/// Appends the modifiers of the blocks of a table with `count` entries: first, first + step, ….
+void add_blocks(Values& to, std::uint32_t first, std::size_t count, std::uint32_t per_block, std::uint32_t step = 1) {
+  for (std::uint32_t i = 0; i * std::size_t{per_block} < count; ++i) to.push_back(first + i * step);
+}
+
+Values blocks(std::size_t count, std::uint32_t per_block, std::uint32_t from = 0) {
+  Values all;
+  for (std::uint32_t i = from; i * std::size_t{per_block} < count; ++i) all.push_back(i);
+  return all;
+}
+
+}  // namespace
+
+std::uint32_t Questions::modifier(std::uint32_t value) const {
+  if (by == By::config_space) return subnet::config_space_modifier(subnet::wait_records(value));
+  return by == By::modifier ? value : 0;
+}
+
+std::vector<std::uint8_t> Questions::payload(std::uint32_t value) const {
+  if (by == By::port_select) return {0, static_cast<std::uint8_t>(value)};  // byte 1 in every attribute of a port (IBA 16.1.3, 16.1.4)
+  if (by == By::modifier) return {};
+  std::vector<std::uint8_t> bytes(mlx::ConfigSpaceAccess::wire_size);
+  subnet::wait_request(value).pack(bytes);
+  return bytes;
+}
+
+void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
+  if (names(of, mad::ClassPortInfo::info()) || names(of, mlx::ClassPortInfo::info())) {
+    asked = has_agent = true;
+    capability_mask = mad::ClassPortInfo::unpack(payload).capability_mask;
+  } else if (names(of, cc::CongestionControlTable::info()) && value == 0) {
+    ccti_limit = load_be<std::uint16_t>(payload.data());
+  } else if (names(of, mlx::GeneralInfo::info())) {
+    device_id = mlx::GeneralInfo::unpack(payload).device_id;
+  }
+}
+
+std::vector<const StructInfo*> detail_attributes() {
+  return {&pm::PortXmitDataSL::info(),
+          &pm::PortRcvDataSL::info(),
+          &pm::PortXmitDiscardDetails::info(),
+          &pm::PortRcvErrorDetails::info(),
+          &pm::PortExtendedSpeedsCounters::info(),  // the attribute has a second layout, for links with RS-FEC
+          &pm::PortOpRcvCounters::info(),
+          &pm::PortFlowCtlCounters::info(),
+          &pm::PortVLOpPackets::info(),
+          &pm::PortVLOpData::info(),
+          &pm::PortVLXmitFlowCtlUpdateErrors::info(),
+          &pm::PortVLXmitWaitCounters::info(),
+          &pm::SwPortVLCongestion::info(),
+          &pm::PortRcvConCtrl::info(),
+          &pm::PortSLRcvFecn::info(),
+          &pm::PortSLRcvBecn::info(),
+          &pm::PortXmitConCtrl::info(),
+          &pm::PortVLXmitTimeCong::info(),
+          &pm::PortSamplesCtl::info()};
+}
+
+/// A port that is asked.
+struct Questionnaire::Agent {
+  PortIndex port;
+  const subnet::Node& node;
+  smp::PortInfo info;    ///< its own
+  bool is_switch, first; /* of its node */
+  std::uint32_t own;     ///< number
+  Values numbers;        ///< of the ports that it is asked about: real ones first, at last 0
+
+  std::uint32_t last() const { return node.info.num_ports; }
+};
+
+Questionnaire::Questionnaire(const subnet::Subnet& subnet)
+    : subnet_(subnet), own_infos_(subnet.ports().size()), asked_infos_(subnet.ports().size()) {
+  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    for (unsigned number = 0; number < node.slots; ++number) {
+      const PortIndex port = node.first_port + number;
+      const bool is_agent = node.kind() == NodeKind::sw ? number == 0 : subnet.port(port).peer != none || port == subnet.start;
+      if (!is_agent) continue;
+      agents_.push_back(port);
+      first_agents_.try_emplace(at, port);
+    }
+  }
+  for (const subnet::Failure& failure : subnet.failures) {
+    if (failure.node == none || failure.port < 0 || failure.beyond || failure.attribute != "PortInfo") continue;
+    const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+    if (port != none) asked_infos_[port] = true;
+  }
+}
+
+bool Questionnaire::by_smp(Part part) { return part < Part::counters; }
+
+std::vector<PortIndex> Questionnaire::agents(Part part) const {
+  std::vector<PortIndex> chosen;
+  std::ranges::copy_if(agents_, std::back_inserter(chosen), [&](PortIndex at) {
+    const subnet::Node& node = subnet_.node(subnet_.port(at).node);
+    if (part == Part::lft || part == Part::mft) return node.kind() == NodeKind::sw && node.has_switch_info;
+    if (part == Part::sminfo) return (subnet_.port(at).info().capability_mask & smp::capability_mask::is_sm) != 0;
+    return part != Part::vendor || subnet::is_mellanox(node.info);
+  });
+  return chosen;
+}
+
+Questionnaire::Agent Questionnaire::agent_of(PortIndex port) const {
+  const subnet::Port& at = subnet_.port(port);
+  const subnet::Node& node = subnet_.node(at.node);
+  const bool is_switch = node.kind() == NodeKind::sw;
+  Agent agent{port, node, at.info(), is_switch, first_agents_.at(at.node) == port, at.number, {}};
+  if (!is_switch) agent.numbers.push_back(at.number);
+  for (std::uint32_t number = 1; agent.first && number <= agent.last(); ++number) {
+    const PortIndex other = subnet_.port_of(at.node, number);
+    const bool has_agent = !is_switch && std::ranges::binary_search(agents_, other);
+    if (other != port && !has_agent) agent.numbers.push_back(number);
+  }
+  agent.numbers.push_back(0);
+  return agent;
+}
+
+std::vector<Questions> Questionnaire::questions(Part part, PortIndex port, unsigned step, const Learnt& learnt) const {
+  const Agent of = agent_of(port);
+  switch (part) {
+    case Part::counters:
+    case Part::details:
+      return counters(part, of, step, learnt);
+    case Part::congestion:
+      return congestion(of, step, learnt);
+    case Part::vendor:
+      return vendor(of, step, learnt);
+    case Part::vlarb:
+      return vl_arbitration(of, step);
+    default:
+      return step == 0 ? tables(part, of) : std::vector<Questions>{};
+  }
+}
+
+std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
+  const smp::SwitchInfo info = of.node.switch_info();
+  switch (part) {
+    case Part::ports:
+      return ports(of);
+    case Part::lft:
+      return {{.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(info).unknown_blocks()}};
+    case Part::mft:
+      return {{.attribute = &smp::MulticastForwardingTable::info(),
+               .values = subnet::MulticastTable(info, of.last()).unknown_blocks(),
+               .unsure = info.multicast_fdb_cap == 0}};
+    case Part::sl2vl:
+      return {sl_to_vl(of)};
+    case Part::pkeys:
+      return {pkeys(of)};
+    case Part::guids: {
+      std::vector<Questions> all = missing_port_infos(of, true);
+      all.push_back({.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)});
+      return all;
+    }
+    case Part::sminfo:
+      return {{.attribute = &smp::SMInfo::info(), .values = {0}}};
+    default:
+      return {};
+  }
+}
+
+/// PortInfo of those ports of which neither the sweep nor an earlier part has it, and of port 0 of a node that is no switch.
+std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of, bool own_alone) const {
+  Values values;
+  if (!of.is_switch && !own_infos_[of.port]) values.push_back(0);
+  for (const std::uint32_t number : of.numbers) {
+    const PortIndex at = of.node.first_port + number;
+    if (own_alone || (number == 0 && !of.is_switch) || number >= of.node.slots) continue;
+    if (!subnet_.port(at).has_info && !asked_infos_[at] && !infos_.contains(at)) values.push_back(number);
+  }
+  if (values.empty()) return {};
+  return {{.attribute = &smp::PortInfo::info(), .values = std::move(values)}};
+}
+
+void Questionnaire::take_port_info(PortIndex agent, std::uint32_t modifier, Bytes payload) {
+  const subnet::Node& node = subnet_.node(subnet_.port(agent).node);
+  if (modifier == 0 && node.kind() != NodeKind::sw) {
+    own_infos_[agent] = true;
+  } else if (modifier < node.slots && !subnet_.port(node.first_port + modifier).has_info) {
+    infos_[node.first_port + modifier] = smp::PortInfo::unpack(payload);
+  }
+}
+
+std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint32_t number) const {
+  if (number == 0 && !of.is_switch) return of.info;
+  const PortIndex at = of.node.first_port + number;
+  if (number >= of.node.slots) return std::nullopt;
+  if (subnet_.port(at).has_info) return subnet_.port(at).info();
+  const auto found = infos_.find(at);
+  return found == infos_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<Questions> Questionnaire::ports(const Agent& of) const {
+  std::vector<Questions> all = missing_port_infos(of, false);
+  Questions with_speeds{.attribute = &smp::PortInfo::info(), .values = of.numbers};
+  for (std::uint32_t& number : with_speeds.values) number |= extended_speeds_bit;
+  with_speeds.unsure = (of.info.capability_mask & smp::capability_mask::is_extended_speeds_supported) == 0;
+  all.push_back(std::move(with_speeds));
+  const auto add = [&](const StructInfo& info, bool is_supported) {
+    Questions asked{.attribute = &info, .values = of.numbers, .unsure = !is_supported};
+    if (!is_supported) asked.values.resize(1);
+    all.push_back(std::move(asked));
+  };
+  const bool has_mask2 = (of.info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
+  const bool has_extended = has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
+  add(smp::PortInfoExtended::info(), has_extended);
+  if (has_extended) all.back().values.push_back(subnet::all_ports);
+  add(smp::MlnxExtPortInfo::info(), subnet::has_mlnx_ext_port_info(of.node.info));
+  return all;
+}
+
+Questions Questionnaire::sl_to_vl(const Agent& of) const {
+  Questions asked{.attribute = &smp::SLToVLMappingTable::info()};
+  asked.unsure = (of.info.capability_mask & smp::capability_mask::is_sl_mapping_supported) == 0;
+  if (!of.is_switch) {
+    asked.values = {of.own};
+    return asked;
+  }
+  for (const std::uint32_t out : of.numbers) {
+    for (const std::uint32_t in : of.numbers) asked.values.push_back(in << 8 | out);
+  }
+  return asked;
+}
+
+std::vector<Questions> Questionnaire::vl_arbitration(const Agent& of, unsigned step) const {
+  if (step == 0) return missing_port_infos(of, false);
+  if (step > 1) return {};
+  Questions asked{.attribute = &smp::VLArbitrationTable::info()};
+  for (const std::uint32_t number : of.numbers) {
+    const bool has_tables = !of.is_switch || number != 0 || of.node.switch_info().enhanced_port0 != 0;
+    const std::optional<smp::PortInfo> info = port_info(of, number);
+    if (!has_tables || !info) continue;
+    // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
+    constexpr std::uint32_t next = 1U << 16;
+    add_blocks(asked.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
+    add_blocks(asked.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
+  }
+  return {std::move(asked)};
+}
+
+Questions Questionnaire::pkeys(const Agent& of) const {
+  Questions asked{.attribute = &smp::PKeyTable::info()};
+  for (const std::uint32_t number : of.numbers)
+    add_blocks(asked.values, number << 16, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number), pkeys_per_block);
+  return asked;
+}
+
+std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsigned step, const Learnt& learnt) {
+  if (step == 0 && !learnt.asked)
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::performance}};
+  if (step != 1) return {};
+  const bool has_all = (learnt.capability_mask & pm::capability_mask::all_port_select) != 0;
+  Values ports = of.numbers;
+  if (has_all || part == Part::details) ports.push_back(subnet::all_ports);
+  if (part == Part::counters)
+    return {{.attribute = &pm::PortCounters::info(), .values = ports, .by = By::port_select},
+            {.attribute = &pm::PortCountersExt::info(), .values = ports, .by = By::port_select, .unsure = true}};
+  std::vector<Questions> all;
+  for (const StructInfo* attribute : detail_attributes())
+    all.push_back({.attribute = attribute, .values = ports, .by = By::port_select, .unsure = true});
+  return all;
+}
+
+std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step, const Learnt& learnt) {
+  if (step == 0)
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true}};
+  if (!learnt.has_agent || step > 2) return {};
+  if (step == 2)
+    return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(learnt.ccti_limit + 1U, cc_entries_per_block, 1)}};
+  std::vector<Questions> all;
+  const auto add = [&all](const StructInfo& info, bool is_sure) { all.push_back({.attribute = &info, .values = {0}, .unsure = !is_sure}); };
+  add(cc::CongestionInfo::info(), true);
+  add(cc::CongestionKeyInfo::info(), true);
+  add(cc::CongestionLogSwitch::info(), true);  // adapters have another layout of the same attribute
+  add(cc::SwitchCongestionSetting::info(), of.is_switch);
+  add(cc::CaCongestionSetting::info(), !of.is_switch);
+  add(cc::CongestionControlTable::info(), !of.is_switch);
+  add(cc::TimeStamp::info(), true);
+  if (of.is_switch)
+    all.push_back({.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(of.last() + 1U, cc_ports_per_block)});
+  return all;
+}
+
+std::vector<Questions> Questionnaire::vendor(const Agent& of, unsigned step, const Learnt& learnt) {
+  const bool says_so = (of.info.capability_mask & smp::capability_mask::is_vendor_class_supported) != 0;
+  if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = !says_so}};
+  if (!learnt.has_agent || step > 2) return {};
+  if (step == 1)
+    return {{.attribute = &mlx::GeneralInfo::info(), .values = {0}},
+            {.attribute = &mlx::CounterGroupInfo::info(), .values = of.numbers, .unsure = true}};
+  if (learnt.device_id != subnet::infini_scale3) return {};
+  Values requests(subnet::wait_requests);
+  std::iota(requests.begin(), requests.end(), 0U);
+  return {{.attribute = &mlx::ConfigSpaceAccess::info(), .values = std::move(requests), .by = By::config_space}};
+}
+
+std::uint64_t Questionnaire::plan(Part part, PortIndex agent, bool asked) const {
+  std::uint64_t count = 0;
+  Learnt all;
+  all.asked = asked;
+  for (unsigned step = 0; step < steps; ++step) {
+    for (const Questions& of_step : questions(part, agent, step, all)) count += of_step.values.size();
+    all.has_agent = true;
+    all.capability_mask = pm::capability_mask::all_port_select;
+    all.device_id = subnet_.node(subnet_.port(agent).node).info.device_id;
+  }
+  return count;
+}
+
+}  // namespace ib::snapshot

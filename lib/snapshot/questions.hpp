@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Which requests each part of a snapshot holds. They are those that the commands send, in both dialects, so that each command finds
+// in the snapshot the answer to what it asks. The sweep's own requests are not repeated: NodeInfo, NodeDescription, SwitchInfo, and
+// PortInfo of all ports of switches and of the linked ports of other nodes.
+//
+// An agent is a port that is asked: port 0 of a switch, each linked port of another node. N is its NumPorts. "Own" is the number of
+// the agent's port. A port without an agent (a second port of an adapter that has no link) is asked about at the node's first agent.
+//
+//   part        agents            requests, and who sends them
+//   ports       all               PortInfo: 0 of a node that is no switch; 1…N where the sweep had no reason (smpquery, ibaddr,
+//                                 ibportstate); each of these and 0…N with bit 31 (smpquery -x)
+//                                 PortInfoExtended: 0…N and 255 (smpquery, perfquery -T). MlnxExtPortInfo: 0…N (smpquery,
+//                                 ibportstate, ibnetdiscover --fdr10). Of a node that does not say that it has them: one of each
+//   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
+//   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
+//   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
+//   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced)
+//   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap
+//   guids       all               GUIDInfo: GUIDCap entries
+//   sminfo      with IsSM         SMInfo
+//   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
+//   details     all, at QP1       the attributes of detail_attributes(), of 0, of each port and of 255
+//   congestion  all, at QP1       ClassPortInfo; CongestionInfo, CongestionKeyInfo, CongestionLog, SwitchCongestionSetting,
+//                                 CACongestionSetting, CongestionControlTable, TimeStamp; of switches SwitchPortCongestionSetting
+//   vendor      Mellanox, at QP1  ClassPortInfo; GeneralInfo, CounterGroupInfo of 0…N; PortXmitWait of InfiniScale III (vendstat)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "iba-gen/smp.hpp"
+#include "iba/struct_info.hpp"
+#include "mad/transactor.hpp"
+#include "snapshot/parts.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::snapshot {
+
+/// Requests to one agent for one attribute.
+struct Questions {
+  enum class By : std::uint8_t {
+    modifier,      ///< `values` are attribute modifiers
+    port_select,   ///< `values` are PortSelects
+    config_space,  ///< `values` are the numbers of subnet::wait_request()
+  };
+  const StructInfo* attribute{};
+  std::vector<std::uint32_t> values{};  ///< the first is asked before all others: a node that lacks the attribute is asked once
+  By by = By::modifier;
+  std::uint8_t mgmt_class{};  ///< of an attribute of several classes; else 0
+  bool unsure{};              ///< the agent may lack the attribute, so that no answer means no more than that
+  bool lacking{};             ///< the agent has not got the attribute: the values that are left are not asked
+
+  /// The attribute modifier and the content of the request for `value`.
+  std::uint32_t modifier(std::uint32_t value) const;
+  std::vector<std::uint8_t> payload(std::uint32_t value) const;
+};
+
+/// What the answers of an agent tell about what to ask next.
+struct Learnt {
+  bool asked{};                     ///< ClassPortInfo was asked for, and the agent did not fall silent
+  bool has_agent{};                 ///< ClassPortInfo was answered
+  std::uint16_t capability_mask{};  ///< from it
+  std::uint16_t ccti_limit{};       ///< from CongestionControlTable
+  std::uint16_t device_id{};        ///< from GeneralInfo
+
+  void take(const Questions& of, std::uint32_t value, Bytes payload);
+};
+
+/// The attributes of `details`.
+std::vector<const StructInfo*> detail_attributes();
+
+/// The requests of parts, as far as a model tells.
+class Questionnaire {
+ public:
+  explicit Questionnaire(const subnet::Subnet& subnet);
+
+  /// The agents that a part asks, in the order of the nodes.
+  std::vector<subnet::PortIndex> agents(Part part) const;
+  /// Whether the agents of a part are asked by SMPs.
+  static bool by_smp(Part part);
+
+  static constexpr unsigned steps = 3;
+  /// The requests of a step to an agent: the answers of one step tell what the next one asks. `learnt`: from the steps before.
+  std::vector<Questions> questions(Part part, subnet::PortIndex agent, unsigned step, const Learnt& learnt) const;
+  /// The number of requests of all steps, where the agent has all that it can have.
+  /// `asked`: ClassPortInfo was asked for before.
+  std::uint64_t plan(Part part, subnet::PortIndex agent, bool asked) const;
+
+  /// PortInfo of a port that the sweep did not read was answered.
+  void take_port_info(subnet::PortIndex agent, std::uint32_t modifier, Bytes payload);
+
+ private:
+  struct Agent;
+  Agent agent_of(subnet::PortIndex port) const;
+  std::vector<Questions> tables(Part part, const Agent& of) const;
+  std::vector<Questions> ports(const Agent& of) const;
+  std::vector<Questions> missing_port_infos(const Agent& of, bool own_alone) const;
+  std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
+  std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;
+  Questions sl_to_vl(const Agent& of) const;
+  Questions pkeys(const Agent& of) const;
+  static std::vector<Questions> counters(Part part, const Agent& of, unsigned step, const Learnt& learnt);
+  static std::vector<Questions> congestion(const Agent& of, unsigned step, const Learnt& learnt);
+  static std::vector<Questions> vendor(const Agent& of, unsigned step, const Learnt& learnt);
+
+  const subnet::Subnet& subnet_;
+  std::vector<subnet::PortIndex> agents_;
+  std::map<subnet::NodeIndex, subnet::PortIndex> first_agents_;  // of nodes with several
+  std::map<subnet::PortIndex, smp::PortInfo> infos_;             // of ports that the model has none of
+  std::vector<bool> own_infos_;                                  // by port: PortInfo of port 0 was answered there
+  std::vector<bool> asked_infos_;                                // by port: the sweep asked for PortInfo in vain
+};
+
+}  // namespace ib::snapshot

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What Mellanox devices are asked in their vendor class (0x0a). There is no public specification; the layouts are those of
+// infiniband-diags.
+#pragma once
+
+#include <cstdint>
+
+#include "iba-gen/mlx.hpp"
+#include "iba-gen/smp.hpp"
+
+namespace ib::subnet {
+
+/// Whether the vendor of a node builds it of Mellanox chips: Mellanox itself, Voltaire, Bull.
+bool is_mellanox(const smp::NodeInfo& node);
+
+/// The device ID of InfiniScale III, the switch that has PortXmitWait in its configuration space.
+inline constexpr std::uint16_t infini_scale3 = 47396;
+
+/// The attribute modifier of a ConfigSpaceAccess with that many records.
+constexpr std::uint32_t config_space_modifier(std::size_t records) { return 2U << 22 | static_cast<std::uint32_t>(records) << 16; }
+
+/// The ports of an InfiniScale III switch are read in two requests: ports 4 to 19, then the other eight.
+inline constexpr unsigned wait_requests = 2;
+/// The number of records of each, and the content of the request.
+std::size_t wait_records(unsigned request);
+mlx::ConfigSpaceAccess wait_request(unsigned request);
+
+}  // namespace ib::subnet
