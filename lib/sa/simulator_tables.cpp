@@ -21,6 +21,7 @@
 #include "sa/pattern.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
+#include "sa/table_reply.hpp"
 
 namespace ib::sa {
 namespace {
@@ -129,19 +130,12 @@ Arrived parse(mad::Reply reply, const StructInfo& type) {
 /// The reply that the SA would have sent with `records`. With `all` false, the reply is a torn table.
 mad::Reply reply_with(const mad::Reply& first, const StructInfo& type, const std::vector<Bytes>& records, bool all) {
   const std::size_t step = (std::size_t{type.bytes} + 7) / 8 * 8, begin = mad::data_area(mad::mgmt_class::sa).offset;
-  constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
-  constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
-  mad::Packet header{};
-  std::copy_n(first.bytes.begin(), begin, header.begin());
-  const std::size_t size = records.size() * step + (all ? 0 : 1);
-  mad::set_rmpp(header, rmpp::Type::data, only, rmpp::Status::success, 1, static_cast<std::uint32_t>(size + counted_header));
-  store_be(&header[mad::attribute_offset_offset], static_cast<std::uint16_t>(size == 0 ? 0 : step / 8));
-  mad::Reply reply{{header.begin(), header.begin() + static_cast<std::ptrdiff_t>(begin)}, first.source};
+  mad::Reply reply{{first.bytes.begin(), first.bytes.begin() + static_cast<std::ptrdiff_t>(begin)}, first.source};
   for (const Bytes record : records) {
     reply.bytes.insert(reply.bytes.end(), record.begin(), record.end());
     reply.bytes.resize(reply.bytes.size() + step - record.size());
   }
-  if (!all) reply.bytes.push_back(0xff);  // the beginning of a missing record marks the table as torn
+  finish_table(reply.bytes, step, !all);
   return reply;
 }
 

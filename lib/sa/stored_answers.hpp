@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Answers queries of a subnet administrator from stored tables (sa/stored_tables.hpp), with the records, the order and the errors
+// that opensm gives. Where opensm and the IBA differ, these answers follow opensm, because users compare them with its answers.
+//
+// Example:
+//   StoredAnswers answers(end_port, [&](const TableInfo& table) { return file.table(table.name); });
+//   if (const auto why = answers.not_in_table(request)) throw Error(*why);
+//   co_return answers.answer(request);
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mad/error.hpp"
+#include "mad/request.hpp"
+#include "sa/stored_paths.hpp"
+#include "sa/stored_ports.hpp"
+#include "sa/stored_tables.hpp"
+#include "sa/subn_adm.hpp"
+#include "sa/table_reply.hpp"
+
+namespace ib::sa {
+
+class StoredAnswers {
+ public:
+  /// Gives the stored answer to the query for a table, or the error that came instead. Nothing if the table was not read.
+  using Load = std::function<std::optional<mad::Result<mad::Reply>>(const TableInfo& table)>;
+
+  /// `end_port` is the port that read the tables; it must outlive this object. Each table is loaded when it is needed first.
+  StoredAnswers(const sys::EndPort& end_port, Load load);
+  ~StoredAnswers();
+  StoredAnswers(const StoredAnswers&) = delete;
+  StoredAnswers& operator=(const StoredAnswers&) = delete;
+
+  /// Why stored tables cannot answer `request`, as a sentence for people. Nothing if they can. `request` is one of the class of
+  /// subnet administration. Throws Error if a stored table contradicts itself.
+  std::optional<std::string> not_in_table(const mad::Request& request);
+
+  /// The answer to a request that not_in_table() accepts, in the form in which it would have come from the SA: a reply, or an error.
+  /// For a table that the SA did not give, this is the error that came then. If the stored table is torn, a table made of it is torn
+  /// too. Throws Error if a stored table contradicts itself.
+  mad::Result<mad::Reply> answer(const mad::Request& request);
+
+ private:
+  struct Stored;
+  Stored& stored(const TableInfo& table);
+  RecordRows rows_of(std::string_view table);
+  const StoredPorts& ports();
+  const StoredPaths& paths();
+  std::optional<bool> has_qos();
+
+  /// The table whose records answer the request. Null if there is none.
+  const TableInfo* table_of(const mad::Request& request);
+  std::optional<std::string> not_in_rows(const mad::Request& request, const TableInfo& table);
+
+  mad::Result<mad::Reply> answer_once(const mad::Request& request, const Stored& stored) const;
+  mad::Result<mad::Reply> answer_paths(const mad::Request& request);
+  void select(const mad::Request& request, const TableInfo& table, TableReply& reply);
+  void add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t mask);
+
+  const sys::EndPort& end_port_;
+  Load load_;
+  std::map<const TableInfo*, std::unique_ptr<Stored>> tables_;
+  std::optional<StoredPorts> ports_;
+  std::optional<StoredPaths> paths_;
+};
+
+/// The answer to a query for records of which `stored` is the whole table, where nothing depends on other tables: every port has one
+/// LID. `stored` is the reply to the table's query. For tests and single tables; a StoredAnswers finds records by LID faster.
+mad::Result<mad::Reply> answer_from_table(const mad::Request& request, const sys::EndPort& end_port, Bytes stored);
+
+}  // namespace ib::sa

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "sa/stored_tables.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "async/group.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/secrets.hpp"
+#include "iba/text.hpp"
+#include "sa/pattern.hpp"
+#include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
+
+namespace ib::sa {
+namespace {
+
+constexpr TableInfo infos[] = {
+    {"ClassPortInfo", mad::ClassPortInfo::info},
+    {"NodeRecord", NodeRecord::info},
+    {"PortInfoRecord", PortInfoRecord::info, Trust::none, true},
+    {"SwitchInfoRecord", SwitchInfoRecord::info},
+    {"LinkRecord", LinkRecord::info},
+    {"PathRecord", PathRecord::info},
+    {"SMInfoRecord", SMInfoRecord::info},
+    {"MCMemberRecord", MCMemberRecord::info, Trust::required},
+    {"MCMemberRecord groups", MCMemberRecord::info},
+    {"ServiceRecord", ServiceRecord::info, Trust::none, true},
+    {"InformInfoRecord", InformInfoRecord::info, Trust::preferred},
+    {"GUIDInfoRecord", GuidInfoRecord::info},
+    {"LFTRecord", LinearForwardingTableRecord::info},
+    {"MFTRecord", MulticastForwardingTableRecord::info},
+    {"PKeyTableRecord", PKeyTableRecord::info, Trust::required},
+    {"SL2VLTableRecord", SLToVLMappingTableRecord::info},
+    {"VLArbitrationTableRecord", VLArbitrationTableRecord::info},
+};
+
+constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after another; a table may take many megabytes
+
+constexpr std::size_t sm_key_at = 36, sm_key_size = 8;  // IBA 15.2.1.1
+
+/// The query that reads the whole table. Paths have a source (IBA 15.2.5.16): the paths from this end port are kept.
+Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
+  Pattern pattern(table.record());
+  if (&table.record() == &PathRecord::info()) pattern.match("SGID", to_text(end_port.default_gid()));
+  return pattern;
+}
+
+bool exists_once(const StructInfo& record) { return &record == &mad::ClassPortInfo::info(); }
+
+/// Reads tables. Lives as long as the task that reads.
+class Reader {
+ public:
+  Reader(mad::Transactor& transactor, TableReading reading, std::size_t tables)
+      : transactor_(transactor), reading_(std::move(reading)), failures_(tables) {}
+
+  async::Task<> read(std::size_t at, const TableInfo& table) {
+    const bool with_key = table.trust != Trust::none || (reading_.with_keys && table.has_keys);
+    mad::Result<mad::Reply> reply = co_await ask(table, with_key);
+    // opensm does not answer a query with a wrong SM_Key.
+    if (!reply && with_key && table.trust != Trust::required) reply = co_await ask(table, false);
+    take(at, table, reply);
+    if (reading_.progress) reading_.progress(++done_, failures_.size());
+  }
+
+  std::vector<TableFailure> failures() const {
+    std::vector<TableFailure> result;
+    for (const std::optional<TableFailure>& failure : failures_) {
+      if (failure) result.push_back(*failure);
+    }
+    return result;
+  }
+
+ private:
+  async::Task<mad::Result<mad::Reply>> ask(const TableInfo& table, bool with_key) {
+    path::Path path = transactor_.sa_path();
+    constexpr std::uint64_t usual_key = 1;
+    if (with_key && path.ib().sm_key == 0) path.ib().sm_key = usual_key;
+    if (!with_key) path.ib().sm_key = 0;
+    const Pattern pattern = query_of(table, transactor_.end_port());
+    const std::uint8_t method = exists_once(table.record()) ? mad::method::get : mad::method::get_table;
+    const mad::Request request = sa_request(path, table.record(), method, pattern.bytes(), pattern.component_mask());
+    mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
+    co_return reply;
+  }
+
+  void take(std::size_t at, const TableInfo& table, const mad::Result<mad::Reply>& reply) {
+    if (!reply) {
+      failures_[at] = TableFailure{&table, reply.shared_error(), reply.error().message()};
+      return;
+    }
+    try {
+      if (!exists_once(table.record())) static_cast<void>(table_rows(*reply, least_size(table.record())));
+    } catch (const Error& error) {
+      failures_[at] = TableFailure{&table, nullptr, error.message()};
+      return;
+    }
+    if (reading_.keep) reading_.keep(table, *reply);
+  }
+
+  mad::Transactor& transactor_;
+  TableReading reading_;
+  std::vector<std::optional<TableFailure>> failures_;  // by place among the tables
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::span<const TableInfo> stored_table_infos() { return infos; }
+
+const TableInfo* find_stored_table(std::string_view name) {
+  const auto* found = std::ranges::find(infos, name, &TableInfo::name);
+  return found == std::end(infos) ? nullptr : found;
+}
+
+const TableInfo* stored_table_for(const mad::Request& request) {
+  const bool trusted = request.path.ib().sm_key != 0;
+  for (const TableInfo& table : infos) {
+    if (table.record().attribute_id != request.attribute_id) continue;
+    if (&table.record() != &MCMemberRecord::info() || trusted == (table.trust == Trust::required)) return &table;
+  }
+  return nullptr;
+}
+
+async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables,
+                                                   TableReading reading) {
+  Reader reader(transactor, std::move(reading), tables.size());
+  const auto read = [&reader, &tables](const TableInfo*& table) {
+    return reader.read(static_cast<std::size_t>(&table - tables.data()), *table);
+  };
+  co_await async::for_each(tables, tables_at_a_time, read);
+  co_return reader.failures();
+}
+
+void hide_keys(const TableInfo& table, MutableBytes mad) {
+  const auto hide = [mad](std::size_t at, std::size_t size) {
+    const std::size_t begin = std::min(at, mad.size());
+    std::ranges::fill(mad.subspan(begin, std::min(size, mad.size() - begin)), std::uint8_t{0});
+  };
+  hide(sm_key_at, sm_key_size);
+  const std::size_t begin = mad::data_area(mad::mgmt_class::sa).offset;
+  const std::size_t step =
+      exists_once(table.record()) || mad.size() < begin ? 0 : std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
+  const std::vector<SecretPlace> places = secret_places(table.record());
+  for (std::size_t at = begin; at < mad.size() && !places.empty(); at += step) {
+    for (const SecretPlace& place : places) hide(at + place.offset, place.size);
+    if (step == 0) return;
+  }
+}
+
+}  // namespace ib::sa

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The tables of a subnet administrator that are worth keeping, and the query that reads each of them whole. A kept table is the
+// answer to this query as it came: the MAD with all records. sa/stored_answers.hpp answers other queries from kept tables.
+//
+// Some records differ for a query with the SM_Key, which the SA trusts (IBA 15.4.1): only such a query gets P_Key tables, the
+// members of multicast groups, the QPs of subscribers, and keys.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mad/transactor.hpp"
+
+namespace ib::sa {
+
+/// Whether a table is read with an SM_Key.
+enum class Trust : std::uint8_t {
+  none,       ///< without a key, unless keys in records are wanted
+  preferred,  ///< with a key; without one if the SA does not accept it
+  required,   ///< with a key only
+};
+
+/// A table that is worth keeping.
+struct TableInfo {
+  std::string_view name;  ///< unique: "NodeRecord", "MCMemberRecord", "MCMemberRecord groups"
+  const StructInfo& (*record)();
+  Trust trust = Trust::none;
+  bool has_keys = false;  ///< the records hold keys, which are zero in answers to queries without an SM_Key
+};
+
+/// All tables that are worth keeping, the ones that most commands need first.
+std::span<const TableInfo> stored_table_infos();
+/// The table of that name. Null if there is none.
+const TableInfo* find_stored_table(std::string_view name);
+
+/// The table that has the answer to `request`. Null if no table can have it. Two tables have MCMemberRecords: the members, for a
+/// request with an SM_Key on its path, and the groups without their members, for any other request.
+const TableInfo* stored_table_for(const mad::Request& request);
+
+/// What read_tables() does beside reading.
+struct TableReading {
+  /// Gets each table that was read: the answer of the SA.
+  std::function<void(const TableInfo& table, const mad::Reply& reply)> keep = {};
+  /// Gets the number of tables that are done, and of all tables.
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
+  /// Reads keys in records. Otherwise keys stay zero, because the SA is not asked for them where that is possible; hide_keys()
+  /// makes the others zero.
+  bool with_keys = false;
+};
+
+/// A table that could not be read.
+struct TableFailure {
+  const TableInfo* table;
+  std::shared_ptr<const mad::MadError> error;  ///< null if the answer contradicts itself, or has lost its end
+  std::string why;                             ///< a message for people
+};
+
+/// Reads `tables` from the SA of the transactor's end port, several at a time. Each is requested once. One that fails does not stop
+/// the others. Queries with a key carry the SM_Key of the transactor's SA path, or else the key that SAs have unless somebody
+/// configures another: 1 (iba-defs, SM_Key). The result is in the order of `tables`. Throws SysError if this host cannot send.
+async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables, TableReading reading);
+
+/// Makes the keys in a kept table zero: those of its records, and the SM_Key of its header. `mad` is the reply to the table's query.
+void hide_keys(const TableInfo& table, MutableBytes mad);
+
+}  // namespace ib::sa

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Answers in the form in which an SA's answers arrive, made by this program: from parts of a table, or from a stored table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mad/error.hpp"
+#include "mad/request.hpp"
+
+namespace ib::sa {
+
+/// Makes `mad` a whole answer to a SubnAdmGetTable, as after the reassembly of its segments. `mad` has the header of an SA's MAD
+/// and then records, `step` bytes each, a multiple of 8. With `torn` true, the beginning of a missing record is added, so that
+/// table_rows() calls the table torn.
+void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn);
+
+/// Collects the records that answer a SubnAdmGet or SubnAdmGetTable.
+class TableReply {
+ public:
+  /// `request` must outlive this object. Records have `record_size` bytes.
+  TableReply(const mad::Request& request, std::size_t record_size);
+
+  /// Adds a record, cut or filled with zeros to the record size. Returns its bytes, which may be changed until the next call.
+  MutableBytes add(Bytes record);
+  std::size_t size() const { return count_; }
+
+  /// The answer. For a Get, no record is the error "No records", and several are "Too many records" (IBA C15-0.1.30). A table may
+  /// be empty. `torn` says that there may be more records. This object must not be used afterwards.
+  mad::Result<mad::Reply> finish(bool torn);
+
+ private:
+  const mad::Request& request_;
+  std::size_t record_size_, step_, count_ = 0;
+  std::vector<std::uint8_t> mad_;
+};
+
+/// The error of an SA that answers `request` with `status` (all 16 bits).
+std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, std::uint16_t status);
+
+}  // namespace ib::sa
