@@ -76,6 +76,19 @@ AnswerKey key_of(const Subnet& subnet, const Place& place, const mad::Request& r
   return key;
 }
 
-AnswerKey sa_key(std::uint16_t attribute) { return {.mgmt_class = mad::mgmt_class::sa, .attribute = attribute}; }
+AnswerKey table_key(const sa::TableInfo& table) {
+  AnswerKey key{.mgmt_class = mad::mgmt_class::sa, .attribute = static_cast<std::uint16_t>(table.record().attribute_id)};
+  for (const sa::TableInfo& one : sa::stored_table_infos()) {
+    if (&one == &table) break;
+    if (one.record().attribute_id == table.record().attribute_id) ++key.selector;
+  }
+  return key;
+}
+
+mad::DataArea stored_area(std::uint8_t mgmt_class) {
+  constexpr std::size_t behind_cc_key = 32;  // IBA A10.4.1
+  if (mgmt_class == mad::mgmt_class::congestion) return {behind_cc_key, mad::packet_size - behind_cc_key};
+  return mad::data_area(mgmt_class);
+}
 
 }  // namespace ib::snapshot

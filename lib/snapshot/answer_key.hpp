@@ -9,6 +9,7 @@
 #include <string>
 
 #include "mad/request.hpp"
+#include "sa/stored_tables.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::snapshot {
@@ -36,8 +37,12 @@ Place place_of(const subnet::Subnet& subnet, const path::Path& path);
 
 /// The key of `request` to the node at `place`, which must be one.
 AnswerKey key_of(const subnet::Subnet& subnet, const Place& place, const mad::Request& request);
-/// The key of the table of an SA's records.
-AnswerKey sa_key(std::uint16_t attribute);
+/// The key of a table of an SA's records. Two tables may have the same attribute.
+AnswerKey table_key(const sa::TableInfo& table);
+
+/// The part of a MAD of a class that is stored: its attribute. Of congestion control, whose attributes do not all begin at the same
+/// place (IBA A10.4.3), all behind the CC_Key.
+mad::DataArea stored_area(std::uint8_t mgmt_class);
 
 /// Whether an SMP's attribute is the same through whichever port of a node one asks.
 bool is_of_whole_node(std::uint16_t attribute);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Transactor that stores the answers to what it passes on: of every Get that goes to a node of the model, and of queries to
-// the SA for whole tables.
+// A Transactor that stores the answers to what it passes on: of every Get that goes to a node of the model. Tables of the SA are
+// stored by the one who reads them (Writer::put_table()).
 #pragma once
 
 #include "mad/transactor.hpp"

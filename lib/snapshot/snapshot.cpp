@@ -31,6 +31,11 @@ using subnet::Subnet;
 
 Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
+/// The beginning of a query for one answer.
+constexpr std::string_view select_answer =
+    "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
+    "attribute=?2 AND node=?3";
+
 /// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
 Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -69,9 +74,7 @@ Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
   try {
     database_.emplace(file_, Database::Mode::read);
     check_schema();
-    find_.emplace(*database_,
-                  "SELECT status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND attribute=?2 AND node=?3 AND entry_port=?4 "
-                  "AND modifier=?5 AND selector=?6");
+    find_.emplace(*database_, std::string(select_answer) + " AND entry_port=?4 AND modifier=?5 AND selector=?6");
   } catch (const SqliteError& error) {
     throw UsageError(error.message());
   }
@@ -285,31 +288,43 @@ void Snapshot::read_fabric(Subnet& subnet, const sys::EndPort* end_port) try {
   throw UsageError(error.message());
 }
 
-std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) try {
-  Statement& row = *find_;
-  row.reset();
-  row.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
-  if (!row.step()) return std::nullopt;
-  const Bytes payload = row.bytes(2);
-  const std::int64_t checksum = row_checksum(
-      {key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, row.integer(0), row.integer(1)}, payload);
-  if (row.integer(3) != checksum) damaged("a checksum is wrong");
-  return StoredAnswer{row.integer(0), {payload.begin(), payload.end()}};
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
+std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
+  find_->reset();
+  find_->bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
+  return find_one(*find_, key.mgmt_class);
 }
 
-std::optional<StoredAnswer> Snapshot::find_refusal(const AnswerKey& key) try {
+std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) {
+  Statement row(*database_, std::string(select_answer) + " AND modifier=?4 AND selector=?5 LIMIT 1");
+  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.modifier).bind(5, key.selector);
+  return find_one(row, key.mgmt_class);
+}
+
+std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) {
+  // IBA 13.4.7: bad version, method not supported, method and attribute not supported.
+  Statement row(*database_, std::string(select_answer) + " AND entry_port=?4 AND status IN (-1, 4, 8, 12) LIMIT 1");
+  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port);
+  return find_one(row, key.mgmt_class);
+}
+
+std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
   Statement row(*database_,
                 "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
-                "attribute=?2 AND node=?3 AND status=?4 LIMIT 1");
-  row.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, mad::status::unsupported_method_attribute);
+                "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
+  row.bind(2, key.node).bind(3, key.entry_port);
+  return find_one(row, key.mgmt_class);
+}
+
+/// Runs a statement that begins with select_answer, whose other parameters are bound.
+std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt_class) const try {
+  row.bind(1, mgmt_class);
   if (!row.step()) return std::nullopt;
-  const std::int64_t checksum = row_checksum({key.mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+  const Bytes payload = row.bytes(7);
+  const std::int64_t checksum = row_checksum({mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
                                               row.integer(5), row.integer(6)},
-                                             row.bytes(7));
+                                             payload);
   if (row.integer(8) != checksum) damaged("a checksum is wrong");
-  return StoredAnswer{row.integer(5), {}};
+  return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}};
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }

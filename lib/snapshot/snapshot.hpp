@@ -41,11 +41,17 @@ class Snapshot {
   void read_fabric(subnet::Subnet& subnet, const sys::EndPort* end_port);
   /// The stored answer to a request, or nothing if it was not asked.
   std::optional<StoredAnswer> find(const AnswerKey& key);
-  /// The answer by which the node said that it has no such attribute at all, whatever port or block it was asked for.
-  std::optional<StoredAnswer> find_refusal(const AnswerKey& key);
+  /// The stored answer to the same request by another port of the node.
+  std::optional<StoredAnswer> find_at_other_port(const AnswerKey& key);
+  /// The failure from which it follows that the agent has no such attribute, whatever port or block it is asked for: it said so, or
+  /// did not answer.
+  std::optional<StoredAnswer> find_lack(const AnswerKey& key);
+  /// A request to the same agent that was not answered.
+  std::optional<StoredAnswer> find_silence(const AnswerKey& key);
 
  private:
   std::string fact(std::string_view name);
+  std::optional<StoredAnswer> find_one(Statement& row, std::uint8_t mgmt_class) const;
   void check_schema();
   void read_nodes(subnet::Subnet& subnet);
   void read_ports(subnet::Subnet& subnet);

@@ -98,7 +98,7 @@ class Writer::Tables {
   }
 
   std::uint64_t answers() const { return answers_; }
-  Database& database() { return *database_; }
+  Keys keys() const { return keys_; }
 
  private:
   static std::uint8_t version_of(std::uint8_t mgmt_class) {
@@ -219,9 +219,12 @@ void Writer::put_origin(const sys::EndPort& port) {
 void Writer::put_fabric(const subnet::Subnet& subnet) { tables_->put_fabric(subnet); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }
 
-void Writer::put_answer(const AnswerKey& key, Bytes payload) {
-  if (key.mgmt_class == mad::mgmt_class::sa) return tables_->put_row(key, answered, payload);
-  tables_->put_answer(key, answered, payload);
+void Writer::put_answer(const AnswerKey& key, Bytes payload) { tables_->put_answer(key, answered, payload); }
+
+void Writer::put_table(const sa::TableInfo& table, const mad::Reply& reply) {
+  std::vector<std::uint8_t> bytes = reply.bytes;
+  if (tables_->keys() == Keys::hidden) sa::hide_keys(table, bytes);
+  tables_->put_row(table_key(table), answered, bytes);
 }
 
 void Writer::put_failure(const AnswerKey& key, const mad::MadError& error) {

@@ -29,8 +29,10 @@ class Writer {
   void put_fabric(const subnet::Subnet& subnet);
   /// Stores that the part `name` of `ibtool snapshot` was read.
   void put_part(std::string_view name);
-  /// Stores an answer: the data area of a MAD, or for the SA the whole reply.
+  /// Stores an answer: the stored_area() of the reply.
   void put_answer(const AnswerKey& key, Bytes payload);
+  /// Stores a table of the SA: the whole reply.
+  void put_table(const sa::TableInfo& table, const mad::Reply& reply);
   /// Stores that a request was not answered, or refused.
   void put_failure(const AnswerKey& key, const mad::MadError& error);
 

@@ -9,7 +9,7 @@
 #include "iba-gen/pm.hpp"
 #include "snapshot/recording.hpp"
 #include "snapshot/snapshot.hpp"
-#include "snapshot/stored_answers.hpp"
+#include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
@@ -155,7 +155,7 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
     writer.commit();
   }
   Snapshot snapshot(directory.file("one"));
-  snapshot::StoredAnswers answers(snapshot, two.fabric.end_port());
+  snapshot::SnapshotTransactor answers(snapshot, two.fabric.end_port());
   path::IbDrPath route(&two.fabric.end_port());
   route.sqpn = Qpn{0};
   route.hops = 2;

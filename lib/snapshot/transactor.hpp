@@ -4,18 +4,20 @@
 
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "mad/transactor.hpp"
+#include "sa/stored_answers.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::snapshot {
 
 /// A snapshot does not have what is asked for. The message says what to read when one is taken.
-class NotRead : public Error {
+class NotRead : public mad::MadError {
  public:
-  using Error::Error;
+  using MadError::MadError;
+  [[noreturn]] void raise() const override { throw *this; }
 };
 
 /// What is wanted changes a fabric, or needs one that is alive.
@@ -24,25 +26,28 @@ class NeedsFabric : public UsageError {
   using UsageError::UsageError;
 };
 
-class StoredAnswers final : public mad::Transactor {
+class SnapshotTransactor final : public mad::Transactor {
  public:
   /// Answers as if at `end_port`, one of those of `snapshot`, which both must outlive this.
-  StoredAnswers(Snapshot& snapshot, const sys::EndPort& end_port);
+  SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port);
 
-  /// The stored answer, or the stored failure. Throws NotRead for what was not asked, NeedsFabric for all but Get and GetTable,
-  /// and UsageError for a damaged file.
+  /// The stored answer, or the stored failure; NotRead for what was not asked. Throws NeedsFabric for what a snapshot cannot
+  /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const Place& place);
+  std::optional<mad::Result<mad::Reply>> load_table(const sa::TableInfo& table);
   mad::Result<mad::Reply> silence(const mad::Request& request, const Place& place);
-  [[noreturn]] void not_read(const mad::Request& request);
+  mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
+  std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
   const subnet::Subnet& subnet();
 
   Snapshot& snapshot_;
   std::optional<subnet::Subnet> subnet_;
+  sa::StoredAnswers sa_;
 };
 
 }  // namespace ib::snapshot

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/transactor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba/registry.hpp"
+#include "iba-gen/pm.hpp"
+#include "mad/describe.hpp"
+#include "mad/error.hpp"
+#include "snapshot/format.hpp"
+#include "snapshot/parts.hpp"
+#include "subnet/mlnx_vendor.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+constexpr std::uint16_t direction_bit = 0x8000;  // IBA 14.2.1.2: of the status of a directed-route SMP that comes back
+
+/// A reply to `request` with `status` and, from the beginning of the data area, `payload`.
+std::vector<std::uint8_t> reply_to(const mad::Request& request, std::uint16_t status, Bytes payload) {
+  std::vector<std::uint8_t> mad = mad::to_mad(request);
+  mad[3] = mad::response_method(request.method);
+  if (request.mgmt_class == mad::mgmt_class::smp_directed) {
+    status |= direction_bit;
+    mad[6] = 0;  // the hop pointer is back at the start
+  }
+  store_be(&mad[4], status);
+  const mad::DataArea area = stored_area(request.mgmt_class);
+  const auto data = mad.begin() + static_cast<std::ptrdiff_t>(area.offset);
+  std::fill_n(data, area.size, std::uint8_t{0});
+  std::copy_n(payload.begin(), std::min(payload.size(), area.size), data);
+  return mad;
+}
+
+mad::Result<mad::Reply> as_result(const mad::Request& request, std::vector<std::uint8_t> bytes) {
+  if (auto error = mad::status_error(mad::to_mad(request), bytes, request.path)) return std::shared_ptr<const mad::MadError>(error);
+  mad::Reply reply;
+  reply.bytes = std::move(bytes);
+  return reply;
+}
+
+mad::Result<mad::Reply> timeout(const mad::Request& request, unsigned tries, std::chrono::nanoseconds waited) {
+  if (tries == 0) {
+    tries = request.path.ib().retries + 1;
+    waited = tries * mad_timeout(request.path.ib());
+  }
+  auto error = std::make_shared<mad::MadTimeout>(mad::to_mad(request), request.path, tries, waited);
+  error->set_reported(true);
+  return std::shared_ptr<const mad::MadError>(error);
+}
+
+/// The timeout that was stored.
+mad::Result<mad::Reply> stored_timeout(const mad::Request& request, const StoredAnswer& stored) {
+  if (stored.payload.size() < 12) return timeout(request, 0, {});
+  const auto waited = std::chrono::nanoseconds(load_be<std::uint64_t>(stored.payload.data() + 4));
+  return timeout(request, load_be<std::uint32_t>(stored.payload.data()), waited);
+}
+
+/// The part that reads an attribute, or none if no part does.
+std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
+  if (mad::is_smp(mgmt_class)) {
+    switch (attribute) {
+      case smp::LinearForwardingTable::attribute_id:
+        return Part::lft;
+      case smp::MulticastForwardingTable::attribute_id:
+        return Part::mft;
+      case smp::SLToVLMappingTable::attribute_id:
+        return Part::sl2vl;
+      case smp::VLArbitrationTable::attribute_id:
+        return Part::vlarb;
+      case smp::PKeyTable::attribute_id:
+        return Part::pkeys;
+      case smp::GuidInfo::attribute_id:
+        return Part::guids;
+      case smp::SMInfo::attribute_id:
+        return Part::sminfo;
+      default:
+        return Part::ports;
+    }
+  }
+  if (mgmt_class == mad::mgmt_class::sa) return Part::sa;
+  if (mgmt_class == mad::mgmt_class::congestion) return Part::congestion;
+  if (mgmt_class == mlx::GeneralInfo::mgmt_class) return Part::vendor;
+  if (mgmt_class != mad::mgmt_class::performance) return std::nullopt;
+  const bool basic = attribute == mad::ClassPortInfo::attribute_id || attribute == pm::PortCounters::attribute_id ||
+                     attribute == pm::PortCountersExt::attribute_id;
+  return basic ? Part::counters : Part::details;
+}
+
+/// Whether the request itself names the port that it is about: then it does not matter by which port its node is asked.
+bool names_port(const mad::Request& request) {
+  if (mad::is_smp(request.mgmt_class)) {
+    switch (request.attribute_id) {
+      case smp::PKeyTable::attribute_id:
+        return request.attribute_modifier >> 16U != 0;
+      case smp::VLArbitrationTable::attribute_id:
+        return (request.attribute_modifier & 0xffffU) != 0;
+      case smp::SLToVLMappingTable::attribute_id:
+        return true;
+      case smp::GuidInfo::attribute_id:
+      case smp::SMInfo::attribute_id:
+        return false;
+      default:
+        return request.attribute_modifier != 0;
+    }
+  }
+  constexpr std::uint8_t all_ports = 255;
+  return request.mgmt_class == mad::mgmt_class::performance && request.attribute_id != mad::ClassPortInfo::attribute_id &&
+         request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != all_ports;
+}
+
+}  // namespace
+
+SnapshotTransactor::SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port)
+    : Transactor(end_port), snapshot_(snapshot), sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
+
+const subnet::Subnet& SnapshotTransactor::subnet() {
+  if (!subnet_) snapshot_.read_fabric(subnet_.emplace(), &end_port());
+  return *subnet_;
+}
+
+mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) { co_return answer(request); }
+
+mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) {
+  const bool reads = request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
+  if (!reads) {
+    throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to the snapshot {}", mad::describe(mad::to_mad(request)),
+                                  quoted(snapshot_.file())));
+  }
+  if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
+  const Place place = place_of(subnet(), request.path);
+  return place.node == subnet::none ? silence(request, place) : answer_of_node(request, place);
+}
+
+mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const Place& place) {
+  for (const subnet::Failure& failure : subnet_->failures) {
+    if (!failure.beyond || failure.node == subnet::none || failure.port < 0 || place.beyond == subnet::none) continue;
+    if (subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)) != place.beyond) continue;
+    if (const auto* error = dynamic_cast<const mad::MadTimeout*>(failure.error.get())) return timeout(request, error->tries(), error->waited());
+  }
+  return timeout(request, 0, {});
+}
+
+std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request, const AnswerKey& key) {
+  std::optional<StoredAnswer> stored = snapshot_.find(key);
+  if (!stored && names_port(request)) stored = snapshot_.find_at_other_port(key);
+  if (!stored) stored = snapshot_.find_lack(key);
+  if (stored) return stored;
+  // An agent that is silent is not asked on.
+  const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
+  return part && snapshot_.has_part(name(*part)) ? snapshot_.find_silence(key) : std::nullopt;
+}
+
+mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const Place& place) {
+  const AnswerKey key = key_of(*subnet_, place, request);
+  std::optional<StoredAnswer> stored = find(request, key);
+  if (!stored) return not_read(request, {});
+  if (stored->status == no_answer) return stored_timeout(request, *stored);
+  if (stored->status == false_answer) {
+    const std::string why(stored->payload.begin(), stored->payload.end());
+    return std::shared_ptr<const mad::MadError>(std::make_shared<mad::MadError>(why, mad::to_mad(request), Bytes{}, request.path));
+  }
+  std::vector<std::uint8_t>& payload = stored->payload;
+  // What a node says of the port by which it is asked is not stored.
+  if (key.mgmt_class == mad::mgmt_class::smp && key.attribute == smp::NodeInfo::attribute_id) {
+    payload.resize(smp::NodeInfo::wire_size);
+    smp::NodeInfo info = smp::NodeInfo::unpack(payload);
+    if (info.node_type != smp::NodeType::switch_ || place.entry_port != 0) {
+      const subnet::PortIndex port = subnet_->port_of(place.node, place.entry_port);
+      info.local_port_num = place.entry_port;
+      if (port != subnet::none && subnet_->port(port).guid.value != 0) info.port_guid = subnet_->port(port).guid;
+    }
+    info.pack(payload);
+  }
+  return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), payload));
+}
+
+mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {
+  if (const auto why = sa_.not_in_table(request)) return not_read(request, *why);
+  return sa_.answer(request);
+}
+
+std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const sa::TableInfo& table) {
+  const std::optional<StoredAnswer> stored = snapshot_.find(table_key(table));
+  if (!stored) return std::nullopt;
+  const mad::Request request = sa::sa_request(sa_path(), table.record(), mad::method::get_table, {}, 0);
+  if (stored->status == no_answer) return stored_timeout(request, *stored);
+  if (stored->status == answered) return as_result(request, stored->payload);
+  return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), {}));
+}
+
+mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request, std::string_view why) const {
+  const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
+  const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
+  const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
+  std::string text = fmt::format("The snapshot {} has no {} of '{}'", quoted(snapshot_.file()), what, to_text(request.path));
+  if (!why.empty()) {
+    text += fmt::format(": {}", why);
+  } else if (!part) {
+    text += ": no snapshot has it";
+  } else if (!snapshot_.has_part(name(*part))) {
+    text += fmt::format(": take one without --skip {} (or with --only {})", name(*part), name(*part));
+  }
+  return std::shared_ptr<const mad::MadError>(std::make_shared<NotRead>(text, mad::to_mad(request), Bytes{}, request.path));
+}
+
+}  // namespace ib::snapshot
