@@ -181,6 +181,17 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
   }
 }
 
+/// How a program of infiniband-diags names itself in what it says, when argv[0] is `called`. They print argv[0] whole. A program that is
+/// called by its path in a directory of programs (its last component is bin or sbin) does so here too: that is an installed one. A
+/// link elsewhere is a makeshift, and its place is no part of the name.
+std::string_view diags_program(std::string_view called) {
+  const std::size_t slash = called.rfind('/');
+  if (slash == std::string_view::npos) return called;
+  const std::string_view folder = called.substr(0, slash);
+  const std::string_view last = folder.substr(folder.rfind('/') + 1);
+  return last == "bin" || last == "sbin" ? called : called.substr(slash + 1);
+}
+
 /// The error message for a program called by the unknown `name`.
 std::string unknown_name(std::string_view name) {
   std::vector<std::string_view> names;
@@ -207,7 +218,7 @@ int run(std::span<char* const> argv, const World& world) {
       refuse_in_json(world, {}, args, error);
       throw error;
     }
-    if (info->diags) return run_diags(*info, printable_words(called), words, world);
+    if (info->diags) return run_diags(*info, printable_words(diags_program(called)), words, world);
     return run_command(*info, args, world);
   } catch (const Error& error) {
     print_error(error, 0);

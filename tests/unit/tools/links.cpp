@@ -411,11 +411,18 @@ TEST_CASE("What ibidsverify of infiniband-diags reads out of a topology") {
         "LID 0 found for switch NodeGUID 0x1\n");
 }
 
-TEST_CASE_METHOD(Fabric, "A program that was called by its path calls itself so") {
+TEST_CASE_METHOD(Fabric, "A program that was called by its path in bin or sbin calls itself so, a link elsewhere by its name") {
   CHECK(diags(fabric, {"/usr/sbin/ibaddr", "zz"}).out == "/usr/sbin/ibaddr: iberror: failed: can't resolve destination port zz\n");
   CHECK_THAT(diags(fabric, {"/usr/sbin/ibaddr", "-Z"}).err,
              starts_with("/usr/sbin/ibaddr: invalid option -- 'Z'\n") && contains("Usage: /usr/sbin/ibaddr "));
-  CHECK(diags(fabric, {"./ibaddr", "-V"}).err == "./ibaddr BUILD VERSION: 44.0\n");
+  CHECK(diags(fabric, {"bin/ibaddr", "-V"}).err == "bin/ibaddr BUILD VERSION: 44.0\n");
+  CHECK(diags(fabric, {"/opt/bin/../bin/ibaddr", "zz"}).out ==
+        "/opt/bin/../bin/ibaddr: iberror: failed: can't resolve destination port zz\n");
+  CHECK(diags(fabric, {"./ibaddr", "-V"}).err == "ibaddr BUILD VERSION: 44.0\n");
+  CHECK(diags(fabric, {"/tmp/links/ibaddr", "zz"}).out == "ibaddr: iberror: failed: can't resolve destination port zz\n");
+  CHECK_THAT(diags(fabric, {"/tmp/usrbin/ibaddr", "-Z"}).err,
+             starts_with("ibaddr: invalid option -- 'Z'\n") && contains("Usage: ibaddr "));
+  CHECK(diags(fabric, {"/ibaddr", "-V"}).err == "ibaddr BUILD VERSION: 44.0\n");
   CHECK_THAT(diags(fabric, {"/opt/ibhosts", "-h"}).out, starts_with("Usage: ibhosts "));  // a script takes its own name only
 }
 
