@@ -110,7 +110,7 @@ class Ibroute final : public Command {
     table.description = std::string(fixed_text(session.take(description, {"main", "dump tables: node desc failed"}).node_string));
     if (table.node.node_type != smp::NodeType::switch_) {
       if (!as_diags_ && session.options().verbosity > 0) show_node(emit, table.node, session.options().keys);
-      session.refuse(Error(fmt::format("Not a switch at {}", to_spec(table.path))), {"main", "dump tables: not a switch"});
+      session.refuse(not_a_switch(table.path, table.node), {"main", "dump tables: not a switch"});
     }
     const mad::Result<smp::SwitchInfo> info = co_await transactor.try_subn_get<smp::SwitchInfo>(table.path);
     table.info = session.take(info, {"main", "dump tables: switch info failed: is a switch node?"});

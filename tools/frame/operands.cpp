@@ -100,6 +100,11 @@ void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to)
   operand.set = [&to](std::string_view word, const TargetReader& read) { to.push_back(read_target_port(word, read)); };
 }
 
+std::function<void(subnet::Subnet&)> OptionSet::stored_fabric_reader() const {
+  if (stored_file_ == nullptr || !*stored_file_) return {};
+  return [read = read_stored_, file = **stored_file_](subnet::Subnet& subnet) { read(file, subnet); };
+}
+
 void OptionSet::check_combinations() const {
   for (const OneOf& one_of : one_of_) {
     std::string first;

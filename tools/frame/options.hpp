@@ -18,6 +18,10 @@
 #include "base/error.hpp"
 #include "path/path.hpp"
 
+namespace ib::subnet {
+class Subnet;
+}
+
 namespace ib::tools {
 
 /// A mistake in the options.
@@ -144,6 +148,13 @@ class OptionSet {
   /// Any other operand: `set` gets the word.
   void operand(std::string_view name, std::function<void(std::string_view word)> set);
   void optional_operands() { operands_required_ = false; }
+  /// If an option sets `file`, targets are nodes of the fabric that is stored there. `read` fills an empty model from a file.
+  void stored_fabric(const std::optional<std::string>& file, std::function<void(const std::string& file, subnet::Subnet& subnet)> read) {
+    stored_file_ = &file;
+    read_stored_ = std::move(read);
+  }
+  /// Fills an empty model with the stored fabric. Empty if no option names one.
+  std::function<void(subnet::Subnet& subnet)> stored_fabric_reader() const;
   /// The option `name` ("-S") stands in the place of operands: with it there are none.
   void instead_of_operands(std::string_view name) { instead_of_operands_ = name; }
   /// Of these options no two may be given together, but for those of one text ("-c -f"). Where `required`, one must be given.
@@ -189,6 +200,8 @@ class OptionSet {
   std::function<std::optional<std::uint64_t>(std::string_view name)> ask_;
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: nothing does
+  const std::optional<std::string>* stored_file_{};
+  std::function<void(const std::string& file, subnet::Subnet& subnet)> read_stored_;
   struct OneOf {
     std::vector<std::vector<std::string>> options;
     bool required;

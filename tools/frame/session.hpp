@@ -6,6 +6,7 @@
 // by take().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,10 @@ namespace ib::sa {
 class PathResolver;
 }
 
+namespace ib::subnet {
+class Subnet;
+}
+
 namespace ib::tools {
 
 /// A node or port to send requests to: its path and its name in texts.
@@ -55,7 +60,8 @@ class Session {
   /// The line that a run of more than a second shows on a terminal. It counts MADs by itself; who knows more tells it.
   ProgressLine& progress() { return progress_; }
 
-  /// Hands the operands to `set`; targets choose the end port. Throws UsageError.
+  /// Hands the operands to `set`; targets choose the end port. A target by name is looked up in the stored fabric of `set` if the
+  /// options name one, else in the live fabric. Throws UsageError.
   void bind_operands(const OptionSet& set);
 
   const sys::DeviceList& devices();
@@ -133,7 +139,9 @@ class Session {
   async::Task<path::Path> path_of_name(std::string word, std::string complaint);
   async::Task<std::vector<NamedPort>> ports_of_nodes();
   async::Task<std::vector<NamedPort>> ports_of_sweep();
+  static std::vector<NamedPort> ports_in(const subnet::Subnet& subnet);
   path::Path parse_as(std::string_view text, path::Form form);
+  const sys::EndPort* default_end_port();
   void parse_sa_path();
   sa::PathResolver& resolver();
   void stack_sa_transactor();
@@ -162,6 +170,7 @@ class Session {
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};  ///< named by -P or by a target
+  std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes the targets are; empty: the live one's
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
   bool sa_path_parsed_{};

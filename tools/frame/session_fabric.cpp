@@ -85,7 +85,7 @@ mad::Rpc& Session::rpc() {
   }
   if (loses_segments) {
     std::function<void(std::string_view)> tell;
-    if (dialect_ == Dialect::ibtool && options_.error_level() >= 1) tell = log::debug;
+    if (dialect_ == Dialect::ibtool && options_.debug >= 1) tell = log::debug;
     whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
   }
   mad::Transactor& below = whole_tables_ ? *whole_tables_ : static_cast<mad::Transactor&>(*rpc_);

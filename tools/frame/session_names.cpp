@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Targets by name, in ibtool's dialect: a word that no form of address reads is what the site or a node itself calls a node. The SA knows
-// all of them; where none answers, the fabric is swept.
+// Targets by name, in ibtool's dialect. A word that is no address is looked up among the names of nodes: those of the site and the
+// descriptions of the nodes. The SA knows the nodes. If no SA answers, the fabric is swept. If the command reads a stored fabric,
+// its nodes are meant, and nothing is asked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,8 +48,15 @@ path::Path Session::parse_target(std::string_view text) {
 }
 
 async::Task<path::Path> Session::path_of_name(std::string word, std::string complaint) {
-  parse_sa_path();
-  std::vector<NamedPort> ports = co_await ports_of_nodes();
+  std::vector<NamedPort> ports;
+  if (read_stored_) {
+    subnet::Subnet stored;
+    read_stored_(stored);
+    ports = ports_in(stored);
+  } else {
+    parse_sa_path();
+    ports = co_await ports_of_nodes();
+  }
   const subnet::NodeNameMap& names = node_name_map();
   const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
   const auto is = [&](const NamedPort& port) { return port.description == word || name_of_port(port) == word; };
@@ -61,7 +69,7 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
   std::ranges::sort(ports, {}, [&](const NamedPort& port) { return std::tuple(name_of_port(port), port.node, port.number); });
   const auto rest = std::ranges::unique(ports, {}, &NamedPort::node);
   ports.erase(rest.begin(), rest.end());
-  if (ports.empty()) throw UsageError(complaint + ", and no node is called so");
+  if (ports.empty()) throw UsageError(complaint + (read_stored_ ? ", and no stored node is called so" : ", and no node is called so"));
   if (ports.size() > 1) {
     constexpr std::size_t most = 8;
     std::string list;
@@ -72,7 +80,7 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
   }
   debug(1, fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
   path::Path path = ports[0].path;
-  path.ib().end_port = &end_port();
+  path.ib().end_port = default_end_port();
   co_return path;
 }
 
@@ -103,19 +111,27 @@ async::Task<std::vector<Session::NamedPort>> Session::ports_of_sweep() {
   apply_options(start);
   subnet::DiscoverOptions how;
   co_await subnet::discover(rpc(), subnet, start, how);
+  co_return ports_in(subnet);
+}
+
+/// The port of each node with a description by which the node was found.
+std::vector<Session::NamedPort> Session::ports_in(const subnet::Subnet& subnet) {
   std::vector<NamedPort> ports;
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     if (!node.has_description) continue;
     const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
-    path::IbDrPath route;
-    route.hops = static_cast<std::uint8_t>(route_to(subnet, at, route.route));
     path::IbPath by_lid;
     by_lid.dlid = subnet.lid(entry);
-    const path::Path path = by_lid.dlid.is_unicast() ? path::Path(by_lid) : path::Path(route);
+    path::Path path = by_lid;
+    if (!by_lid.dlid.is_unicast()) {
+      path::IbDrPath route;
+      route.hops = static_cast<std::uint8_t>(route_to(subnet, at, route.route));
+      path = route;
+    }
     ports.push_back({node.guid(), subnet.port(entry).number, std::string(node.description()), path});
   }
-  co_return ports;
+  return ports;
 }
 
 }  // namespace ib::tools

@@ -12,12 +12,23 @@
 
 namespace ib::tools {
 
+/// The end port of targets that name none. Null on a host without an end port if the targets are those of a stored fabric.
+const sys::EndPort* Session::default_end_port() {
+  const bool must_be = !read_stored_ || options_.device || options_.port;
+  try {
+    return &end_port();
+  } catch (const Error&) {
+    if (must_be) throw;
+    return nullptr;
+  }
+}
+
 path::Path Session::parse_as(std::string_view text, path::Form form) {
   path::ParseOptions how;
   how.devices = &devices();
-  how.default_end_port = &end_port();
+  how.default_end_port = default_end_port();
   how.require_end_port = end_port_fixed_ ? end_port_ : nullptr;
-  how.require_device = !end_port_fixed_ && options_.device ? end_port_->device : nullptr;
+  how.require_device = !end_port_fixed_ && options_.device ? how.default_end_port->device : nullptr;
   how.form = form;
   path::Path path = path::parse_target(text, how);
   if (path.ib().end_port != nullptr) {
@@ -39,6 +50,7 @@ path::Path Session::parse_combined(std::string_view text) {
 }
 
 void Session::bind_operands(const OptionSet& set) {
+  read_stored_ = set.stored_fabric_reader();
   set.bind(operands_, options_.combined, [this](std::string_view text) { return parse_target(text); });
   parse_sa_path();
 }

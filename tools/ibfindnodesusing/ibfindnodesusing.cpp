@@ -123,7 +123,7 @@ class Ibfindnodesusing final : public Command {
   async::Task<> find(Session& session, Emit& emit) {
     const Destination node = co_await session.smp_node(target_);
     const smp::NodeInfo info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
-    if (info.node_type != smp::NodeType::switch_) throw Error(fmt::format("Not a switch at {}", to_spec(node.path)));
+    if (info.node_type != smp::NodeType::switch_) throw not_a_switch(node.path, info);
     if (port_ < 1 || port_ > info.num_ports)
       throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));
     Fabric fabric;

@@ -16,6 +16,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -155,6 +156,11 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
   set.text("--load-cache", options.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
   set.one_of({"--discovery", "--load-cache"});
+  set.stored_fabric(options.load_cache, [](const std::string& file, subnet::Subnet& subnet) {
+    Fabric fabric;
+    load_fabric(file, fabric);
+    subnet = std::move(fabric.subnet);
+  });
   set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
 }
 
@@ -247,6 +253,12 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 
 void note_discovered(const Session& session, std::string_view what) {
   if (session.options().error_level() >= 1) log::debug(fmt::format("Discovered: '{}'", what));
+}
+
+Error not_a_switch(path::Path path, const smp::NodeInfo& node) {
+  path::IbPath& ib = path.ib();
+  if (path.directed() == nullptr && !ib.dgid) ib.dgid = Gid::from(link_local_prefix, node.port_guid);
+  return Error(fmt::format("Not a switch at {}", to_spec(path)));
 }
 
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {

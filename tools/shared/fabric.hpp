@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "iba-gen/smp.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/node_name_map.hpp"
 #include "tools/frame/emit.hpp"
@@ -65,6 +66,9 @@ void note_discovered(const Session& session, std::string_view what);
 
 /// Prints the `E:` lines for what a sweep could not read, on stderr. Similar failures share a line.
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
+
+/// A node that is no switch, where one is needed. The error has the path to the node, and its GID if that is reached by LID.
+Error not_a_switch(path::Path path, const smp::NodeInfo& node);
 
 /// A port that did not tell or take its PortInfo, for Subnet::failures.
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);

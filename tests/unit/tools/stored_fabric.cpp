@@ -70,6 +70,18 @@ TEST_CASE_METHOD(Stored, "a stored fabric prints as the one that was swept") {
   CHECK(ibtool(fabric, {"ibnetdiscover", "--load-cache", file("c"), "--discovery", "SA"}).status == 2);
 }
 
+TEST_CASE_METHOD(Stored, "a target by name is a node of the stored fabric, and nobody is asked for it") {
+  std::ranges::copy(std::string_view("gone"), fabric.node(far).description.begin());
+  fabric.node(here).faults.silent = true;
+  const auto found = ibtool(fabric, {"iblinkinfo", "--load-cache", file("c"), "far"});
+  CHECK(found.status == 0);
+  CHECK_THAT(found.out, contains("Switch 0000:0000:0000:0400 'far'") && !contains("'leaf':"));
+  const auto unknown = ibtool(fabric, {"iblinkinfo", "--load-cache", file("c"), "gone"});
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.err, contains("'gone' is not a valid end port address (GID, port GUID or LID), and no stored node is called so"));
+  CHECK(ibtool(fabric, {"iblinkinfo", "--load-cache", file("nosuch"), "far"}).status == 2);
+}
+
 TEST_CASE_METHOD(Stored, "a fabric that was loaded is stored as it was, and asks nobody") {
   fabric.node(here).faults.silent = true;
   CHECK(diags(fabric, {"ibnetdiscover", "-l", "--load-cache", file("c"), "--cache", file("again")}).status == 0);
