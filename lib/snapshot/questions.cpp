@@ -23,7 +23,6 @@ using subnet::PortIndex;
 using By = Questions::By;
 using Values = std::vector<std::uint32_t>;
 
-constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
 constexpr std::uint32_t pkeys_per_block = 32, guids_per_block = 8, cc_ports_per_block = 32, cc_entries_per_block = 64;
 constexpr std::uint32_t vlarb_per_block = 32, most_vlarb = 64;  // IBA 14.2.5.9
 
@@ -91,16 +90,16 @@ std::vector<const StructInfo*> detail_attributes() {
 struct Questionnaire::Agent {
   PortIndex port;
   const subnet::Node& node;
-  smp::PortInfo info;    ///< its own
-  bool is_switch, first; /* of its node */
-  std::uint32_t own;     ///< number
-  Values numbers;        ///< of the ports that it is asked about: real ones first, at last 0
+  smp::PortInfo info;  ///< its own
+  bool is_switch;
+  bool is_first;      ///< of its node
+  std::uint32_t own;  ///< the number of the port
+  Values numbers;     ///< of the ports that it is asked about: its own, if it has a link of its own, then others, at last 0
 
   std::uint32_t last() const { return node.info.num_ports; }
 };
 
-Questionnaire::Questionnaire(const subnet::Subnet& subnet)
-    : subnet_(subnet), own_infos_(subnet.ports().size()), asked_infos_(subnet.ports().size()) {
+Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), asked_infos_(subnet.ports().size()) {
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     for (unsigned number = 0; number < node.slots; ++number) {
@@ -137,10 +136,8 @@ Questionnaire::Agent Questionnaire::agent_of(PortIndex port) const {
   const bool is_switch = node.kind() == NodeKind::sw;
   Agent agent{port, node, at.info(), is_switch, first_agents_.at(at.node) == port, at.number, {}};
   if (!is_switch) agent.numbers.push_back(at.number);
-  for (std::uint32_t number = 1; agent.first && number <= agent.last(); ++number) {
-    const PortIndex other = subnet_.port_of(at.node, number);
-    const bool has_agent = !is_switch && std::ranges::binary_search(agents_, other);
-    if (other != port && !has_agent) agent.numbers.push_back(number);
+  for (std::uint32_t number = 1; number <= agent.last(); ++number) {
+    if (is_switch || number != at.number) agent.numbers.push_back(number);
   }
   agent.numbers.push_back(0);
   return agent;
@@ -178,11 +175,8 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
       return {sl_to_vl(of)};
     case Part::pkeys:
       return {pkeys(of)};
-    case Part::guids: {
-      std::vector<Questions> all = missing_port_infos(of, true);
-      all.push_back({.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)});
-      return all;
-    }
+    case Part::guids:
+      return {{.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)}};
     case Part::sminfo:
       return {{.attribute = &smp::SMInfo::info(), .values = {0}}};
     default:
@@ -190,26 +184,19 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
   }
 }
 
-/// PortInfo of those ports of which neither the sweep nor an earlier part has it, and of port 0 of a node that is no switch.
-std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of, bool own_alone) const {
-  Values values;
-  if (!of.is_switch && !own_infos_[of.port]) values.push_back(0);
+/// PortInfo of the ports of a node of which neither the sweep nor an earlier part has it.
+std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of) const {
+  Questions asked{.attribute = &smp::PortInfo::info()};
   for (const std::uint32_t number : of.numbers) {
     const PortIndex at = of.node.first_port + number;
-    if (own_alone || (number == 0 && !of.is_switch) || number >= of.node.slots) continue;
-    if (!subnet_.port(at).has_info && !asked_infos_[at] && !infos_.contains(at)) values.push_back(number);
+    if (!of.is_first || (number == 0 && !of.is_switch) || number >= of.node.slots) continue;
+    if (!subnet_.port(at).has_info && !asked_infos_[at] && !infos_.contains(at)) asked.values.push_back(number);
   }
-  if (values.empty()) return {};
-  return {{.attribute = &smp::PortInfo::info(), .values = std::move(values)}};
+  return {std::move(asked)};
 }
 
-void Questionnaire::take_port_info(PortIndex agent, std::uint32_t modifier, Bytes payload) {
-  const subnet::Node& node = subnet_.node(subnet_.port(agent).node);
-  if (modifier == 0 && node.kind() != NodeKind::sw) {
-    own_infos_[agent] = true;
-  } else if (modifier < node.slots && !subnet_.port(node.first_port + modifier).has_info) {
-    infos_[node.first_port + modifier] = smp::PortInfo::unpack(payload);
-  }
+void Questionnaire::take_port_info(PortIndex agent, std::uint32_t number, Bytes payload) {
+  infos_[subnet_.node(subnet_.port(agent).node).first_port + number] = smp::PortInfo::unpack(payload);
 }
 
 std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint32_t number) const {
@@ -218,15 +205,11 @@ std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint
   if (number >= of.node.slots) return std::nullopt;
   if (subnet_.port(at).has_info) return subnet_.port(at).info();
   const auto found = infos_.find(at);
-  return found == infos_.end() ? std::nullopt : std::optional(found->second);
+  return found == infos_.end() || !of.is_first ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<Questions> Questionnaire::ports(const Agent& of) const {
-  std::vector<Questions> all = missing_port_infos(of, false);
-  Questions with_speeds{.attribute = &smp::PortInfo::info(), .values = of.numbers};
-  for (std::uint32_t& number : with_speeds.values) number |= extended_speeds_bit;
-  with_speeds.unsure = (of.info.capability_mask & smp::capability_mask::is_extended_speeds_supported) == 0;
-  all.push_back(std::move(with_speeds));
+  std::vector<Questions> all = missing_port_infos(of);
   const auto add = [&](const StructInfo& info, bool is_supported) {
     Questions asked{.attribute = &info, .values = of.numbers, .unsure = !is_supported};
     if (!is_supported) asked.values.resize(1);
@@ -254,7 +237,7 @@ Questions Questionnaire::sl_to_vl(const Agent& of) const {
 }
 
 std::vector<Questions> Questionnaire::vl_arbitration(const Agent& of, unsigned step) const {
-  if (step == 0) return missing_port_infos(of, false);
+  if (step == 0) return missing_port_infos(of);
   if (step > 1) return {};
   Questions asked{.attribute = &smp::VLArbitrationTable::info()};
   for (const std::uint32_t number : of.numbers) {

@@ -4,17 +4,18 @@
 // PortInfo of all ports of switches and of the linked ports of other nodes.
 //
 // An agent is a port that is asked: port 0 of a switch, each linked port of another node. N is its NumPorts. "Own" is the number of
-// the agent's port. A port without an agent (a second port of an adapter that has no link) is asked about at the node's first agent.
+// the agent's port. PortInfo of port 0 of a node that is no switch is that of the agent's port, and the rest of its attribute modifier
+// changes nothing of what is stored (answer_key.hpp): the sweep has them.
 //
 //   part        agents            requests, and who sends them
-//   ports       all               PortInfo: 0 of a node that is no switch; 1…N where the sweep had no reason (smpquery, ibaddr,
-//                                 ibportstate); each of these and 0…N with bit 31 (smpquery -x)
+//   ports       all               PortInfo: 1…N where the sweep had no reason (smpquery, ibaddr, ibportstate)
 //                                 PortInfoExtended: 0…N and 255 (smpquery, perfquery -T). MlnxExtPortInfo: 0…N (smpquery,
 //                                 ibportstate, ibnetdiscover --fdr10). Of a node that does not say that it has them: one of each
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
-//   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced)
+//   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
+//                                 a port without a link of a node that is no switch: at the node's first agent alone)
 //   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      with IsSM         SMInfo
@@ -88,15 +89,15 @@ class Questionnaire {
   /// `asked`: ClassPortInfo was asked for before.
   std::uint64_t plan(Part part, subnet::PortIndex agent, bool asked) const;
 
-  /// PortInfo of a port that the sweep did not read was answered.
-  void take_port_info(subnet::PortIndex agent, std::uint32_t modifier, Bytes payload);
+  /// PortInfo of port `number` of the agent's node was answered.
+  void take_port_info(subnet::PortIndex agent, std::uint32_t number, Bytes payload);
 
  private:
   struct Agent;
   Agent agent_of(subnet::PortIndex port) const;
   std::vector<Questions> tables(Part part, const Agent& of) const;
   std::vector<Questions> ports(const Agent& of) const;
-  std::vector<Questions> missing_port_infos(const Agent& of, bool own_alone) const;
+  std::vector<Questions> missing_port_infos(const Agent& of) const;
   std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;
   Questions sl_to_vl(const Agent& of) const;
@@ -109,7 +110,6 @@ class Questionnaire {
   std::vector<subnet::PortIndex> agents_;
   std::map<subnet::NodeIndex, subnet::PortIndex> first_agents_;  // of nodes with several
   std::map<subnet::PortIndex, smp::PortInfo> infos_;             // of ports that the model has none of
-  std::vector<bool> own_infos_;                                  // by port: PortInfo of port 0 was answered there
   std::vector<bool> asked_infos_;                                // by port: the sweep asked for PortInfo in vain
 };
 

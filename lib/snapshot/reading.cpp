@@ -153,7 +153,13 @@ class Reading::Run {
     asked.unsure = false;
     round.row.learnt.take(asked, value, reply.payload());
     if (asked.attribute == &smp::PortInfo::info()) reading_.questionnaire_.take_port_info(round.port.index, value, reply.payload());
+    if (asked.attribute == &smp::MlnxExtPortInfo::info()) take_mlnx(round.port.index, value, reply.payload());
     ended(1);
+  }
+
+  void take_mlnx(PortIndex agent, std::uint32_t number, Bytes payload) const {
+    const PortIndex port = reading_.subnet_.port_of(reading_.subnet_.port(agent).node, number);
+    if (reading_.options_.take_mlnx && port != none) reading_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(payload));
   }
 
   void failed(Round& round, const Asked& asked, const std::shared_ptr<const mad::MadError>& error) {

@@ -30,6 +30,8 @@ struct ReadingOptions {
   std::size_t window = 1024;         ///< greatest number of agents that are asked at a time
   /// Called when a request has ended or is not needed. `of` is the plan.
   std::function<void(Part part, std::uint64_t done, std::uint64_t of)> progress;
+  /// Gets the MlnxExtPortInfo of each port that tells it. With it a model knows FDR10 links without asking anew.
+  std::function<void(subnet::PortIndex port, const smp::MlnxExtPortInfo& info)> take_mlnx;
   /// Reads Part::sa. Null: there is no SA to ask.
   std::function<async::Task<std::vector<subnet::Failure>>(mad::Transactor& transactor)> read_sa;
 };

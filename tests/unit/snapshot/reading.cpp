@@ -68,47 +68,70 @@ TEST_CASE("names of parts") {
   CHECK_FALSE(snapshot::find_part("LFT"));
 }
 
-TEST_CASE("the part ports holds PortInfo as no sweep asks for it") {
+TEST_CASE("the part ports: nodes that do not say that they have an attribute are asked for it once") {
   Bench bench;
   bench.sw().info.device_id = bench.fabric.node(bench.here).info.device_id = 1;
   bench.far().info.device_id = 0x1003;  // has MlnxExtPortInfo
+  give_attribute(bench.fabric, smp::MlnxExtPortInfo::attribute_id);
   ReadFabric read(bench.fabric);
   const PartReading done = read.read(Part::ports);
   CHECK(done.failures.empty());
-  CHECK(read.modifiers(smp::PortInfo::attribute_id) ==
-        "0,1,2:0 0,1,2:80000000 0,1,2:80000001 0,1,3:0 0,1,3:80000000 0,1,3:80000002 "
-        "0,1:80000000 0,1:80000001 0,1:80000002 0,1:80000003 0,1:80000004 0:0 0:80000000 0:80000001");
-  // Whoever does not say that it has these is asked once, and refuses.
+  CHECK(read.times(smp::PortInfo::attribute_id) == 0);
   CHECK(read.modifiers(smp::PortInfoExtended::attribute_id) == "0,1,2:1 0,1,3:2 0,1:1 0:1");
-  CHECK(read.modifiers(smp::MlnxExtPortInfo::attribute_id) == "0,1,2:1 0,1,3:2 0,1:1 0:1");
-  CHECK(done.refused == 8);
-  CHECK(done.answered == 14);
-  CHECK(done.planned == 24);
-  CHECK(read.progress == std::pair<std::uint64_t, std::uint64_t>(24, 24));
+  CHECK(read.modifiers(smp::MlnxExtPortInfo::attribute_id) == "0,1,2:0 0,1,2:1 0,1,2:2 0,1,3:0 0,1,3:1 0,1,3:2 0,1:1 0:1");
+  CHECK(done.refused == 4);
+  CHECK(done.answered == 8);
+  CHECK(done.planned == 12);
+  CHECK(read.progress == std::pair<std::uint64_t, std::uint64_t>(12, 12));
 }
 
-TEST_CASE("ports of an adapter without a link are asked about at its first linked port") {
+TEST_CASE("MlnxExtPortInfo is handed on for the model") {
+  Bench bench;
+  bench.fabric.network.tamper = [](Bytes request, std::optional<FakeFabric::Answer> answer) {
+    std::vector<FakeFabric::Answer> answers;
+    const bool is_mlnx = load_be<std::uint16_t>(&request[16]) == smp::MlnxExtPortInfo::attribute_id;
+    if (answer) answers.push_back(is_mlnx ? ibtest::answer_to(request) : std::move(*answer));
+    constexpr std::size_t data_offset = 64;
+    smp::MlnxExtPortInfo info;
+    info.link_speed_active = static_cast<std::uint8_t>(request[23]);
+    if (answer && is_mlnx) info.pack(MutableBytes(answers[0]).subspan(data_offset, smp::MlnxExtPortInfo::wire_size));
+    return answers;
+  };
+  bench.sw().info.device_id = 0xc738;
+  ReadFabric read(bench.fabric);
+  std::map<std::string, unsigned> taken;
+  snapshot::ReadingOptions options = read.options();
+  options.take_mlnx = [&](subnet::PortIndex at, const smp::MlnxExtPortInfo& info) {
+    const subnet::Port& port = read.subnet.port(at);
+    taken[fmt::format("{:x}.{}", read.subnet.node(port.node).guid().value, port.number)] = info.link_speed_active;
+  };
+  snapshot::Reading reading(*read.recorder, read.subnet, options);
+  read.loop.run(reading.read(Part::ports));
+  CHECK(taken.at("100.3") == 3);
+  CHECK(taken.at("100.4") == 4);
+}
+
+TEST_CASE("ports of an adapter without a link are asked about at its linked ports, their PortInfo once") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here"), other = fabric.add_ca(0x300, 3, "other");
   fabric.link(leaf, 1, here, 1);
   fabric.link(leaf, 2, other, 2);
+  fabric.link(leaf, 3, other, 1);
   fabric.assign_lids();
   fabric.attach(here);
   fabric.node(other).ports[3].info.vl_arbitration_low_cap = 4;
   ReadFabric read(fabric);
-  SECTION("their PortInfo") {
+  SECTION("with the part ports") {
     read.read(Part::ports);
-    CHECK(ibtest::contains("0,1,2:0 0,1,2:1 0,1,2:3 0,1,2:80000000 0,1,2:80000001 0,1,2:80000002 0,1,2:80000003")
-              .match(read.modifiers(smp::PortInfo::attribute_id)));
+    CHECK(read.modifiers(smp::PortInfo::attribute_id) == "0,1,3:3");
     read.read(Part::vlarb);
     CHECK(read.times(smp::PortInfo::attribute_id) == 0);
-    CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) == "0,1,2:10003");
   }
-  SECTION("what their PortInfo tells, though the part ports is left out") {
+  SECTION("without it") {
     read.read(Part::vlarb);
-    CHECK(read.modifiers(smp::PortInfo::attribute_id) == "0,1,2:0 0,1,2:1 0,1,2:3 0:0");
-    CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) == "0,1,2:10003");
+    CHECK(read.modifiers(smp::PortInfo::attribute_id) == "0,1,3:3");
   }
+  CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) == "0,1,3:10003");
 }
 
 TEST_CASE("nodes that say so are asked for PortInfoExtended of all ports, and of 255 for perfquery") {
@@ -171,7 +194,8 @@ TEST_CASE("VL arbitration tables: as many blocks as each port has, none of a bas
   SECTION("a basic one") {
     ReadFabric read(bench.fabric);
     read.read(Part::vlarb);
-    CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) == "0,1,3:10000 0,1,3:10002 0,1:10001 0,1:20001 0,1:30002 0,1:40002");
+    CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) ==
+          "0,1,2:10002 0,1,3:10000 0,1,3:10002 0,1:10001 0,1:20001 0,1:30002 0,1:40002");
   }
   SECTION("an enhanced one") {
     bench.sw().switch_info.enhanced_port0 = 1;
@@ -189,7 +213,7 @@ TEST_CASE("P_Key tables: PartitionCap of end ports, PartitionEnforcementCap of a
   ReadFabric read(bench.fabric);
   read.read(Part::pkeys);
   CHECK(read.modifiers(smp::PKeyTable::attribute_id) ==
-        "0,1,2:0 0,1,2:1 0,1,2:10000 0,1,2:10001 0,1,3:0 0,1,3:1 0,1,3:20000 0,1,3:20001 "
+        "0,1,2:0 0,1,2:1 0,1,2:10000 0,1,2:10001 0,1,2:20000 0,1,2:20001 0,1,3:0 0,1,3:1 0,1,3:10000 0,1,3:10001 0,1,3:20000 0,1,3:20001 "
         "0,1:0 0,1:10000 0,1:10001 0,1:20000 0,1:20001 0,1:30000 0,1:30001 0,1:40000 0,1:40001 0:0 0:10000");
 }
 
@@ -204,8 +228,6 @@ TEST_CASE("GUIDInfo of each port of an adapter comes through that port") {
     const std::uint64_t guid = load_be<std::uint64_t>(one.answer.data());
     CHECK(guid == (one.to == "0,1,2" ? 0x301U : one.to == "0,1,3" ? 0x302U : one.to == "0" ? 0x201U : 0x100U));
   }
-  // smpquery GUIDInfo asks for PortInfo of port 0 before.
-  CHECK(read.modifiers(smp::PortInfo::attribute_id) == "0,1,2:0 0,1,3:0 0:0");
 }
 
 TEST_CASE("SMInfo is asked where there is a subnet manager") {
@@ -224,11 +246,11 @@ TEST_CASE("counters: ClassPortInfo once, both attributes of each port, of 0, and
   ReadFabric read(bench.fabric);
   const PartReading done = read.read(Part::counters);
   CHECK(done.failures.empty());
-  constexpr const char* all = "1:0 1:1 1:2 1:255 1:3 1:4 2:0 2:1 3:0 3:1 3:255 4:0 4:2 4:255";
+  constexpr const char* all = "1:0 1:1 1:2 1:255 1:3 1:4 2:0 2:1 3:0 3:1 3:2 3:255 4:0 4:1 4:2 4:255";
   CHECK(read.selects(pm::PortCounters::attribute_id) == all);
   CHECK(read.selects(pm::PortCountersExt::attribute_id) == all);
   CHECK(read.selects(class_port_info) == "1:0 2:0 3:0 4:0");
-  CHECK(done.planned == 4 + 2 * (6 + 3 + 3 + 3));
+  CHECK(done.planned == 4 + 2 * (6 + 3 + 4 + 4));
   CHECK(done.answered + done.refused == done.planned - 2);
 }
 
@@ -254,7 +276,7 @@ TEST_CASE("details: every attribute of every port; ClassPortInfo is asked if cou
     read.read(Part::counters);
     const PartReading done = read.read(Part::details);
     CHECK(read.times(class_port_info) == 0);
-    CHECK(done.planned == snapshot::detail_attributes().size() * 15);
+    CHECK(done.planned == snapshot::detail_attributes().size() * 17);
     CHECK(read.of_part.size() == done.planned);
   }
   SECTION("alone") {
@@ -264,7 +286,7 @@ TEST_CASE("details: every attribute of every port; ClassPortInfo is asked if cou
   }
   for (const StructInfo* attribute : snapshot::detail_attributes()) {
     const auto id = static_cast<std::uint16_t>(attribute->attribute_id);
-    CHECK(read.selects(id) == "1:0 1:1 1:2 1:255 1:3 1:4 2:0 2:1 2:255 3:0 3:1 3:255 4:0 4:2 4:255");
+    CHECK(read.selects(id) == "1:0 1:1 1:2 1:255 1:3 1:4 2:0 2:1 2:255 3:0 3:1 3:2 3:255 4:0 4:1 4:2 4:255");
     // perfquery writes PortSelect where the attribute has it.
     CHECK(find_field(*attribute, "port_select")->bit_offset == 8);
     CHECK(find_field(*attribute, "port_select")->bits == 8);
@@ -280,7 +302,7 @@ TEST_CASE("a silent PMA costs one chain of tries, is one failure, and is not ask
   CHECK(done.failures[0].kind == subnet::Failure::Kind::no_answer);
   CHECK(read.subnet.node(done.failures[0].node).guid() == Guid{0x100});
   CHECK(bench.pma.service().requests == 3 + 1);  // three tries, and once more at the end
-  CHECK(read.selects(pm::PortCounters::attribute_id) == "2:0 2:1 2:255 3:0 3:1 3:255 4:0 4:2 4:255");
+  CHECK(read.selects(pm::PortCounters::attribute_id) == "2:0 2:1 2:255 3:0 3:1 3:2 3:255 4:0 4:1 4:2 4:255");
   done = read.read(Part::details);
   CHECK(done.failures.empty());
   CHECK(bench.pma.service().requests == 4);
