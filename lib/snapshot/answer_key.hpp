@@ -18,18 +18,18 @@ namespace ib::snapshot {
 struct AnswerKey {
   std::uint8_t mgmt_class{};  ///< SMPs of both kinds: that of LID-routed ones
   std::uint16_t attribute{};
-  subnet::NodeIndex node{};    ///< the node that is asked; 0 for the SA
-  std::uint8_t entry_port{};   ///< the port of a node that is no switch, where its agents answer for one port only; else 0
+  subnet::NodeIndex node{};   ///< the node that is asked; 0 for the SA
+  std::uint8_t entry_port{};  ///< the port of a node that is no switch, where its agents answer for one port only; else 0
   std::uint32_t modifier{};
-  std::uint32_t selector{};    ///< PortSelect of performance management; of other classes a hash of the request's data
+  std::uint32_t selector{};  ///< PortSelect of performance management; of other classes a hash of the request's data
   auto operator<=>(const AnswerKey&) const = default;
 };
 
 /// Where a path leads in a model.
 struct Place {
-  subnet::NodeIndex node = subnet::none;   ///< the node at its end, or none
-  std::uint8_t entry_port{};               ///< the port by which it enters that node; 0 of a switch
-  subnet::PortIndex beyond = subnet::none; ///< with no node: the last port that the path leaves by, if it gets so far
+  subnet::NodeIndex node = subnet::none;    ///< the node at its end, or none
+  std::uint8_t entry_port{};                ///< the port by which it enters that node; 0 of a switch
+  subnet::PortIndex beyond = subnet::none;  ///< with no node: the last port that the path leaves by, if it gets so far
 };
 
 /// Follows `path`, whose local node is the one at the start of the model.

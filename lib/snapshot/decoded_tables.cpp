@@ -48,8 +48,8 @@ std::string number_at(std::string_view first, unsigned digits) {
   std::string sum;
   for (unsigned i = 1; i <= digits; ++i) {
     const std::string place = fmt::format("({} + {})", first, i);
-    sum += fmt::format("{}(length(payload) * 2 >= {}) * instr('123456789ABCDEF', substr(hex(payload), {}, 1)) * {}", i > 1 ? " + " : "", place,
-                       place, 1U << (4 * (digits - i)));
+    sum += fmt::format("{}(length(payload) * 2 >= {}) * instr('123456789ABCDEF', substr(hex(payload), {}, 1)) * {}", i > 1 ? " + " : "",
+                       place, place, 1U << (4 * (digits - i)));
   }
   return "(" + sum + ")";
 }
@@ -63,19 +63,23 @@ std::string places(unsigned count) {
 std::string block_views() {
   constexpr std::string_view from = "FROM raw_answer, place WHERE status = 0 AND mgmt_class = 1 AND attribute =";
   std::string views;
-  views += fmt::format("CREATE VIEW lft AS {} SELECT node, modifier * 64 + n AS lid, {} AS out_port {} {};", places(64), number_at("n * 2", 2),
-                       from, smp::LinearForwardingTable::attribute_id);
+  views += fmt::format("CREATE VIEW lft AS {} SELECT node, modifier * 64 + n AS lid, {} AS out_port {} {};", places(64),
+                       number_at("n * 2", 2), from, smp::LinearForwardingTable::attribute_id);
   views += fmt::format(
-      "CREATE VIEW mft AS {}, bit(b) AS (VALUES(0) UNION ALL SELECT b + 1 FROM bit WHERE b < 15) SELECT node, 49152 + (modifier & 511) * 32 + n "
-      "AS mlid, (modifier >> 28) * 16 + b AS out_port FROM raw_answer, place, bit WHERE status = 0 AND mgmt_class = 1 AND attribute = {} AND "
+      "CREATE VIEW mft AS {}, bit(b) AS (VALUES(0) UNION ALL SELECT b + 1 FROM bit WHERE b < 15) SELECT node, 49152 + (modifier & 511) * "
+      "32 + n "
+      "AS mlid, (modifier >> 28) * 16 + b AS out_port FROM raw_answer, place, bit WHERE status = 0 AND mgmt_class = 1 AND attribute = {} "
+      "AND "
       "({} >> b) & 1;",
       places(32), smp::MulticastForwardingTable::attribute_id, number_at("n * 4", 4));
   views += fmt::format(
-      "CREATE VIEW pkeys AS {} SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS pkey_index, {} AS pkey {} "
+      "CREATE VIEW pkeys AS {} SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS pkey_index, {} AS pkey "
+      "{} "
       "{};",
       places(32), number_at("n * 4", 4), from, smp::PKeyTable::attribute_id);
   views += fmt::format(
-      "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl {} {};",
+      "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl {} "
+      "{};",
       places(16), number_at("n", 1), from, smp::SLToVLMappingTable::attribute_id);
   return views;
 }
@@ -164,9 +168,10 @@ void write_table(Database& database, const AttributeTable& table) {
   for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
   // Where a CA was asked at two of its ports, the counters of a port stand there twice.
   Statement row(database, fmt::format("INSERT OR REPLACE INTO {} VALUES({})", name, values));
-  Statement answers(database, fmt::format("SELECT node, modifier, selector, time, payload FROM raw_answer WHERE mgmt_class = {} AND attribute = "
-                                          "{} AND status = 0",
-                                          table.mgmt_class, table.info.attribute_id));
+  Statement answers(database,
+                    fmt::format("SELECT node, modifier, selector, time, payload FROM raw_answer WHERE mgmt_class = {} AND attribute = "
+                                "{} AND status = 0",
+                                table.mgmt_class, table.info.attribute_id));
   std::vector<std::string> texts;
   texts.reserve(text_count);
   while (answers.step()) {
@@ -193,7 +198,8 @@ void write_decoded_tables(Database& database) {
 void drop_decoded_tables(Database& database) {
   std::vector<std::string> objects;
   {
-    Statement names(database, "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'raw\\_%' ESCAPE '\\'");
+    Statement names(database,
+                    "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'raw\\_%' ESCAPE '\\'");
     while (names.step()) {
       std::string name(names.text(1));
       for (std::size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2)) name.insert(at, 1, '"');

@@ -73,7 +73,8 @@ bool NewFile::copy_old() {
     const ssize_t count = ::read(old.get(), chunk.data(), chunk.size());
     if (count < 0) throw SysError(errno, "read", file_);
     if (count == 0) return ::lseek(fd_.get(), 0, SEEK_CUR) > 0;
-    if (::write(fd_.get(), chunk.data(), static_cast<std::size_t>(count)) != count) throw SysError(errno != 0 ? errno : ENOSPC, "write", path_);
+    if (::write(fd_.get(), chunk.data(), static_cast<std::size_t>(count)) != count)
+      throw SysError(errno != 0 ? errno : ENOSPC, "write", path_);
   }
 }
 

@@ -135,8 +135,9 @@ bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part 
 /// Calls `take`(node, modifier, payload) for each stored answer of an SMP's attribute, in the order of nodes.
 template <class Take>
 void Snapshot::read_answers(std::uint16_t attribute, Take take) {
-  Statement row(*database_,
-                "SELECT node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=1 AND attribute=?1");
+  Statement row(
+      *database_,
+      "SELECT node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=1 AND attribute=?1");
   row.bind(1, attribute);
   std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t> before{-1, 0, 0, 0};
   while (row.step()) {
@@ -231,8 +232,9 @@ void Snapshot::read_ports(Subnet& subnet) {
 }
 
 void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
-  Statement row(*database_, "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, checksum, failure "
-                            "FROM raw_failure");
+  Statement row(*database_,
+                "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, checksum, failure "
+                "FROM raw_failure");
   std::int64_t number = 0;
   while (row.step()) {
     const Bytes request = row.bytes(10), reply = row.bytes(11);
@@ -241,10 +243,10 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
     rest.insert(rest.end(), request.begin(), request.end());
     rest.insert(rest.end(), reply.begin(), reply.end());
     ++number;
-    const bool whole = row.integer(13) == number &&
-                       row.integer(12) == row_checksum({number, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(5),
-                                                        row.integer(7), row.integer(8)},
-                                                       rest);
+    const bool whole =
+        row.integer(13) == number && row.integer(12) == row_checksum({number, row.integer(0), row.integer(1), row.integer(2),
+                                                                      row.integer(3), row.integer(5), row.integer(7), row.integer(8)},
+                                                                     rest);
     if (!whole) damaged("a checksum is wrong");
     Failure& failure = subnet.failures.emplace_back();
     if (row.integer(0) < 0 || row.integer(0) > static_cast<std::int64_t>(Failure::Kind::no_record)) damaged("it names an unknown failure");
@@ -261,8 +263,8 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
     path::Path path = path::parse_spec(row.text(9));
     path.ib().end_port = end_port;
     if (row.integer(7) >= 0) {
-      failure.error = std::make_shared<mad::MadTimeout>(request, path, static_cast<unsigned>(row.integer(7)),
-                                                        std::chrono::nanoseconds(row.integer(8)));
+      failure.error =
+          std::make_shared<mad::MadTimeout>(request, path, static_cast<unsigned>(row.integer(7)), std::chrono::nanoseconds(row.integer(8)));
     } else if (reply.size() >= mad::packet_size) {
       failure.error = mad::status_error(request, reply, path);
       if (!failure.error) failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
@@ -308,9 +310,10 @@ std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) {
 }
 
 std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
-  Statement row(*database_,
-                "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
-                "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
+  Statement row(
+      *database_,
+      "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
+      "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
   row.bind(2, key.node).bind(3, key.entry_port);
   return find_one(row, key.mgmt_class);
 }
@@ -320,9 +323,9 @@ std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt
   row.bind(1, mgmt_class);
   if (!row.step()) return std::nullopt;
   const Bytes payload = row.bytes(7);
-  const std::int64_t checksum = row_checksum({mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
-                                              row.integer(5), row.integer(6)},
-                                             payload);
+  const std::int64_t checksum = row_checksum(
+      {mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)},
+      payload);
   if (row.integer(8) != checksum) damaged("a checksum is wrong");
   return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}};
 } catch (const SqliteError& error) {

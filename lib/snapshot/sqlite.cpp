@@ -64,7 +64,8 @@ Statement& Statement::bind(int at, std::int64_t value) {
 
 Statement& Statement::bind(int at, Bytes value) {
   // A null pointer would bind NULL.
-  sqlite3_bind_blob(handle_, at, value.empty() ? static_cast<const void*>("") : value.data(), static_cast<int>(value.size()), SQLITE_STATIC);
+  sqlite3_bind_blob(handle_, at, value.empty() ? static_cast<const void*>("") : value.data(), static_cast<int>(value.size()),
+                    SQLITE_STATIC);
   return *this;
 }
 

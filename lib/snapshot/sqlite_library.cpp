@@ -72,9 +72,7 @@ sqlite3_int64 sqlite3_column_int64(sqlite3_stmt* statement, int at) {
   return call<sqlite3_column_int64>("sqlite3_column_int64", statement, at);
 }
 
-const void* sqlite3_column_blob(sqlite3_stmt* statement, int at) {
-  return call<sqlite3_column_blob>("sqlite3_column_blob", statement, at);
-}
+const void* sqlite3_column_blob(sqlite3_stmt* statement, int at) { return call<sqlite3_column_blob>("sqlite3_column_blob", statement, at); }
 
 int sqlite3_column_bytes(sqlite3_stmt* statement, int at) { return call<sqlite3_column_bytes>("sqlite3_column_bytes", statement, at); }
 

@@ -8,8 +8,8 @@
 
 #include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba/registry.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/registry.hpp"
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "snapshot/format.hpp"
@@ -127,7 +127,8 @@ const subnet::Subnet& SnapshotTransactor::subnet() {
 mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) { co_return answer(request); }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) {
-  const bool reads = request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
+  const bool reads =
+      request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
   if (!reads) {
     throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to the snapshot {}", mad::describe(mad::to_mad(request)),
                                   quoted(snapshot_.file())));
@@ -141,7 +142,8 @@ mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request,
   for (const subnet::Failure& failure : subnet_->failures) {
     if (!failure.beyond || failure.node == subnet::none || failure.port < 0 || place.beyond == subnet::none) continue;
     if (subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)) != place.beyond) continue;
-    if (const auto* error = dynamic_cast<const mad::MadTimeout*>(failure.error.get())) return timeout(request, error->tries(), error->waited());
+    if (const auto* error = dynamic_cast<const mad::MadTimeout*>(failure.error.get()))
+      return timeout(request, error->tries(), error->waited());
   }
   return timeout(request, 0, {});
 }

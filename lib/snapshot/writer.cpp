@@ -70,13 +70,13 @@ class Writer::Tables {
     const std::int64_t time = now();
     answer_->bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier);
     answer_->bind(6, key.selector).bind(7, status).bind(8, time).bind(9, payload);
-    answer_->bind(10, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time}, payload));
+    answer_->bind(
+        10, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time}, payload));
     answer_->run();
     ++answers_;
   }
 
   void put_fabric(const subnet::Subnet& subnet) {
-    for (const char* table : {"raw_node", "raw_port", "raw_failure", "raw_answer"}) database_->run(fmt::format("DELETE FROM {}", table));
     const auto [node, number] = numbers_of(subnet, subnet.start);
     put_fact("start", fmt::format("{} {}", node, number));
     put_nodes(subnet);
@@ -139,7 +139,8 @@ class Writer::Tables {
     }
     for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
       const subnet::Node& node = subnet.node(at);
-      if (node.has_switch_info) put_row(smp_key(smp::SwitchInfo::attribute_id, at), answered, without_trailing_zeros(node.switch_info_bytes));
+      if (node.has_switch_info)
+        put_row(smp_key(smp::SwitchInfo::attribute_id, at), answered, without_trailing_zeros(node.switch_info_bytes));
     }
   }
 

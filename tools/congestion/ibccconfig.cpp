@@ -127,6 +127,7 @@ constinit const CommandInfo rooms::ibccconfig{
     .summary = "Set the parameters of congestion control at a switch or a channel adapter.",
     .make = make_command<congestion::Ibccconfig>,
     .changes = true,
+    .needs_fabric = true,
     .diags = true,
 };
 

@@ -47,6 +47,7 @@ struct CommandInfo {
   std::unique_ptr<Command> (*make)();
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
   bool changes{};                               ///< it can change the fabric or this host
+  bool needs_fabric{};                          ///< it does nothing else than change, serve, ping or watch: no snapshot can answer it
   bool diags{};                                 ///< infiniband-diags has a program of that name, and diags_options() is there
   const DiagsScript* script{};                  ///< it is a script; else null
 };

@@ -186,6 +186,7 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
       common.use_sa = true;
     });
   }
+  if ((groups & group_from) != 0) set.text("--from", common.from, "FILE", "Ask no fabric: answer from a file of ibtool snapshot.");
   if ((groups & group_timing) != 0) add_timing(set, common);
   if ((groups & group_gmp) != 0) add_gmp(set, common);
   if ((groups & group_address) != 0) add_address(set, common);

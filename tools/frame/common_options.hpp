@@ -32,9 +32,10 @@ struct CommonOptions {
   std::optional<std::string> device, port;
   std::string device_file, port_file;  ///< the file of defaults that set them; empty if the command line did
   // addressing
-  path::Form address{};       ///< any form by default
-  bool combined{};            ///< a target is two words: a LID, and a directed route from there
-  std::optional<Lid> sm_lid;  ///< infiniband-diags' -s: where the SA is
+  path::Form address{};             ///< any form by default
+  bool combined{};                  ///< a target is two words: a LID, and a directed route from there
+  std::optional<Lid> sm_lid;        ///< infiniband-diags' -s: where the SA is
+  std::optional<std::string> from;  ///< the snapshot to answer from
   // timing
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<unsigned> retries;
@@ -71,8 +72,9 @@ enum Groups : unsigned {
   group_names = 1U << 5,    ///< --node-name-map --int-names
   group_output = 1U << 6,   ///< -d -v -e --json --stats
   group_gmp = 1U << 7,      ///< --gmp
+  group_from = 1U << 8,     ///< --from
   /// Talks to the fabric …
-  group_fabric = group_device | group_timing | group_keys | group_gmp | group_sa | group_names | group_output,
+  group_fabric = group_device | group_timing | group_keys | group_gmp | group_sa | group_names | group_output | group_from,
   group_target = group_fabric | group_address,  ///< … to a TARGET
 };
 

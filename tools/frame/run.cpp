@@ -15,6 +15,7 @@
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "snapshot/transactor.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -47,7 +48,10 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
+    if (info.needs_fabric && session.options().from)
+      throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it can not be run on a snapshot", info.name));
     loop.run(command.run(session, emit));
+    session.save_cache();
     emit.finish();
     session.print_stats();
     return static_cast<int>(emit.status());
@@ -81,6 +85,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   OptionSet set;
   set.ask_for_keys([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(common);
+  common.from = world.from;
   command->options(set, common);
   add_general(set, common, general);
   std::vector<std::string> operands;
@@ -132,9 +137,11 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
 
 /// Runs a program of infiniband-diags, `called` by that name or path, but for its last output. Failures go to stdout behind the results, as
 /// they always did.
-int execute_diags(Command& command, std::string_view called, std::span<char* const> words, const World& world, Emit& emit) {
+int execute_diags(Command& command, const CommandInfo& info, std::string_view called, std::span<char* const> words, const World& world,
+                  Emit& emit) {
   CommonOptions common;
   common.world = &world;
+  common.from = world.from;
   DiagsOptions set(called, common);
   command.diags_options(set);
   try {
@@ -142,6 +149,7 @@ int execute_diags(Command& command, std::string_view called, std::span<char* con
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
     Session session(world, Dialect::diags, called, common, {}, loop);
+    if (info.needs_fabric && common.from) throw snapshot::NeedsFabric("it can not be run on a snapshot: it needs a fabric");
     loop.run(command.run(session, emit));
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
@@ -158,6 +166,13 @@ int execute_diags(Command& command, std::string_view called, std::span<char* con
     tell(world.err, panic_line(panic));
   } catch (const DiagsFailure& failure) {
     emit.text().write(failure_line(called, failure, common.debug > 0));
+  } catch (const UsageError& error) {
+    if (common.from) {
+      emit.text().flush();
+      tell(world.err, fmt::format("{}: {}\n", called, error.message()));
+      return static_cast<int>(Exit::usage);
+    }
+    emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
   } catch (const Error& error) {
     emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
   }
@@ -167,7 +182,7 @@ int execute_diags(Command& command, std::string_view called, std::span<char* con
 int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
   Emit emit(Dialect::diags, Json::off, info.name, world.out);
   const std::unique_ptr<Command> command = info.make();
-  int status = execute_diags(*command, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
+  int status = execute_diags(*command, info, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
   if (info.script != nullptr) {
     emit.text().write(info.script->last_words);
     status = 0;

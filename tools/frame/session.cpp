@@ -11,6 +11,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "snapshot/snapshot.hpp"
 
 namespace ib::tools {
 namespace {
@@ -54,14 +55,16 @@ std::string where_defaults_stand(const CommonOptions& options) {
 }  // namespace
 
 const sys::DeviceList& Session::devices() {
-  if (!devices_) devices_ = world_.devices();
+  if (!devices_) devices_ = options_.from ? snapshot().devices() : world_.devices();
   return *devices_;
 }
 
 const sys::EndPort& Session::end_port() {
   if (end_port_ != nullptr) return *end_port_;
+  std::optional<std::string> port = options_.port;
+  if (options_.from && !options_.device && !port) port = std::to_string(snapshot().port_number());
   try {
-    end_port_ = &devices().select(options_.device, options_.port);
+    end_port_ = &devices().select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));
   }

@@ -34,6 +34,12 @@ namespace ib::sa {
 class PathResolver;
 }
 
+namespace ib::snapshot {
+class Cache;
+class Snapshot;
+class SnapshotTransactor;
+}  // namespace ib::snapshot
+
 namespace ib::subnet {
 class Subnet;
 }
@@ -74,8 +80,18 @@ class Session {
   mad::Transactor& transactor();
   /// The same without --sa: SMPs go to the nodes themselves.
   mad::Transactor& smp_transactor();
-  /// The engine that sends and receives below transactor(). For commands that serve requests or sweep a fabric.
+  /// What transactor() stands on: the engine that sends and receives, or with --from the snapshot. For sweeps.
+  mad::Transactor& lowest_transactor();
+  /// The engine. For commands that serve requests. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
+  /// The snapshot of --from.
+  snapshot::Snapshot& snapshot();
+  /// Keeps the whole of `subnet`, which was just swept, and what is asked from now on in the file `cache`, until save_cache().
+  void begin_cache(const std::string& cache, const subnet::Subnet& subnet);
+  /// Answers SMPs from the file `cache` where it has them. What it does not have is asked and added to it.
+  void use_cache(const std::string& cache);
+  /// Writes the file of begin_cache() or use_cache(), if there is one and it has grown. The run was a success.
+  void save_cache();
   /// As if --sa had been given.
   void read_from_sa();
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
@@ -144,7 +160,12 @@ class Session {
   const sys::EndPort* default_end_port();
   void parse_sa_path();
   sa::PathResolver& resolver();
+  void open_fabric();
+  void set_sa_path(path::Path& path);
+  void stack_transactor();
+  void open_snapshot();
   void stack_sa_transactor();
+  mad::Transactor& below_sa();
   void debug_path(std::string_view name, const path::Path& path) const;
   std::unique_ptr<mad::Channel> open_channel();
 
@@ -169,14 +190,17 @@ class Session {
   std::optional<sys::DeviceList> devices_;
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};
-  bool end_port_fixed_{};  ///< named by -P or by a target
+  bool end_port_fixed_{};                             ///< named by -P or by a target
   std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes the targets are; empty: the live one's
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
   bool sa_path_parsed_{};
-  std::unique_ptr<mad::Rpc> rpc_;                  ///< what sends
-  std::unique_ptr<mad::Transactor> whole_tables_;  ///< on it where its channel loses segments
-  std::unique_ptr<mad::Transactor> transactor_;    ///< what stands on these, if anything
+  std::unique_ptr<snapshot::Snapshot> snapshot_;
+  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
+  std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
+  std::unique_ptr<mad::Transactor> whole_tables_;         ///< on it where its channel loses segments
+  std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
+  std::unique_ptr<mad::Transactor> transactor_;           ///< what stands on these, if anything
   std::unique_ptr<sa::PathResolver> resolver_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
@@ -14,6 +15,9 @@
 #include "sa/resolve.hpp"
 #include "sa/simulator_tables.hpp"
 #include "sa/transactor.hpp"
+#include "snapshot/cache.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/transactor.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
@@ -45,11 +49,29 @@ Session::Session(const World& world, Dialect dialect, std::string_view program, 
 
 Session::~Session() = default;
 
+mad::Transactor& Session::lowest_transactor() {
+  if (options_.from) {
+    if (!stored_) open_snapshot();
+    return *stored_;
+  }
+  return rpc();
+}
+
+mad::Transactor& Session::below_sa() {
+  mad::Transactor& lowest = lowest_transactor();
+  if (cache_) return *cache_;
+  return whole_tables_ ? *whole_tables_ : lowest;
+}
+
 mad::Transactor& Session::transactor() {
-  mad::Rpc& below = rpc();
-  if (transactor_) return *transactor_;
-  if (whole_tables_) return *whole_tables_;
-  return below;
+  mad::Transactor& below = below_sa();
+  return transactor_ ? *transactor_ : below;
+}
+
+mad::Transactor& Session::smp_transactor() {
+  if (dialect_ == Dialect::diags) return transactor();
+  mad::Transactor& lowest = lowest_transactor();
+  return cache_ ? *cache_ : lowest;
 }
 
 std::unique_ptr<mad::Channel> Session::open_channel() {
@@ -59,7 +81,12 @@ std::unique_ptr<mad::Channel> Session::open_channel() {
 }
 
 mad::Rpc& Session::rpc() {
-  if (rpc_) return *rpc_;
+  if (options_.from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric, not a snapshot", program_));
+  if (!rpc_) open_fabric();
+  return *rpc_;
+}
+
+void Session::open_fabric() {
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
   auto channel = open_channel();
@@ -72,42 +99,71 @@ mad::Rpc& Session::rpc() {
     tracer_ = std::make_unique<ErrorTracer>();
   }
   rpc->set_tracer(tracer_.get());
-  apply_options(rpc->sa_path());
-  path::IbPath& sa = rpc->sa_path().ib();
-  sa.sm_key = options_.sm_key;
-  if (options_.sm_lid) sa.dlid = *options_.sm_lid;
+  set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   progress_.count_mads(rpc_->stats());
+  if (loses_segments) {
+    std::function<void(std::string_view)> tell;
+    if (dialect_ == Dialect::ibtool && options_.error_level() >= 1) tell = log::debug;
+    whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
+  }
+  stack_transactor();
+}
+
+void Session::open_snapshot() {
+  stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot(), end_port());
+  set_sa_path(stored_->sa_path());
+  stack_transactor();
+}
+
+snapshot::Snapshot& Session::snapshot() {
+  if (!snapshot_) snapshot_ = std::make_unique<snapshot::Snapshot>(options_.from.value());
+  return *snapshot_;
+}
+
+/// Puts what the options say of queries to the SA into the path to it.
+void Session::set_sa_path(path::Path& path) {
+  apply_options(path);
+  path::IbPath& sa = path.ib();
+  sa.sm_key = options_.sm_key;
+  if (options_.sm_lid) sa.dlid = *options_.sm_lid;
   if (dialect_ == Dialect::diags) {
     set_diags_pkey(sa);
   } else if (options_.pkey_index) {
     path::set_pkey_index(sa, *options_.pkey_index);
   }
-  if (loses_segments) {
-    std::function<void(std::string_view)> tell;
-    if (dialect_ == Dialect::ibtool && options_.debug >= 1) tell = log::debug;
-    whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
-  }
-  mad::Transactor& below = whole_tables_ ? *whole_tables_ : static_cast<mad::Transactor&>(*rpc_);
+}
+
+void Session::stack_transactor() {
   if (dialect_ == Dialect::diags) {
-    stack_diags_transactor(below);
+    stack_diags_transactor(below_sa());
   } else if (options_.use_sa) {
     stack_sa_transactor();
   }
-  return *rpc_;
 }
 
-void Session::stack_sa_transactor() {
-  mad::Transactor& below = whole_tables_ ? *whole_tables_ : static_cast<mad::Transactor&>(*rpc_);
-  transactor_ = std::make_unique<sa::SaTransactor>(below);
-}
+void Session::stack_sa_transactor() { transactor_ = std::make_unique<sa::SaTransactor>(below_sa()); }
 
 void Session::read_from_sa() {
-  if (rpc_ && !options_.use_sa) stack_sa_transactor();  // a name was looked up before
+  const bool is_open = rpc_ || stored_;
+  if (is_open && !options_.use_sa) stack_sa_transactor();  // a name was looked up before
   options_.use_sa = true;
 }
 
-mad::Transactor& Session::smp_transactor() { return dialect_ == Dialect::diags ? transactor() : rpc(); }
+void Session::begin_cache(const std::string& cache, const subnet::Subnet& subnet) {
+  cache_ = std::make_unique<snapshot::Cache>(below_sa(), cache, options_.keys);
+  cache_->begin(subnet);
+}
+
+void Session::use_cache(const std::string& cache) {
+  cache_ = std::make_unique<snapshot::Cache>(below_sa(), cache, options_.keys);
+  cache_->use();
+}
+
+void Session::save_cache() {
+  if (cache_ && cache_->save() && options_.error_level() >= 1)
+    log::debug(fmt::format("Saving discovery cache to {}", quoted(cache_->file())));
+}
 
 async::Task<> Session::prepare_sa() {
   if (!sa_target_) co_return;
@@ -228,8 +284,9 @@ void Session::debug_path(std::string_view name, const path::Path& path) const {
 }
 
 void Session::print_stats() const {
-  const mad::Stats* stats = options_.stats && rpc_ ? rpc_->stats() : nullptr;
-  if (stats == nullptr) return;
+  if (!options_.stats || (!rpc_ && !stored_)) return;
+  static const mad::Stats nothing_sent;
+  const mad::Stats* stats = rpc_ ? rpc_->stats() : &nothing_sent;
   const auto line = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), world_.err); };
   line(fmt::format("mads sent: {}\n", stats->sent()));
   for (const auto& [reason, count] : stats->first_tries) {

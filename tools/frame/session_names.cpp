@@ -110,7 +110,7 @@ async::Task<std::vector<Session::NamedPort>> Session::ports_of_sweep() {
   start.ib().sqpn = Qpn{0};
   apply_options(start);
   subnet::DiscoverOptions how;
-  co_await subnet::discover(rpc(), subnet, start, how);
+  co_await subnet::discover(lowest_transactor(), subnet, start, how);
   co_return ports_in(subnet);
 }
 

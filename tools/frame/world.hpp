@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "async/clock.hpp"
@@ -34,6 +35,8 @@ struct World {
   /// Where the model of a fabric comes from (tools/shared/fabric_source.hpp). Null: from the fabric itself.
   std::function<std::unique_ptr<FabricSource>(Session&, const DiscoveryOptions&)> fabric_source{};
   async::Clock* clock{};  ///< null: real time
+  /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
+  std::optional<std::string> from{}, cache{};
   /// Where ibidsverify keeps the topology that it found, as infiniband-diags' does. Empty: nowhere.
   std::string cache_directory{};
 };

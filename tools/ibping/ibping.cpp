@@ -220,6 +220,7 @@ constinit const CommandInfo rooms::ibping{
     .group = HelpGroup::query,
     .summary = "See whether a host answers on the fabric, and how fast; or answer such pings.",
     .make = make_command<Ibping>,
+    .needs_fabric = true,
     .diags = true,
 };
 

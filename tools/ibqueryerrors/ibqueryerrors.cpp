@@ -192,7 +192,7 @@ class Ibqueryerrors final : public Command {
   /// Opens the end port, or ends as infiniband-diags does.
   static void open(Session& session) {
     try {
-      std::ignore = session.rpc();
+      std::ignore = session.lowest_transactor();
     } catch (const DiagsFailure&) {
       const std::string device = session.options().device.value_or("(null)");
       const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);

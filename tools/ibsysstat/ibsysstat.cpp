@@ -182,6 +182,7 @@ constinit const CommandInfo rooms::ibsysstat{
     .group = HelpGroup::query,
     .summary = "Print the name or the processors of a host, asked over the fabric; or answer such questions.",
     .make = make_command<Ibsysstat>,
+    .needs_fabric = true,
     .diags = true,
 };
 

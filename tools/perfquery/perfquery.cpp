@@ -477,6 +477,7 @@ constinit const CommandInfo rooms::ibswportwatch{
     .summary = "Watch the counters of a port: what they hold, and how fast they grow.",
     .make = make_command<tools::perfquery::Ibswportwatch>,
     .aliases = ibswportwatch_aliases,
+    .needs_fabric = true,
 };
 
 constinit const CommandInfo rooms::perfquery{

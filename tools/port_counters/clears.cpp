@@ -159,6 +159,7 @@ constinit const CommandInfo rooms::ibclearcounters{
     .summary = "Set all counters of all ports of the fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(false); },
     .changes = true,
+    .needs_fabric = true,
 };
 constinit const CommandInfo rooms::ibclearerrors{
     .name = "ibclearerrors",
@@ -166,6 +167,7 @@ constinit const CommandInfo rooms::ibclearerrors{
     .summary = "Set the counters of errors of all ports of the fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(true); },
     .changes = true,
+    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

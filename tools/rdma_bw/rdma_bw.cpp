@@ -117,6 +117,7 @@ constinit const CommandInfo rooms::rdma_bw{
     .group = HelpGroup::other,
     .summary = "Print how many megabytes a second RDMA writes from one host to another bring.",
     .make = make_command<RdmaBw>,
+    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

@@ -73,6 +73,7 @@ constinit const CommandInfo rooms::set_guid{
     .summary = "Give a port a further GUID, by the subnet administrator.",
     .make = make_command<SetGuid>,
     .changes = true,
+    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

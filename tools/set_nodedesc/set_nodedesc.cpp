@@ -122,6 +122,7 @@ constinit const CommandInfo rooms::set_nodedesc{
     .make = make_command<SetNodedesc>,
     .aliases = set_nodedesc_aliases,
     .changes = true,
+    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

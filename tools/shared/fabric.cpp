@@ -4,6 +4,7 @@
 #include "tools/shared/fabric.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -134,6 +135,27 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
   for (const auto& [reason, count] : fabric.stats.beyond) tell(err, fmt::format("mads beyond plan: {} {}\n", reason, count));
 }
 
+/// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
+/// where the fabric comes from another file.
+std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
+  if (options.diags || options.load_cache || session.options().from) return std::nullopt;
+  const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
+  if (!given) return std::nullopt;
+  const sys::EndPort& port = session.end_port();
+  const std::string number = std::to_string(port.number);
+  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
+                                                            {"${CA}", port.device->name},
+                                                            {"$C", port.device->name},
+                                                            {"$P", number},
+                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
+  std::string file = *given;
+  for (const auto& [word, value] : words) {
+    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
+      file.replace(at, word.size(), value);
+  }
+  return file;
+}
+
 /// Whether the start of a sweep is a switch and nothing was found beyond its ports, although a request there failed.
 bool is_cut_off(const subnet::Subnet& subnet) {
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
@@ -156,6 +178,9 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
   set.text("--load-cache", options.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
   set.one_of({"--discovery", "--load-cache"});
+  set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
+  set.flag("--refresh-cache", options.refresh_cache, "Read all anew, whatever the file of --cache has.");
+  set.one_of({"--load-cache", "--cache"});
   set.stored_fabric(options.load_cache, [](const std::string& file, subnet::Subnet& subnet) {
     Fabric fabric;
     load_fabric(file, fabric);
@@ -177,7 +202,7 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
 
 void open_for_libibnetdisc(Session& session) {
   try {
-    std::ignore = session.rpc();
+    std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
     const std::string device = session.options().device.value_or("(null)");
     const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
@@ -188,10 +213,17 @@ void open_for_libibnetdisc(Session& session) {
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  const std::optional<std::string> cache = cache_file(session, options);
+  const bool is_cached = cache && !options.refresh_cache && ::access(cache->c_str(), F_OK) == 0;
+  const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
   FabricWanted wanted;
   wanted.radius = options.radius;
   co_await read_fabric(session, *source, wanted, fabric);
+  if (is_cached) {
+    session.use_cache(*cache);
+  } else if (cache) {
+    session.begin_cache(*cache, fabric.subnet);
+  }
   tell_outcome(session, options, fabric);
 }
 

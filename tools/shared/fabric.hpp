@@ -24,6 +24,8 @@ namespace ib::tools {
 struct DiscoveryOptions {
   std::optional<std::string> mode;        ///< LID, DR or SA
   std::optional<std::string> load_cache;  ///< the file to read instead (tools/shared/stored_fabric.hpp)
+  std::optional<std::string> cache;       ///< the snapshot to keep what is read in; see cache_file()
+  bool refresh_cache{};                   ///< reads the fabric although that file has it
   bool fdr10{};                           ///< also ask for MlnxExtPortInfo
   std::optional<unsigned> retries;        ///< where the common options give none
   bool diags{};                           ///< failures are told of in the words of infiniband-diags
@@ -31,7 +33,7 @@ struct DiscoveryOptions {
   bool quiet{};                           ///< of infiniband-diags: libibnetdisc_failures() is called later
 };
 
-/// Adds --discovery, --load-cache and --fdr10.
+/// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// As the programs of infiniband-diags discover: by directed routes, FDR10 as ibdiag.conf has it.
 void discover_as_diags(DiscoveryOptions& options);

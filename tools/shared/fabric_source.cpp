@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "mad/rpc.hpp"
+#include "mad/transactor.hpp"
+#include "snapshot/snapshot.hpp"
 #include "subnet/sa_discovery.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
@@ -13,19 +14,19 @@ namespace ib::tools {
 namespace {
 
 /// SMPs to the nodes.
-class Sweep final : public FabricSource {
+class Sweep : public FabricSource {
  public:
   Sweep(Session& session, const DiscoveryOptions& options, subnet::Routing routing)
       : session_(session), options_(options), routing_(routing) {}
 
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
-  const mad::Stats* stats() override { return session_.rpc().stats(); }
+  const mad::Stats* stats() override { return session_.lowest_transactor().stats(); }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     subnet::DiscoverOptions how;
     how.routing = routing_;
     how.radius = wanted.radius;
-    how.mlnx_extended_port_info = options_.fdr10 || (options_.diags && session_.options().mlnx_extended_port_info);
+    how.mlnx_extended_port_info = asks_fdr10();
     how.progress = wanted.progress;
     how.tell = wanted.tell;
     path::IbDrPath local(&session_.end_port());
@@ -40,14 +41,42 @@ class Sweep final : public FabricSource {
       start = node.path;
     }
     // libibnetdisc, unlike libibmad, tells of no request with -d.
-    subnet::DiscoverStats stats = co_await subnet::discover(session_.rpc(), subnet, start, how);
+    subnet::DiscoverStats stats = co_await subnet::discover(session_.lowest_transactor(), subnet, start, how);
+    co_return stats;
+  }
+
+ protected:
+  bool asks_fdr10() const { return options_.fdr10 || (options_.diags && session_.options().mlnx_extended_port_info); }
+
+  Session& session_;
+  const DiscoveryOptions& options_;
+
+ private:
+  subnet::Routing routing_;
+};
+
+/// The snapshot of --from: the whole fabric at once, a part of it by the sweep that a fabric would see.
+class FromSnapshot final : public Sweep {
+ public:
+  FromSnapshot(Session& session, const DiscoveryOptions& options) : Sweep(session, options, subnet::Routing::directed) {}
+
+  std::string_view name() const override { return {}; }
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+    const bool whole = !wanted.start && !wanted.around.given() && wanted.radius == ~0U;
+    if (whole) {
+      session_.snapshot().read_fabric(subnet, &session_.end_port());
+      if (!asks_fdr10()) forget_fdr10(subnet);
+      co_return subnet::DiscoverStats{};
+    }
+    subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), subnet);
     co_return stats;
   }
 
  private:
-  Session& session_;
-  const DiscoveryOptions& options_;
-  subnet::Routing routing_;
+  /// A command that did not ask for MlnxExtPortInfo would not know of FDR10.
+  static void forget_fdr10(subnet::Subnet& subnet) {
+    for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) subnet.port(at).fdr10 = subnet.port(at).fdr10_supported = 0;
+  }
 };
 
 /// The tables of subnet administration.
@@ -85,6 +114,7 @@ std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOpt
   if (use_sa && options.mode && options.mode != "SA")
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
   if (use_sa || options.mode == "SA") return std::make_unique<SaTables>(session);
+  if (session.options().from) return std::make_unique<FromSnapshot>(session, options);
   constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
   const sys::EndPort& port = session.end_port();
   const bool by_lid = options.mode ? options.mode == "LID" : port.state == active && port.lid.is_unicast();

@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "snapshot/snapshot.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/order.hpp"
 
@@ -26,6 +27,15 @@ void fill(const subnet::NetdiscCache& cache, subnet::Subnet& subnet, const std::
   }
 }
 
+/// Fills `subnet` from a snapshot. Throws CannotLoad.
+void fill_from_snapshot(const std::string& file, subnet::Subnet& subnet) {
+  try {
+    snapshot::Snapshot(file).read_fabric(subnet, nullptr);
+  } catch (const UsageError& error) {
+    throw CannotLoad(error.message());
+  }
+}
+
 class StoredFabric final : public FabricSource {
  public:
   StoredFabric(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
@@ -34,8 +44,12 @@ class StoredFabric final : public FabricSource {
   std::shared_ptr<const subnet::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", quoted(file_)));
-    cache_ = read_cache(file_);
-    fill(*cache_, subnet, file_);
+    if (snapshot::is_snapshot_file(file_)) {
+      fill_from_snapshot(file_, subnet);
+    } else {
+      cache_ = read_cache(file_);
+      fill(*cache_, subnet, file_);
+    }
     if (wanted.around.path) subnet.start = subnet::get_port(subnet, *wanted.around.path);
     co_return subnet::DiscoverStats{};
   }
@@ -62,6 +76,7 @@ std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file) 
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet) { return std::make_unique<StoredFabric>(file, quiet); }
 
 void load_fabric(const std::string& file, Fabric& fabric) {
+  if (snapshot::is_snapshot_file(file)) return fill_from_snapshot(file, fabric.subnet);
   fabric.stored = read_cache(file);
   fill(*fabric.stored, fabric.subnet, file);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Fabrics in files. What reads one tells the kinds of files apart by their first bytes; at present there is one kind, the caches of
-// libibnetdisc (subnet/netdisc_cache.hpp).
+// Fabrics in files. What reads one tells the kinds of files apart by their first bytes: snapshots of ibtool (snapshot/snapshot.hpp) and
+// caches of libibnetdisc (subnet/netdisc_cache.hpp).
 //
 // A command that can read one offers DiscoveryOptions::load_cache, and discover() reads the file in the place of the fabric. Nothing is
 // opened for it. A file that is given besides the fabric itself (--diff, --filterdownports) is read by load_fabric().

@@ -44,7 +44,8 @@ void check_same(const subnet::Subnet& read, const subnet::Subnet& written) {
     CHECK(a.has_info == b.has_info);
     CHECK(a.info_bytes == b.info_bytes);
   }
-  for (unsigned lid = 1; lid < 64; ++lid) CHECK(read.find_lid(Lid{static_cast<std::uint16_t>(lid)}) == written.find_lid(Lid{static_cast<std::uint16_t>(lid)}));
+  for (unsigned lid = 1; lid < 64; ++lid)
+    CHECK(read.find_lid(Lid{static_cast<std::uint16_t>(lid)}) == written.find_lid(Lid{static_cast<std::uint16_t>(lid)}));
 }
 
 std::string store(const std::string& file, FakeFabric& fabric, const subnet::Subnet& subnet, Keys keys = Keys::hidden) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/cache.hpp"
+
+#include <utility>
+
+namespace ib::snapshot {
+
+Cache::Cache(mad::Transactor& below, std::string file, Keys keys)
+    : Transactor(below.end_port()), below_(below), recording_(below), file_(std::move(file)), keys_(keys) {
+  sa_path() = below.sa_path();
+}
+
+void Cache::begin(const subnet::Subnet& subnet) {
+  subnet_ = subnet;
+  write_into(Writer::Begin::empty);
+  writer_->put_origin(end_port());
+  writer_->put_fabric(subnet_);
+}
+
+void Cache::use() {
+  snapshot_.emplace(file_);
+  stored_.emplace(*snapshot_, end_port());
+  snapshot_->read_fabric(subnet_, &end_port());
+}
+
+void Cache::write_into(Writer::Begin how) {
+  writer_.emplace(file_, keys_, how);
+  recording_.record(subnet_, *writer_);
+}
+
+bool Cache::save() {
+  if (!writer_) return false;
+  writer_->commit();
+  writer_.reset();
+  return true;
+}
+
+mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) {
+  if (!mad::is_smp(request.mgmt_class) || request.method != mad::method::get) {
+    mad::Result<mad::Reply> live = co_await below_.try_call(request);
+    co_return live;
+  }
+  if (stored_) {
+    mad::Result<mad::Reply> stored = co_await stored_->try_call(request);
+    if (stored || dynamic_cast<const NotRead*>(&stored.error()) == nullptr) co_return stored;
+    if (!writer_) write_into(Writer::Begin::with_old_content);
+  }
+  mad::Result<mad::Reply> live = co_await recording_.try_call(request);
+  co_return live;
+}
+
+}  // namespace ib::snapshot
