@@ -10,14 +10,13 @@ namespace {
 
 constexpr std::chrono::milliseconds patience{1000}, period{200};
 
-/// With commas between thousands.
+}  // namespace
+
 std::string counted(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
-
-}  // namespace
 
 ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file) : loop_(loop), line_(file), begin_(loop.now()) {
   if (!line_.is_terminal()) return;

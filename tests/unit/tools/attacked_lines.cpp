@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "attacked_lines.hpp"
 
+#include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
 
 namespace ibtest {
@@ -95,6 +96,7 @@ const std::vector<Line>& our_lines() {
       {"smpquery", "VLArb", "1", "2"},
       {"smpquery", "LFT", "1"},
       {"smpquery", "MFT", "1"},
+      {"snapshot", snapshot_file()},
       {"subnet_diff", ibtest::stored_fabric()},
       {"vendstat", "-N", "1"},
       {"vendstat", "-w", "1"},

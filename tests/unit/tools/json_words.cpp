@@ -21,6 +21,7 @@
 #include "support/json_check.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
+#include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 
@@ -246,6 +247,7 @@ const std::vector<Case>& cases() {
       {{"smpquery", "GI", "4"}},
       {{"smpquery", "LFT", "1"}},
       {{"smpquery", "MFT", "2"}},
+      {{"snapshot", ibtest::snapshot_file()}, {}, 4},
       {{"subnet_diff", ibtest::stored_fabric()}, {}, 1},
       {{"vendstat", "-N", "1"}},
       {{"vendstat", "-R", "10", "1"}},
@@ -281,6 +283,7 @@ std::vector<Case> failing_cases() {
   all.push_back({{"set_port_state", "--disable", "1@99"}, {}, 2});
   all.push_back({{"smpdump", "4", "0x7777"}, {}, 3});
   all.push_back({{"smpquery", "SI", "4"}, {}, 3});
+  all.push_back({{"snapshot", "/nowhere/a"}, {}, 3});
   return all;
 }
 

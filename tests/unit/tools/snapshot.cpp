@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// ibtool snapshot on a fabric in memory: what it reads and says, parts, silent nodes, wrong words, files that can not be written.
+#include "snapshot/snapshot.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "snapshot/questions.hpp"
+#include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
+#include "support/program.hpp"
+#include "support/temporary_directory.hpp"
+#include "tools/perfquery/counter_sets.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::ibtool;
+using ibtest::Outcome;
+using nlohmann::json;
+
+namespace {
+
+struct Bench : ibtest::CountingFabric {
+  Outcome take(std::vector<std::string> words) {
+    words.insert(words.begin(), {"snapshot", file});
+    return ibtool(fabric, std::move(words));
+  }
+  json taken(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const Outcome outcome = take(std::move(words));
+    INFO(outcome.out << outcome.err);
+    return json::parse(outcome.out);
+  }
+  bool has_part(std::string_view name) const { return snapshot::Snapshot(file).has_part(name); }
+
+  ibtest::TemporaryDirectory directory;
+  std::string file = directory.file("now");
+};
+
+std::vector<std::string> names_of(const json& document) {
+  std::vector<std::string> names;
+  for (const json& part : document.at("parts")) names.push_back(part.at("part"));
+  return names;
+}
+
+snapshot::AnswerKey counters_of(subnet::NodeIndex node, std::uint8_t port) {
+  return {.mgmt_class = 4, .attribute = pm::PortCounters::attribute_id, .node = node, .selector = port};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "a snapshot holds all parts, and the last line says what was read") {
+  pma.count(3, "symbol_error_counter") = 7;
+  const Outcome outcome = take({});
+  CHECK(outcome.err.empty());
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.out,
+             ibtest::starts_with("3 nodes, 8 ports, ") && contains(" answers in " + file + ", ") && ibtest::ends_with(" kB\n"));
+  struct stat about {};
+  REQUIRE(::stat(file.c_str(), &about) == 0);
+  CHECK((about.st_mode & 0777U) == 0600U);
+  snapshot::Snapshot stored(file);
+  for (const snapshot::Part part : snapshot::all_parts()) CHECK(stored.has_part(name(part)));
+  subnet::Subnet subnet;
+  stored.read_fabric(subnet, &fabric.end_port());
+  REQUIRE(subnet.nodes().size() == 3);
+  const auto answer = stored.find(counters_of(subnet.find_node(Guid{0x100}), 3));
+  REQUIRE(answer);
+  std::vector<std::uint8_t> payload = answer->payload;
+  payload.resize(pm::PortCounters::wire_size);
+  CHECK(pm::PortCounters::unpack(payload).symbol_error_counter == 7);
+}
+
+TEST_CASE_METHOD(Bench, "each part says what was asked and what came of it") {
+  pma.unsupported.insert(pm::PortXmitDataSL::attribute_id);
+  const json document = taken({});
+  CHECK(document["file"] == file);
+  CHECK(document["file_bytes"] == std::filesystem::file_size(file));
+  CHECK(document["node_count"] == 3);
+  CHECK(document["port_count"] == 8);
+  CHECK(document["unreachable"].empty());
+  CHECK(document["status"] == 0);
+  std::vector<std::string> all;
+  for (const snapshot::Part part : snapshot::all_parts()) all.emplace_back(name(part));
+  CHECK(names_of(document) == all);
+  for (const json& part : document["parts"]) {
+    CAPTURE(part.dump());
+    CHECK(part["failures"] == 0);
+    if (part["part"] == "sl2vl") CHECK((part["planned"] == 28 && part["answered"] == 28 && part["refused"] == 0));
+    if (part["part"] == "lft") CHECK((part["planned"] == 1 && part["answered"] == 1));
+    // One PMA lacks one attribute of 18, and says so once for its six PortSelects.
+    if (part["part"] == "details") CHECK((part["planned"] == 18 * 17 && part["answered"] == 18 * 17 - 6 && part["refused"] == 1));
+  }
+}
+
+TEST_CASE_METHOD(Bench, "parts are chosen by --only and --skip") {
+  CHECK(names_of(taken({"--only", "lft,counters"})) == std::vector<std::string>{"topology", "lft", "counters"});
+  CHECK(has_part("lft"));
+  CHECK_FALSE(has_part("mft"));
+  CHECK(pma.times(pm::PortCounters::attribute_id) == 6);
+  CHECK(pma.times(pm::PortXmitDataSL::attribute_id) == 0);
+  const auto rest = names_of(taken({"--skip", "details,sl2vl", "--skip=sa,counters"}));
+  CHECK(std::ranges::find(rest, "counters") == rest.end());
+  CHECK(std::ranges::find(rest, "details") != rest.end());  // the last of a repeated option wins
+  CHECK(names_of(taken({"--only", "topology"})) == std::vector<std::string>{"topology"});
+  CHECK(names_of(taken({"--only", "lft,mft", "--skip", "mft"})) == std::vector<std::string>{"topology", "lft"});
+}
+
+TEST_CASE_METHOD(Bench, "with -v a line for each part") {
+  const Outcome outcome = take({"-v", "--only", "lft,sl2vl,sa"});
+  CHECK_THAT(outcome.out, contains("lft         1 answer, 0.0 s\n") && contains("sl2vl       28 answers, 0.0 s\n") && contains(" tables"));
+}
+
+TEST_CASE_METHOD(Bench, "--stats tells the plan of each part") {
+  CHECK_THAT(take({"--only", "sl2vl", "--stats"}).err, contains("mads planned: 28 for sl2vl\n"));
+}
+
+TEST_CASE_METHOD(Bench, "what does not answer is listed once, counted, and status 4") {
+  SECTION("a node") {
+    fabric.node(other).faults.silent = true;
+    const Outcome outcome = take({"--skip", "sa"});
+    CHECK(outcome.status == 4);
+    CHECK(outcome.err ==
+          "E: No answer from beyond port 2 of 0000:0000:0000:0100 'leaf'.\nE: No answer from beyond port 3 of "
+          "0000:0000:0000:0100 'leaf'.\n");
+    CHECK_THAT(outcome.out, ibtest::ends_with("; 2 nodes did not answer\n"));
+  }
+  SECTION("its PMA alone") {
+    other_pma.service().faults.silent = true;
+    const json document = taken({"--skip", "sa"});
+    CHECK(document["status"] == 4);
+    CHECK(document["unreachable"].size() == 2);  // one agent a port
+    const Outcome outcome = take({"--skip", "sa"});
+    CHECK_THAT(outcome.out, ibtest::ends_with("; 1 node did not answer\n"));
+    CHECK(has_part("counters"));
+  }
+  SECTION("the SA") {
+    sa.silent = true;
+    const Outcome outcome = take({"--only", "lft,sa"});
+    CHECK(outcome.status == 4);
+    CHECK(outcome.err == "E: The subnet administrator does not answer.\n");
+    CHECK_THAT(outcome.out, ibtest::ends_with("; not complete\n"));
+  }
+}
+
+TEST_CASE_METHOD(Bench, "a fabric without a subnet manager") {
+  for (const auto id : {leaf, here, other}) {
+    for (auto& port : fabric.node(id).ports) port.info.lid = port.info.master_sm_lid = Lid{};
+  }
+  fabric.attach(here);
+  sa.silent = true;
+  const Outcome outcome = take({});
+  CHECK(outcome.status == 4);
+  CHECK_THAT(outcome.err, contains("subnet administrator"));
+}
+
+TEST_CASE_METHOD(Bench, "wrong words") {
+  const auto complaint = [&](std::vector<std::string> words) {
+    const Outcome outcome = ibtool(fabric, std::move(words));
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK_THAT(complaint({"snapshot"}), contains("FILE"));
+  CHECK_THAT(complaint({"snapshot", file, "more"}), contains("more"));
+  CHECK_THAT(complaint({"snapshot", file, "--only", "ltf"}), contains("a snapshot has no part 'ltf'") && contains("lft"));
+  CHECK_THAT(complaint({"snapshot", file, "--skip", "lft,"}), contains("a snapshot has no part ''"));
+  CHECK_THAT(complaint({"snapshot", file, "--skip", "topology"}), contains("always has the topology"));
+  CHECK_THAT(complaint({"snapshot", file, "--sa"}), contains("--sa"));
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE_METHOD(Bench, "a file that can not be written is one line, and nothing is asked") {
+  const auto complaint = [&](const std::string& name) {
+    const Outcome outcome = ibtool(fabric, {"snapshot", name});
+    CHECK(outcome.status != 0);
+    CHECK(outcome.out.empty());
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+    CHECK(fabric.node(leaf).answered == 0);
+    return outcome.err;
+  };
+  CHECK_THAT(complaint("/nowhere/snapshot"), contains("/nowhere/snapshot"));
+  std::ofstream(file) << "not a snapshot, and dear to somebody\n";
+  complaint(file);
+  std::string kept;
+  std::getline(std::ifstream(file), kept);
+  CHECK(kept == "not a snapshot, and dear to somebody");
+}
+
+TEST_CASE_METHOD(Bench, "a run that fails leaves the older snapshot as it was") {
+  REQUIRE(take({"--only", "lft"}).status == 0);
+  fabric.node(here).faults.silent = true;
+  CHECK(take({}).status == 3);
+  CHECK(has_part("lft"));
+  CHECK_FALSE(has_part("counters"));
+  CHECK_FALSE(std::filesystem::exists(file + ".new"));
+}
+
+TEST_CASE_METHOD(Bench, "a full disk") {
+  const Outcome outcome = ibtool(fabric, {"snapshot", file}, {.full_disk = true});
+  CHECK(outcome.status == 3);
+  CHECK(has_part("topology"));  // what was read is there; only the last line is lost
+}
+
+TEST_CASE("every attribute that perfquery shows is one that a snapshot reads") {
+  std::set<std::int32_t> read{pm::PortCounters::attribute_id, pm::PortCountersExt::attribute_id};
+  for (const StructInfo* info : snapshot::detail_attributes()) read.insert(info->attribute_id);
+  std::set<std::int32_t> shown;
+  for (const auto& set : tools::perfquery::counter_sets()) shown.insert(set.info().attribute_id);
+  CHECK(read == shown);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/snapshot/sa_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sa/stored_tables.hpp"
+
+namespace ib::tools {
+namespace {
+
+subnet::Failure failure(subnet::Failure::Kind kind, std::string why, std::shared_ptr<const Error> error = {}) {
+  return {.kind = kind, .attribute = {}, .why = std::move(why), .error = std::move(error)};
+}
+
+bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::tries_in_vain(*failed.error); }
+
+}  // namespace
+
+async::Task<snapshot::PartReading> read_sa_part(Session& session, snapshot::Writer& writer) {
+  using Kind = subnet::Failure::Kind;
+  snapshot::PartReading result;
+  co_await session.prepare_sa();
+  mad::Transactor& transactor = session.transactor();
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    result.failures.push_back(failure(Kind::no_answer, "No subnet administrator is known."));
+    co_return result;
+  }
+  std::vector<const sa::TableInfo*> tables;
+  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  result.planned = tables.size();
+  sa::TableReading reading;
+  reading.with_keys = session.options().keys == Keys::shown;
+  reading.keep = [&](const sa::TableInfo& table, const mad::Reply& reply) {
+    ++result.answered;
+    writer.put_table(table, reply);
+  };
+  reading.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "tables of the SA"); };
+  const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
+  if (result.answered == 0 && std::ranges::all_of(failed, is_timeout)) {
+    result.failures.push_back(failure(Kind::no_answer, "The subnet administrator does not answer.", failed.front().error));
+    co_return result;
+  }
+  for (const sa::TableFailure& one : failed) {
+    const bool is_refused = one.error && !is_timeout(one);
+    if (is_refused) {
+      ++result.refused;
+    } else {
+      const std::string why = fmt::format("The subnet administrator does not give its {}: {}", one.table->name, one.why);
+      result.failures.push_back(failure(one.error ? Kind::no_answer : Kind::false_answer, why, one.error));
+    }
+  }
+  co_return result;
+}
+
+}  // namespace ib::tools

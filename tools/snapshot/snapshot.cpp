@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// snapshot: reads a fabric whole and stores it in a file, from which the other commands can answer later.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "base/log.hpp"
+#include "base/nearest.hpp"
+#include "iba-gen/smp.hpp"
+#include "mad/transactor.hpp"
+#include "snapshot/reading.hpp"
+#include "snapshot/recording.hpp"
+#include "snapshot/writer.hpp"
+#include "subnet/mlnx.hpp"
+#include "subnet/port_paths.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/shared/fabric.hpp"
+#include "tools/snapshot/report.hpp"
+#include "tools/snapshot/sa_part.hpp"
+
+namespace ib::tools {
+namespace {
+
+using snapshot::Part;
+using subnet::PortIndex;
+
+std::string part_list() {
+  std::string text = "PART is one of\n";
+  for (const Part part : snapshot::all_parts()) text += fmt::format("    {:<11} {}\n", name(part), description(part));
+  return text;
+}
+
+/// The parts in "lft,mft".
+std::vector<Part> read_parts(std::string_view text, std::string_view option) {
+  std::vector<Part> parts;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    const std::optional<Part> part = snapshot::find_part(word);
+    if (!part) {
+      std::vector<std::string_view> names;
+      for (const Part known : snapshot::all_parts()) names.push_back(name(known));
+      throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, quoted(word), did_you_mean(word, names)));
+    }
+    parts.push_back(*part);
+    if (comma == std::string_view::npos) return parts;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::find(parts, part) != parts.end(); }
+
+/// Whether a part is read by GMPs to nodes, which need the paths to them.
+bool needs_paths(Part part) { return part != Part::topology && part != Part::sa && !snapshot::Questionnaire::by_smp(part); }
+
+class Snapshot final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.word("FILE", file_);
+    set.notes(part_list());
+    set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
+              [this](std::string_view text) { only_ = read_parts(text, "--only"); });
+    set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = read_parts(text, "--skip"); });
+    set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
+    if (session.options().use_sa) throw UsageError("A snapshot is read from the nodes themselves: it takes no --sa");
+    const async::Time begin = session.loop().now();
+    snapshot::Writer writer(file_, session.options().keys);
+    writer.put_origin(session.end_port());
+    Fabric fabric;
+    SnapshotReport report(fabric);
+    report.file = file_;
+    report.verbose = session.options().error_level() >= 1;
+    co_await sweep(session, fabric, writer, report);
+    std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, writer, report);
+    writer.put_fabric(fabric.subnet);
+    report.answers = writer.answers();
+    report.bytes = writer.commit();
+    report.seconds = seconds_since(session, begin);
+    tell_failures(session, fabric, std::move(failures));
+    emit(report);
+    emit.raise(report.status());
+  }
+
+ private:
+  static double seconds_since(Session& session, async::Time begin) {
+    return std::chrono::duration<double>(session.loop().now() - begin).count();
+  }
+
+  bool is_wanted(Part part) const { return part == Part::topology || ((!only_ || contains(*only_, part)) && !contains(skip_, part)); }
+
+  async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
+    const async::Time begin = session.loop().now();
+    DiscoveryOptions how;
+    how.fdr10 = !is_wanted(Part::ports);  // else that part asks for it
+    co_await discover(session, how, fabric);
+    PartRow row;
+    row.part = Part::topology;
+    row.planned = row.answered = fabric.stats.plan;
+    row.failures = fabric.subnet.failures.size();
+    row.seconds = seconds_since(session, begin);
+    report.parts.push_back(row);
+    writer.put_part(name(Part::topology));
+  }
+
+  /// Reads all parts but the topology. Returns what did not answer.
+  async::Task<std::vector<subnet::Failure>> read_rest(Session& session, Fabric& fabric, snapshot::Writer& writer,
+                                                      SnapshotReport& report) const {
+    path::Path start = path::IbDrPath(&session.end_port());
+    start.ib().sqpn = Qpn{0};
+    session.apply_options(start);
+    subnet::PortPaths paths(fabric.subnet, start);
+    bool has_paths = false;
+    snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
+    snapshot::Reading reading(recording, fabric.subnet, reading_options(session, fabric, start, paths));
+    std::vector<subnet::Failure> failures;
+    for (const Part part : snapshot::all_parts()) {
+      if (part == Part::topology || !is_wanted(part)) continue;
+      if (needs_paths(part) && !std::exchange(has_paths, true)) co_await find_paths(session, paths);
+      PartRow row;
+      row.part = part;
+      const async::Time begin = session.loop().now();
+      tell_plan(session, part, reading.plan(part));
+      snapshot::PartReading done;
+      if (part == Part::sa) {
+        done = co_await read_sa_part(session, writer);
+      } else {
+        done = co_await reading.read(part);
+      }
+      row.planned = done.planned;
+      row.answered = done.answered;
+      row.refused = done.refused;
+      row.failures = done.failures.size();
+      row.seconds = seconds_since(session, begin);
+      report.parts.push_back(row);
+      writer.put_part(name(part));
+      std::ranges::move(done.failures, std::back_inserter(failures));
+    }
+    co_return failures;
+  }
+
+  snapshot::ReadingOptions reading_options(Session& session, Fabric& fabric, const path::Path& start,
+                                           const subnet::PortPaths& paths) const {
+    snapshot::ReadingOptions how(start);
+    how.paths = &paths;
+    how.cc_key = cc_key_;
+    how.progress = [&session](Part part, std::uint64_t done, std::uint64_t of) {
+      session.progress().count(done, of, fmt::format("requests ({})", name(part)));
+    };
+    how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) {
+      subnet::Port& port = fabric.subnet.port(at);
+      if (!subnet::may_be_fdr10(fabric.subnet.node(port.node).info, port.info())) return;
+      port.fdr10 = info.link_speed_active;
+      port.fdr10_supported = info.link_speed_supported;
+    };
+    return how;
+  }
+
+  static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
+    if (part != Part::sa && session.options().stats)
+      tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
+  }
+
+  static async::Task<> find_paths(Session& session, subnet::PortPaths& paths) {
+    co_await session.prepare_sa();
+    co_await paths.read_service_levels(session.transactor());
+    if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
+  }
+
+  /// What the sweep could not read was told by it.
+  static void tell_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
+    std::swap(fabric.subnet.failures, failures);
+    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+    std::swap(fabric.subnet.failures, failures);
+    std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
+  }
+
+  std::string file_;
+  std::optional<std::vector<Part>> only_;
+  std::vector<Part> skip_;
+  std::uint64_t cc_key_{};
+};
+
+}  // namespace
+
+constinit const CommandInfo rooms::snapshot{
+    .name = "snapshot",
+    .group = HelpGroup::topology,
+    .summary = "Read the fabric whole and store it in a file, from which other commands answer later.",
+    .make = make_command<Snapshot>,
+};
+
+}  // namespace ib::tools
