@@ -14,6 +14,7 @@ struct PartInfo {
 
 constexpr std::array infos{
     PartInfo{Part::topology, "topology", "nodes, ports and links; always read"},
+    PartInfo{Part::sa, "sa", "tables of the subnet administrator"},
     PartInfo{Part::ports, "ports", "PortInfo as smpquery asks for it, PortInfoExtended, MlnxExtPortInfo"},
     PartInfo{Part::lft, "lft", "linear forwarding tables"},
     PartInfo{Part::mft, "mft", "multicast forwarding tables"},
@@ -26,7 +27,6 @@ constexpr std::array infos{
     PartInfo{Part::details, "details", "all other counters that perfquery shows"},
     PartInfo{Part::congestion, "congestion", "congestion control"},
     PartInfo{Part::vendor, "vendor", "what Mellanox devices tell of themselves"},
-    PartInfo{Part::sa, "sa", "tables of the subnet administrator"},
 };
 
 constexpr auto parts = [] {

@@ -13,6 +13,7 @@ namespace ib::snapshot {
 /// A part, in the order in which the parts are read.
 enum class Part : std::uint8_t {
   topology,    ///< what a sweep reads; every snapshot has it
+  sa,          ///< the tables of the subnet administrator
   ports,       ///< PortInfo as the sweep did not ask for it, PortInfoExtended, MlnxExtPortInfo
   lft,         ///< linear forwarding tables
   mft,         ///< multicast forwarding tables
@@ -25,7 +26,6 @@ enum class Part : std::uint8_t {
   details,     ///< the other attributes of performance management that commands show
   congestion,  ///< congestion control
   vendor,      ///< what Mellanox devices tell in their vendor class
-  sa,          ///< the tables of the subnet administrator
 };
 
 /// All parts in their order.

@@ -117,7 +117,7 @@ Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), as
   }
 }
 
-bool Questionnaire::by_smp(Part part) { return part < Part::counters; }
+bool Questionnaire::by_smp(Part part) { return part > Part::sa && part < Part::counters; }
 
 std::vector<PortIndex> Questionnaire::agents(Part part) const {
   std::vector<PortIndex> chosen;

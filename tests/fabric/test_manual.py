@@ -34,6 +34,7 @@ def comparable(line):
     line = re.sub(r"generated on .*", "generated on DATE", line)
     line = re.sub(r"activity count \d+", "activity count N", line)
     line = re.sub(r"transactionID=\d+", "transactionID=N", line)
+    line = re.sub(r"(, )[\d,]+ [kMG]B\b|(, )[\d.]+ s$", r"\1\2N", line)  # a size, a time
     return re.sub(r"^(  8| 12) [0-9A-F]{8}", r"\1 TID", line).rstrip()
 
 

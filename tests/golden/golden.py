@@ -103,7 +103,7 @@ class Case:
         """Whether the command or what comes before it changes the fabric, or may do so, or needs one whose error counters nobody touched.
         What ibsim's PMA does not know silences opensm."""
         changes = (r"(ibtool )?(ibportstate|init_all_ports|set_guid|set_port_state) |(ibtool )?(ibclear|ibqueryerrors|ibcheckerr)"
-                   r"|ibtool perfquery (-X|-S|--vl-congestion)\b")
+                   r"|ibtool perfquery (-X|-S|--vl-congestion)\b|ibtool snapshot ")
         return bool(self.prep or self.lmc or re.match(changes, self.cmd))
 
 
@@ -159,7 +159,8 @@ def steady(text):
     text = re.sub(r"(\[Port(?:Xmit|Rcv)(?:Data|Pkts) == )\d+ \([\d.]+[KMGTPE]?B?\)", r"\g<1>0", text)
     text = re.sub(r"(\"counter\": \"port_(?:xmit|rcv)_(?:data|pkts)\",\s+(?:\"index\": null,\s+)?\"count\": )\d+", r"\g<1>0", text)
     text = re.sub(r" +\(\+ [\d.]+/s\)$", "", text, flags=re.MULTILINE)  # a rate
-    text = re.sub(r"(\"(?:seconds|delta|per_second)\": )\d[\d.e+-]*", r"\g<1>0", text)
+    text = re.sub(r"(\"(?:seconds|elapsed_seconds|file_bytes|delta|per_second)\": )\d[\d.e+-]*", r"\g<1>0", text)
+    text = re.sub(r"( answers? in \S+, )[\d,]+ [kMG]B", r"\g<1>0 kB", text)
     text = re.sub(r"^( *\d+ )[0-9A-F]{8}( port(?:Xmit|Rcv)(?:Data|Pkts)=)\d+", r"\g<1>00000000\g<2>0", text, flags=re.MULTILINE)
     return re.sub(r"^(ib\w+): \[\d+\]", r"\1: [0]", text, flags=re.MULTILINE)
 

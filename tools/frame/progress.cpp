@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "tools/frame/counted.hpp"
 
 namespace ib::tools {
 namespace {

@@ -15,9 +15,6 @@
 
 namespace ib::tools {
 
-/// A number with commas between thousands.
-std::string counted(std::uint64_t number);
-
 /// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". It is shown when nothing was written for a second, and taken away
 /// before anything is (log::about_to_write()). Where `file` is no terminal, nothing is shown. There is one at a time.
 class ProgressLine final : private async::Timer {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "tools/frame/progress.hpp"
+#include "tools/frame/counted.hpp"
 
 namespace ib::tools {
 namespace {

@@ -57,7 +57,7 @@ std::vector<Part> read_parts(std::string_view text, std::string_view option) {
 bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::find(parts, part) != parts.end(); }
 
 /// Whether a part is read by GMPs to nodes, which need the paths to them.
-bool needs_paths(Part part) { return part != Part::topology && part != Part::sa && !snapshot::Questionnaire::by_smp(part); }
+bool needs_paths(Part part) { return part > Part::sa && !snapshot::Questionnaire::by_smp(part); }
 
 class Snapshot final : public Command {
  public:
