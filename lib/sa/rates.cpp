@@ -6,13 +6,13 @@
 namespace ib::sa {
 namespace {
 
-constexpr std::uint32_t by_code[] = {0,       0,       2'500,  10'000,  30'000,  5'000,   20'000,   40'000,  60'000,
-                                     80'000,  120'000, 14'000, 56'000,  112'000, 168'000, 25'000,   100'000, 200'000,
-                                     300'000, 28'000,  50'000, 400'000, 600'000, 800'000, 1'200'000};
+// By code 0…24: twice the rate that 8b/10b coding needs for the same data, in Gb/s. Only their order matters.
+constexpr std::uint16_t by_code[] = {0,   0,   5,  20,  60,  10,  40, 80,  120,  160,  240,  34,  136,
+                                     272, 408, 63, 250, 500, 750, 70, 125, 1000, 1500, 2000, 3000};
 
 }  // namespace
 
-std::uint32_t mbps(Rate rate) {
+unsigned order_of(Rate rate) {
   const auto code = static_cast<std::size_t>(rate);
   return code < std::size(by_code) ? by_code[code] : 0;
 }
@@ -21,7 +21,7 @@ Rate next_lower(Rate rate) {
   Rate best{};
   for (std::size_t code = 0; code < std::size(by_code); ++code) {
     const auto other = static_cast<Rate>(code);
-    if (mbps(other) < mbps(rate) && mbps(other) > mbps(best)) best = other;
+    if (order_of(other) < order_of(rate) && order_of(other) > order_of(best)) best = other;
   }
   return best;
 }

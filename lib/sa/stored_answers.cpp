@@ -74,7 +74,7 @@ void prepare_links(Query& query, const StoredPorts& ports, unsigned lmc) {
   for (const auto& [component, lid, at] :
        {std::tuple(link_from_lid, link.from_lid, std::size_t{0}), {link_to_lid, link.to_lid, to_lid_at}}) {
     if ((query.mask & component) == 0) continue;
-    query.selects_none = query.selects_none || !ports.is_known(lid);
+    query.selects_none = query.selects_none || !ports.is_known(lid) || ports.base_of(lid) != rounded(lid);
     set_lid(query.wanted, at, rounded(lid));
   }
 }
@@ -148,7 +148,7 @@ std::string_view method_name(std::uint8_t method) {
 bool is_valid(const MCMemberRecord& wanted, std::uint64_t mask) {
   constexpr std::uint64_t mtu = bit(4) | bit(5), rate = bit(8) | bit(9);
   const bool mtu_is_valid = wanted.mtu >= smp::Mtu::mtu_256 && wanted.mtu <= smp::Mtu::mtu_4096;
-  return ((mask & mtu) != mtu || mtu_is_valid) && ((mask & rate) != rate || mbps(wanted.rate) != 0);
+  return ((mask & mtu) != mtu || mtu_is_valid) && ((mask & rate) != rate || order_of(wanted.rate) != 0);
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ const StoredPorts& StoredAnswers::ports() {
 }
 
 const StoredPaths& StoredAnswers::paths() {
-  if (!paths_) paths_.emplace(rows_of("PathRecord"), end_port_);
+  if (!paths_) paths_.emplace(rows_of("PathRecord"), rows_of("PathRecord back"), end_port_);
   return *paths_;
 }
 
@@ -328,36 +328,56 @@ void StoredAnswers::select(const mad::Request& request, const TableInfo& table, 
 }
 
 /// As opensm: a port has a record of each block that is asked for, with zeros where it has no P_Keys. opensm 3.3 writes block
-/// numbers in the byte order of its host.
+/// numbers in the byte order of its host, so block 1 becomes 256. A table with a block from 1 to 255 is from another SA.
 void StoredAnswers::add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t mask) {
   const auto query = PKeyTableRecord::unpack(wanted);
-  const auto swapped = static_cast<std::uint16_t>(query.block_num << 8 | query.block_num >> 8);
-  const StoredPorts& known = ports();
-  const TableMatch match(PKeyTableRecord::info(), wanted, mask & ~p_key_block);
-  const TableMatch match_end_node(PKeyTableRecord::info(), wanted, mask & ~p_key_block & ~port_components(PKeyTableRecord::info()));
-  std::optional<PKeyTableRecord> port;  // the record of the port that the loop is at
-  const auto add = [&] {
-    std::array<std::uint8_t, PKeyTableRecord::wire_size> bytes{};
-    port->pack(bytes);
-    reply.add(bytes);
-  };
-  const bool by_lid = (mask & bit(0)) != 0;
-  stored(*find_stored_table("PKeyTableRecord")).for_each(by_lid ? std::optional(query.lid) : std::nullopt, [&](Bytes row) {
-    if (!(known.is_switch(first_lid(row)) ? match : match_end_node)(row)) return;
-    const auto record = wire::unpack_short<PKeyTableRecord>(row);
-    if (port && (port->lid != record.lid || port->port_num != record.port_num)) {
-      add();
-      port.reset();
-    }
-    if (!port) {
-      port.emplace();
-      port->lid = record.lid;
-      port->port_num = record.port_num;
-      port->block_num = swapped;
-    }
-    if (record.block_num == query.block_num || record.block_num == swapped) port = record;
+  const Stored& table = stored(*find_stored_table("PKeyTableRecord"));
+  const bool in_order = std::ranges::any_of(table.table.records, [](Bytes row) {
+    const std::uint16_t block = wire::unpack_short<PKeyTableRecord>(row).block_num;
+    return block != 0 && block < 256;
   });
-  if (port) add();
+  const auto swapped = static_cast<std::uint16_t>(query.block_num << 8 | query.block_num >> 8);
+  const std::uint16_t block_num = in_order ? query.block_num : swapped;
+  const std::optional<Lid> lid = (mask & bit(0)) != 0 ? std::optional(query.lid) : std::nullopt;
+  std::vector<PKeyTableRecord> found = p_key_ports(lid);
+  std::map<std::pair<Lid, std::uint8_t>, std::size_t> places;
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    found[at].block_num = block_num;
+    places.emplace(std::pair(found[at].lid, found[at].port_num), at);
+  }
+  table.for_each(lid, [&](Bytes row) {
+    const auto record = wire::unpack_short<PKeyTableRecord>(row);
+    const auto place = places.find({record.lid, record.port_num});
+    if (record.block_num == block_num && place != places.end()) found[place->second] = record;
+  });
+  const bool by_port = (mask & port_components(PKeyTableRecord::info())) != 0;
+  for (const PKeyTableRecord& record : found) {
+    if (by_port && ports().is_switch(record.lid) && record.port_num != query.port_num) continue;
+    std::array<std::uint8_t, PKeyTableRecord::wire_size> bytes{};
+    record.pack(bytes);
+    reply.add(bytes);
+  }
+}
+
+/// The ports with P_Key tables, in the order of the table, as records without P_Keys. A switch has all its ports, because opensm does
+/// not read the tables of unused ports.
+std::vector<PKeyTableRecord> StoredAnswers::p_key_ports(std::optional<Lid> lid) {
+  std::vector<PKeyTableRecord> found;
+  const auto add = [&found](Lid of, std::uint8_t port) {
+    if (!found.empty() && found.back().lid == of && found.back().port_num == port) return;
+    PKeyTableRecord record;
+    record.lid = of;
+    record.port_num = port;
+    found.push_back(record);
+  };
+  const Stored& all_ports = stored(*find_stored_table("PortInfoRecord"));
+  stored(*find_stored_table("PKeyTableRecord")).for_each(lid, [&](Bytes row) {
+    const auto record = wire::unpack_short<PKeyTableRecord>(row);
+    if (!ports().is_switch(record.lid) || all_ports.by_lid.empty()) return add(record.lid, record.port_num);
+    if (!found.empty() && found.back().lid == record.lid) return;
+    all_ports.for_each(record.lid, [&](Bytes port) { add(record.lid, wire::unpack_short<PortInfoRecord>(port).port_num); });
+  });
+  return found;
 }
 
 mad::Result<mad::Reply> answer_from_table(const mad::Request& request, const sys::EndPort& end_port, Bytes stored) {

@@ -61,6 +61,7 @@ class StoredAnswers {
   mad::Result<mad::Reply> answer_paths(const mad::Request& request);
   void select(const mad::Request& request, const TableInfo& table, TableReply& reply);
   void add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t mask);
+  std::vector<PKeyTableRecord> p_key_ports(std::optional<Lid> lid);
 
   const sys::EndPort& end_port_;
   Load load_;

@@ -24,7 +24,7 @@ constexpr std::uint16_t partition_bits = 0x7fff;
 
 bool has(const PathQuery& query, std::uint64_t bits) { return (query.component_mask & bits) == bits; }
 
-bool is_valid(Rate value) { return mbps(value) != 0; }
+bool is_valid(Rate value) { return order_of(value) != 0; }
 bool is_valid(smp::Mtu value) { return value >= smp::Mtu::mtu_256 && value <= smp::Mtu::mtu_4096; }
 
 bool is_foreign(const Gid& gid, const sys::EndPort& end_port) {
@@ -58,19 +58,21 @@ bool limit(std::uint8_t& value, Selector selector, std::uint8_t wanted) {
 bool limit_rate(Rate& value, Selector selector, Rate wanted) {
   switch (selector) {
     case Selector::greater_than:
-      return mbps(value) > mbps(wanted);
+      return order_of(value) > order_of(wanted);
     case Selector::less_than:
-      if (mbps(value) >= mbps(wanted)) value = next_lower(wanted);
-      return mbps(value) != 0;
+      if (order_of(value) >= order_of(wanted)) value = next_lower(wanted);
+      return order_of(value) != 0;
     case Selector::exactly:
-      return mbps(value) == mbps(wanted);
+      return order_of(value) == order_of(wanted);
     case Selector::largest:
       return true;
   }
   return true;
 }
 
-/// Makes a stored path the path that the SA offers for `query`. Returns false if it offers none.
+std::uint32_t by_lids(Lid from, Lid to) { return std::uint32_t{from.value} << 16 | to.value; }
+
+/// Makes a stored path the path that the SA offers for `query`. Returns false if it offers none. The path back is not considered.
 bool fit(PathRecord& path, const PathQuery& query) {
   const PathRecord& wanted = query.wanted;
   if (has(query, mtu)) {
@@ -85,7 +87,6 @@ bool fit(PathRecord& path, const PathQuery& query) {
     if (!limit(value, wanted.packet_life_time_selector, wanted.packet_life_time)) return false;
     if (!to_itself) path.packet_life_time = value;
   }
-  if (has(query, reversible) && wanted.reversible != 0 && path.reversible == 0) return false;
   if (has(query, p_key)) path.p_key = wanted.p_key;
   if (has(query, raw_traffic) && wanted.raw_traffic != 0) path.p_key = 0;
   if (has(query, sgid)) path.sgid = wanted.sgid;
@@ -94,8 +95,13 @@ bool fit(PathRecord& path, const PathQuery& query) {
 
 }  // namespace
 
-StoredPaths::StoredPaths(const RecordRows& rows, const sys::EndPort& end_port)
-    : rows_(rows), end_port_(end_port), by_lid_(std::size_t{UINT16_MAX} + 1), first_source_(end_port.lid), last_source_(end_port.lid) {
+StoredPaths::StoredPaths(const RecordRows& rows, const RecordRows& back, const sys::EndPort& end_port)
+    : rows_(rows),
+      back_(back),
+      end_port_(end_port),
+      by_lid_(std::size_t{UINT16_MAX} + 1),
+      first_source_(end_port.lid),
+      last_source_(end_port.lid) {
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     const auto path = wire::unpack_short<PathRecord>(rows_[at]);
     first_source_ = std::min(first_source_, path.slid);
@@ -109,6 +115,19 @@ StoredPaths::StoredPaths(const RecordRows& rows, const sys::EndPort& end_port)
     std::vector<std::size_t>& there = by_lid_[path.dlid.value];
     if (std::ranges::find(there, known->second) == there.end()) there.push_back(known->second);
   }
+  for (std::size_t at = 0; at < back_.size(); ++at) {
+    const auto path = wire::unpack_short<PathRecord>(back_[at]);
+    back_by_lids_.emplace(by_lids(path.slid, path.dlid), at);
+  }
+}
+
+/// Whether the path back qualifies for the query too. As opensm: this makes a path reversible.
+bool StoredPaths::is_reversible(const PathRecord& path, const PathQuery& query) const {
+  if (back_.empty()) return path.reversible != 0;
+  const auto found = back_by_lids_.find(by_lids(path.dlid, path.slid));
+  if (found == back_by_lids_.end()) return false;
+  auto back = wire::unpack_short<PathRecord>(back_[found->second]);
+  return fit(back, query);
 }
 
 StoredPaths::Known StoredPaths::source_by_gid(const PathQuery& query) const {
@@ -180,7 +199,9 @@ void StoredPaths::add_paths(const PathQuery& query, const Destination& to, std::
     for (const std::size_t at : to.rows) {
       auto path = wire::unpack_short<PathRecord>(rows_[at]);
       if (path.slid.value != from_lid || path.dlid.value != to_lid) continue;
-      if (!fit(path, query)) return;
+      const bool both_ways = is_reversible(path, query);
+      if (!fit(path, query) || (has(query, reversible) && query.wanted.reversible != 0 && !both_ways)) return;
+      path.reversible = both_ways ? 1 : 0;
       path.preference = preference;
       paths.push_back(path);
       ++found;

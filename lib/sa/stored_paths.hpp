@@ -25,8 +25,9 @@ struct PathQuery {
 
 class StoredPaths {
  public:
-  /// `rows` are the PathRecords whose SGID is the default GID of `end_port`, with all pairs of LIDs. Both must outlive this object.
-  StoredPaths(const RecordRows& rows, const sys::EndPort& end_port);
+  /// `rows` are the PathRecords whose SGID is the default GID of `end_port`, with all pairs of LIDs, and `back` those whose DGID it is,
+  /// or none. All must outlive this object.
+  StoredPaths(const RecordRows& rows, const RecordRows& back, const sys::EndPort& end_port);
 
   /// Why the stored paths cannot answer the query, as a sentence. `has_qos` says whether paths depend on a service or QoS class;
   /// nothing if that is not known.
@@ -52,13 +53,15 @@ class StoredPaths {
   Known source_by_lid(const PathQuery& query) const;
   bool has_destination(const PathQuery& query) const;
   std::vector<const Destination*> destinations(const PathQuery& query) const;
+  bool is_reversible(const PathRecord& path, const PathQuery& query) const;
   void add_paths(const PathQuery& query, const Destination& to, std::vector<PathRecord>& paths) const;
 
-  RecordRows rows_;
+  RecordRows rows_, back_;
   const sys::EndPort& end_port_;
   std::vector<Destination> destinations_;  ///< in the order of the table
   std::unordered_map<std::uint64_t, std::size_t> by_guid_;
   std::vector<std::vector<std::size_t>> by_lid_;
+  std::unordered_map<std::uint32_t, std::size_t> back_by_lids_;  ///< rows of back_ by SLID << 16 | DLID
   Lid first_source_, last_source_;
 };
 

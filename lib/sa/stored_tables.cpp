@@ -24,6 +24,7 @@ constexpr TableInfo infos[] = {
     {"SwitchInfoRecord", SwitchInfoRecord::info},
     {"LinkRecord", LinkRecord::info},
     {"PathRecord", PathRecord::info},
+    {"PathRecord back", PathRecord::info},
     {"SMInfoRecord", SMInfoRecord::info},
     {"MCMemberRecord", MCMemberRecord::info, Trust::required},
     {"MCMemberRecord groups", MCMemberRecord::info},
@@ -41,10 +42,11 @@ constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after a
 
 constexpr std::size_t sm_key_at = 36, sm_key_size = 8;  // IBA 15.2.1.1
 
-/// The query that reads the whole table. Paths have a source (IBA 15.2.5.16): the paths from this end port are kept.
+/// The query that reads the whole table. Of paths, those that begin or end at this end port are kept.
 Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
   Pattern pattern(table.record());
-  if (&table.record() == &PathRecord::info()) pattern.match("SGID", to_text(end_port.default_gid()));
+  const bool to_us = table.name.ends_with(" back");
+  if (&table.record() == &PathRecord::info()) pattern.match(to_us ? "DGID" : "SGID", to_text(end_port.default_gid()));
   return pattern;
 }
 

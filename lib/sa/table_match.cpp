@@ -108,6 +108,8 @@ void TableMatch::add(const FieldInfo& field, std::uint32_t bit, std::uint32_t wi
   if (is_port_info && ports_.all_of_these_bits && field.name.starts_with("capability_mask")) how = How::all_bits;
   if (is_port_info && field.name.starts_with("link_speed_ext_")) how = How::extended;
   if (&record_ == &MCMemberRecord::info() && field.name == "p_key") how = How::partition;
+  // opensm compares the whole byte of ProxyJoin, with its reserved bits.
+  if (&record_ == &MCMemberRecord::info() && field.name == "proxy_join") width = 8;
   tests_.push_back({bit, width, how});
 }
 
@@ -129,7 +131,7 @@ bool TableMatch::passes(const Test& test, Bytes row) const {
   if (test.how == How::equal) return equal_bits(row, wanted_, test.bit, test.width);
   if (test.how == How::text) return equal_texts(row, wanted_, test.bit, test.width);
   const std::uint64_t has = wire::get_bits(row, test.bit, test.width), wants = wire::get_bits(wanted_, test.bit, test.width);
-  const std::uint32_t has_mbps = mbps(static_cast<Rate>(has)), wants_mbps = mbps(static_cast<Rate>(wants));
+  const unsigned has_place = order_of(static_cast<Rate>(has)), wants_place = order_of(static_cast<Rate>(wants));
   constexpr std::uint64_t partition_bits = 0x7fff, full_member = 0x8000;
   switch (test.how) {
     case How::all_bits:
@@ -139,11 +141,11 @@ bool TableMatch::passes(const Test& test, Bytes row) const {
     case How::greater:
       return has > wants;
     case How::slower:
-      return has_mbps < wants_mbps;
+      return has_place < wants_place;
     case How::faster:
-      return has_mbps > wants_mbps;
+      return has_place > wants_place;
     case How::same_rate:
-      return has_mbps == wants_mbps;
+      return has_place == wants_place;
     case How::partition:
       return (has & partition_bits) == (wants & partition_bits) && ((has | wants) & full_member) != 0;
     case How::extended:

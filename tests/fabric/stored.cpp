@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Reads the tables of the subnet administrator that are worth keeping, for test_stored_tables.py. Then it asks each query of standard
+// input twice, live and of the kept tables, and prints a line for each: whether both answers have the same records in the same order.
+//
+// A query is a line: SM_KEY METHOD[@MODIFIER] RECORD [MEMBER=VALUE]…, for instance `0 table NodeRecord LID=7`.
+// With the argument --with-keys, the tables are kept with the keys in records.
+//
+// The line `components` asks for each component of each kind of record.
+//
+// The first lines of the output tell of the tables: `kept NAME RECORDS` or `failed NAME WHY`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "iba-gen/mad.hpp"
+#include "iba/generic.hpp"
+#include "mad/rpc.hpp"
+#include "mad/umad.hpp"
+#include "sa/record_types.hpp"
+#include "sa/records.hpp"
+#include "sa/stored_answers.hpp"
+#include "sys/device.hpp"
+
+using namespace ib;
+
+namespace {
+
+struct Query {
+  std::string line;
+  std::uint64_t key = 0;
+  std::uint8_t method = mad::method::get_table;
+  std::uint32_t modifier = 0;
+  sa::Pattern pattern;
+};
+
+Query parse(const std::string& line) {
+  std::istringstream words(line);
+  std::string key, method, record, assignment;
+  words >> key >> method >> record;
+  Query query{line, std::stoull(key, nullptr, 0), mad::method::get_table, 0, sa::Pattern(sa::find_record_type(record).info())};
+  if (method.starts_with("get")) query.method = mad::method::get;
+  if (const std::size_t at = method.find('@'); at != std::string::npos)
+    query.modifier = static_cast<std::uint32_t>(std::stoull(method.substr(at + 1), nullptr, 0));
+  while (std::getline(words >> std::ws, assignment, ' ')) {
+    std::ranges::replace(assignment, '~', ' ');  // for texts with blanks
+    const std::size_t equals = assignment.find('=');
+    query.pattern.match(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return query;
+}
+
+/// An answer as text: records in hex, or the status.
+std::vector<std::string> told(const mad::Result<mad::Reply>& answer, const StructInfo& record) {
+  if (!answer) return {answer.error().reply().empty() ? "no answer" : fmt::format("status {:#06x}", answer.error().status())};
+  std::vector<std::string> rows;
+  const auto counter = find_path(record, "act_count");  // of an SMInfo: counts requests, so it changes with each of them
+  for (const Bytes row : sa::table_rows(*answer, sa::least_size(record)).records.first(record.bytes)) {
+    std::vector<std::uint8_t> bytes(row.begin(), row.end());
+    if (counter) write_number(bytes, *counter, 0);
+    std::string text;
+    for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+    rows.push_back(std::move(text));
+  }
+  return rows;
+}
+
+std::string shown(const std::vector<std::string>& rows) {
+  std::string text = fmt::format("{} [", rows.size());
+  for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 40); ++i) text += (i == 0 ? "" : " ") + rows[i];
+  return text + (rows.size() > 3 ? " …]" : "]");
+}
+
+/// Asks both the SA and the kept tables.
+class Comparison {
+ public:
+  Comparison(mad::Rpc& rpc, std::map<const sa::TableInfo*, mad::Reply>& kept)
+      : rpc_(rpc), kept_(kept), answers_(rpc.end_port(), [this](const sa::TableInfo& table) { return load(table); }) {}
+
+  /// The line about a query: "same COUNT", "not stored: WHY" or "differs …".
+  mad::Task<std::string> compare(const Query& query) {
+    path::Path path = rpc_.sa_path();
+    path.ib().sm_key = query.key;
+    mad::Request request =
+        sa::sa_request(path, query.pattern.record(), query.method, query.pattern.bytes(), query.pattern.component_mask());
+    request.attribute_modifier = query.modifier;
+    const std::optional<std::string> why = answers_.not_in_table(request);
+    if (why) co_return "not stored: " + *why;
+    const mad::Result<mad::Reply> live = co_await rpc_.try_call(request);
+    const auto from_live = told(live, query.pattern.answer()), from_stored = told(answers_.answer(request), query.pattern.answer());
+    if (from_live == from_stored) co_return fmt::format("same {}", live ? std::to_string(from_live.size()) : from_live[0]);
+    co_return fmt::format("differs live {} stored {}", shown(from_live), shown(from_stored));
+  }
+
+  /// Compares the answers for each component of a record, with values of some records and with a value that none of them has. Prints
+  /// a line for each difference and one with the numbers of all.
+  mad::Task<> compare_components(const sa::TableInfo& table, std::uint64_t key) {
+    const sa::TableRows rows = sa::table_rows(kept_.at(&table), sa::least_size(table.record()));
+    const std::vector<sa::Component> components = sa::components(table.record());
+    for (std::size_t at = 0; at < rows.records.size(); at += 1 + rows.records.size() / 3) {
+      const Bytes row = rows.records[at];
+      std::vector<std::uint8_t> other(row.begin(), row.end());
+      for (std::uint8_t& byte : other) byte = static_cast<std::uint8_t>(byte + 1);
+      // opensm reads beyond its tables for a port that a switch does not have.
+      if (&table.record() == &sa::SLToVLMappingTableRecord::info()) std::copy_n(row.begin() + 2, 2, other.begin() + 2);
+      for (std::size_t i = 0; i < components.size(); ++i) {
+        const std::uint64_t mask = components[i].mask, first = components[0].mask;
+        const std::uint64_t next = i + 1 < components.size() ? components[i + 1].mask : 0;
+        for (const std::uint64_t together : {mask, mask | first, mask | next}) {
+          for (const Bytes wanted : {row, Bytes(other)}) {
+            co_await count(table, key, mad::method::get_table, wanted, together);
+            co_await count(table, key, mad::method::get, wanted, together);
+          }
+        }
+      }
+    }
+    fmt::print("components {} key {}: same {} not stored {} differs {}\n", table.name, key, same_, not_stored_, differs_);
+    same_ = not_stored_ = differs_ = 0;
+  }
+
+ private:
+  std::optional<mad::Result<mad::Reply>> load(const sa::TableInfo& table) const {
+    const auto found = kept_.find(&table);
+    if (found == kept_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  mad::Task<> count(const sa::TableInfo& table, std::uint64_t key, std::uint8_t method, Bytes wanted, std::uint64_t mask) {
+    const Query query{"", key, method, 0, sa::Pattern(table.record(), wanted, mask)};
+    const std::string line = co_await compare(query);
+    same_ += line.starts_with("same");
+    not_stored_ += line.starts_with("not stored");
+    if (!line.starts_with("differs")) co_return;
+    ++differs_;
+    std::string members;
+    for (const sa::Pattern::Match& match : query.pattern.matches()) members += fmt::format(" {}={}", match.member, match.text);
+    fmt::print("{} {} key {}{}: {}\n", table.name, method == mad::method::get ? "get" : "table", key, members, line);
+  }
+
+  mad::Rpc& rpc_;
+  std::map<const sa::TableInfo*, mad::Reply>& kept_;
+  sa::StoredAnswers answers_;
+  unsigned same_ = 0, not_stored_ = 0, differs_ = 0;
+};
+
+mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
+  std::map<const sa::TableInfo*, mad::Reply> kept;
+  sa::TableReading reading;
+  reading.with_keys = with_keys;
+  reading.keep = [&kept](const sa::TableInfo& table, const mad::Reply& reply) { kept.emplace(&table, reply); };
+  std::vector<const sa::TableInfo*> tables;
+  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  const std::vector<sa::TableFailure> failures = co_await sa::read_tables(rpc, tables, reading);
+  for (auto& [table, reply] : kept) {
+    if (!with_keys) sa::hide_keys(*table, reply.bytes);
+    const bool once = &table->record() == &mad::ClassPortInfo::info();
+    fmt::print("kept {} {}\n", table->name, once ? 1 : sa::table_rows(reply, sa::least_size(table->record())).records.size());
+  }
+  for (const sa::TableFailure& failure : failures) fmt::print("failed {} {}\n", failure.table->name, failure.why);
+  Comparison comparison(rpc, kept);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    if (line == "components") {
+      for (const sa::TableInfo* table : tables) {
+        for (const std::uint64_t key : {0U, 1U}) {
+          if (kept.contains(table) && table->name != "ClassPortInfo") co_await comparison.compare_components(*table, key);
+        }
+      }
+      continue;
+    }
+    const Query query = parse(line);
+    const std::string said = co_await comparison.compare(query);
+    fmt::print("{}\n", said);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto devices = sys::DeviceList::read();
+    async::Loop loop;
+    mad::Rpc rpc(loop, mad::open_umad(devices.default_end_port()));
+    loop.run(run(rpc, argc > 1 && argv[1] == std::string_view("--with-keys")));
+  } catch (const Error& error) {
+    fmt::print(stderr, "E: {}\n", error.what());
+    return 3;
+  }
+}
