@@ -163,7 +163,7 @@ void write_table(Database& database, const AttributeTable& table) {
     parameters += has_text(field) ? 2 : 1;
     text_count += 1;
   }
-  database.run(fmt::format("CREATE TABLE {}({}{})", name, columns, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
+  database.run(fmt::format("CREATE TABLE {}({}{}", name, columns, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
   std::string values = "?1";
   for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
   // Where a CA was asked at two of its ports, the counters of a port stand there twice.

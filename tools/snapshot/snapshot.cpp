@@ -198,6 +198,7 @@ constinit const CommandInfo rooms::snapshot{
     .group = HelpGroup::topology,
     .summary = "Read the fabric whole and store it in a file, from which other commands answer later.",
     .make = make_command<Snapshot>,
+    .needs_fabric = true,
 };
 
 }  // namespace ib::tools
