@@ -7,15 +7,15 @@
 namespace ib::tools::balance {
 namespace {
 
-constexpr unsigned few_ports = 12;  ///< of a switch so small that looking deeper makes no sense
+constexpr unsigned few_ports = 12;  ///< a switch with so few used ports is not examined deeper
 
-/// Whether all of `ports` carry alike: as much as another, or one more.
+/// Whether no port carries more than one LID more than another.
 bool is_even(const std::vector<PortUse>& ports) {
   const auto [least, most] = std::ranges::minmax_element(ports, {}, &PortUse::lids);
   return ports.empty() || most->lids <= least->lids + 1;
 }
 
-/// The ports that do not carry the most, nor one less.
+/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only those that carry LIDs.
 std::vector<PortUse> others(const std::vector<PortUse>& ports, bool unused) {
   const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
   std::vector<PortUse> rest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Whether the ports of a switch carry alike: how many LIDs go out by each.
+// Whether the ports of a switch carry the same load. The load of a port is the number of LIDs that leave the switch by it.
 #pragma once
 
 #include <string>
@@ -7,23 +7,24 @@
 
 namespace ib::tools::balance {
 
-/// A port that counts, and the LIDs of end ports that go out by it.
+/// A port that is compared, and the number of LIDs of end ports that leave by it.
 struct PortUse {
   unsigned port{};
   unsigned lids{};
 };
 
-/// What is found of one switch.
+/// The result for one switch.
 struct SwitchUse {
   std::string name;
-  std::string guid;            ///< as it is shown
-  std::vector<PortUse> ports;  ///< those that lead on to other switches
-  unsigned in_use{};           ///< ports that are up or carry something, those to end ports included
+  std::string guid;            ///< as it is printed
+  std::vector<PortUse> ports;  ///< the ports that lead to other switches
+  unsigned in_use{};           ///< the number of ports that are up or carry LIDs, including ports to end ports
   bool unbalanced{};
 };
 
-/// Sets `unbalanced`: whether a port carries at least two LIDs more than another. With `deeper` a switch of more than 12 ports counts as
-/// balanced too where its ports are of two halves (up and down) or unused ones, each balanced in itself.
+/// Sets `unbalanced` if a port carries at least two LIDs more than another. With `deeper`, a switch with more than 12 used ports is also
+/// balanced in two cases: about half of the ports carry less than the others, and the same load each; or all ports that carry less
+/// carry nothing.
 void judge(SwitchUse& of, bool deeper);
 
 }  // namespace ib::tools::balance

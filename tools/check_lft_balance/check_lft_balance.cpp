@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// check_lft_balance: whether the linear forwarding tables use the links between switches alike.
+// check_lft_balance: whether the linear forwarding tables use the links between switches equally.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class CheckLftBalance final : public Command {
   }
 
  private:
-  // ibtool: the fabric itself
+  // ibtool: the fabric is asked
 
   async::Task<> check_fabric(Session& session, Emit& emit) const {
     Fabric fabric;
@@ -143,7 +143,7 @@ class CheckLftBalance final : public Command {
     return found;
   }
 
-  // infiniband-diags: files
+  // infiniband-diags: files are read
 
   [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
     tell(session.world().err, complaint);
@@ -189,7 +189,7 @@ class CheckLftBalance final : public Command {
     file.end();
   }
 
-  /// What iblinkinfo's line of a port has in it.
+  /// The part of iblinkinfo's line for a port.
   static std::optional<LinkLine> find_link(const Fabric& fabric, std::string_view guid, unsigned number) {
     constexpr unsigned down = 1, active = 4;  // IBA 14.2.5.6: PortState
     const PortIndex any = fabric.subnet.find_port(Guid{c_number(std::string(guid))});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The order of what is counted when, and what a line is taken for, are those of infiniband-diags: also where they are strange.
+// Lines are recognized and counted exactly as infiniband-diags does it. This includes its faults.
 #include "tools/check_lft_balance/dump_file.hpp"
 
 #include <fmt/format.h>
@@ -11,11 +11,11 @@
 namespace ib::tools::balance {
 namespace {
 
-constexpr unsigned last_port = 36;  // of those that infiniband-diags looks at
+constexpr unsigned last_port = 36;  // the last port that infiniband-diags reads
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
-/// A text as a number, as Perl takes it: what it begins with, else 0.
+/// The value of a text as a number in Perl: that of the digits at its beginning, or 0.
 double number(const std::string& text) {
   const std::size_t sign = text.find_first_not_of(" \t\n\r\f\v");
   const std::string_view digits = sign == std::string::npos ? std::string_view() : std::string_view(text).substr(sign);
@@ -87,7 +87,7 @@ void DumpFile::end_port(std::string_view text) {
   ++(lids_per_port_ == 0 ? lids_per_port_ : counted_);
 }
 
-/// "0x0005 001 : (path #2 out of 4: portguid 0x0002c90300001491)". Numbers of more than one digit are not understood.
+/// "0x0005 001 : (path #2 out of 4: portguid 0x0002c90300001491)". Like infiniband-diags, this reads numbers of one digit only.
 void DumpFile::further_lid(std::string_view text) {
   constexpr std::string_view before = " : (path #", between = " out of ", behind = ": portguid ";
   const std::size_t colon = text.rfind(before);
@@ -111,8 +111,8 @@ void DumpFile::end_of_host() {
   direct_hosts_.push_back(host_);
 }
 
-/// Whether an end port stands at the other end of the link. infiniband-diags means to compare names, and compares the numbers that names
-/// begin with, with 0.
+/// Whether an end port is at the other end of the link. infiniband-diags tries to compare names here. In fact it compares numbers: the
+/// digits at the beginning of a name, or 0.
 bool DumpFile::is_direct(const std::string& port) const {
   const auto count = counts_.find(port);
   if (count == counts_.end() || count->second != lids_per_port_ || direct_hosts_.empty()) return false;

@@ -13,22 +13,22 @@
 
 namespace ib::tools::balance {
 
-/// What a listing of the links says of a port of a switch.
+/// The facts about a port of a switch in a listing of links.
 struct LinkLine {
   bool down{}, active{};
 };
-/// The port of a switch, whose GUID stands as the file has it; nothing where the listing has no such port.
+/// Finds a port of a switch. The GUID has the form of the file. Returns nothing if the listing has no such port.
 using FindLink = std::function<std::optional<LinkLine>(std::string_view guid, unsigned port)>;
 
 class DumpFile {
  public:
-  /// `find` is asked while the file is read.
+  /// `find` is called while the file is read.
   DumpFile(FindLink find, bool deeper) : find_(std::move(find)), deeper_(deeper) {}
 
   void line(std::string_view text);
-  /// The end of the file.
+  /// Call this at the end of the file.
   void end();
-  /// The switches, in their order.
+  /// The switches, in the order of the file.
   const std::vector<SwitchUse>& switches() const { return switches_; }
 
  private:
@@ -44,9 +44,9 @@ class DumpFile {
   std::vector<SwitchUse> switches_;
   std::optional<std::string> name_;
   std::string guid_, host_;
-  std::map<std::string, unsigned> counts_;  ///< by port, as the file writes it
-  std::vector<std::string> host_ports_;     ///< of the LIDs of one end port
-  std::vector<std::string> direct_hosts_;   ///< end ports whose LIDs all go out by one port
+  std::map<std::string, unsigned> counts_;  ///< the key is the port, in the form of the file
+  std::vector<std::string> host_ports_;     ///< the output ports for the LIDs of one end port
+  std::vector<std::string> direct_hosts_;   ///< end ports whose LIDs all leave by one port
   unsigned lids_per_port_ = 0, counted_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibchecknode, ibcheckport, ibcheckportstate and ibcheckportwidth look at one node or port; ibcheckerrors, ibchecknet, ibcheckstate
-// and ibcheckwidth at all of the fabric.
+// The commands ibchecknode, ibcheckport, ibcheckportstate and ibcheckportwidth check one node or one port. The commands
+// ibcheckerrors, ibchecknet, ibcheckstate and ibcheckwidth check the whole fabric.
 #include "tools/checks/checks.hpp"
 
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The checks of this room: what is looked at, and how far.
+// What the commands of this room check. Each command combines some of these checks.
 #pragma once
 
 #include <memory>
@@ -9,23 +9,23 @@
 
 namespace ib::tools::checks {
 
-/// What is checked.
+/// The checks of a command.
 struct Looks {
-  bool node{};    ///< what the SA says of end ports
+  bool node{};    ///< end ports against their records in the SA
   bool state{};   ///< PortPhysicalState and PortState
   bool width{};   ///< LinkWidthActive
-  bool speed{};   ///< the speed, and the LIDs of end ports
+  bool speed{};   ///< the active speed, and the LIDs of end ports
   bool errors{};  ///< counters against their thresholds
 
   bool ports() const { return state || width || speed; }
 };
 
-/// What is wrong with a port of a model whose PortInfo is known. A link that is not up is told of alone.
+/// The problems of a port of a model. The PortInfo of the port must be known. If the link is not up, this is the only problem.
 subnet::Findings check_port(const subnet::Subnet& subnet, subnet::PortIndex port, const Looks& looks);
 
-/// A command that looks at one port, or at one node.
+/// Makes a command that checks one port or one node.
 std::unique_ptr<Command> make_single(Looks looks);
-/// A command that looks at the whole fabric.
+/// Makes a command that checks the whole fabric.
 std::unique_ptr<Command> make_fabric(Looks looks);
 
 }  // namespace ib::tools::checks

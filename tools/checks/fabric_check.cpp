@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The whole fabric: swept, held against two tables of the SA, its counters read by one survey.
+// Checks the whole fabric. The fabric is swept and compared with two tables of the SA. One survey reads all counters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@ using Counters = std::unordered_map<PortIndex, subnet::CounterReading>;
 
 constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
 
-/// What the SA says of all end ports.
+/// The records of the SA for all end ports.
 struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
   std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
-  bool whole{};         ///< the table of nodes came whole: who is not in it is not known
-  std::string silence;  ///< why there is no table; empty where there is one
+  bool whole{};         ///< the table of nodes is complete: the SA does not know a node that is not in it
+  std::string silence;  ///< the reason why there is no table; empty if there is one
   subnet::PortPaths paths;
 };
 
@@ -78,14 +78,14 @@ class FabricCheck final : public Command {
       }
     } catch (const SysError&) {
       throw;
-    } catch (const Error& error) {  // that it does not answer is what a check of nodes is to find out
+    } catch (const Error& error) {  // a silent SA is a result of the check, not its end
       sa.silence = error.message();
       co_return;
     }
     co_await sa.paths.read_service_levels(transactor);
   }
 
-  /// The counters of all ports that are to be checked. Those that can not be read are failures of the model, and are told of.
+  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the model, which are printed.
   async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths, path::Path start) const {
     std::vector<PortIndex> ports;
     for (const PortIndex end : end_ports(fabric.subnet)) {
@@ -111,7 +111,7 @@ class FabricCheck final : public Command {
     return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
   }
 
-  /// The ports of an end port's node that count: those of a switch but port 0.
+  /// The ports with counters that belong to an end port: all ports of a switch except port 0, or the end port itself.
   std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, PortIndex end) const {
     std::vector<PortIndex> ports = ports_behind(subnet, end);
     const bool is_switch = subnet.node(subnet.port(end).node).kind() == subnet::NodeKind::sw;
@@ -119,7 +119,7 @@ class FabricCheck final : public Command {
     return ports;
   }
 
-  /// The ports that an end port stands for: all of a switch.
+  /// The ports that belong to an end port: all ports of a switch, or the end port itself.
   std::vector<PortIndex> ports_behind(const subnet::Subnet& subnet, PortIndex end) const {
     const subnet::Node& node = subnet.node(subnet.port(end).node);
     std::vector<PortIndex> ports;
@@ -157,7 +157,7 @@ class FabricCheck final : public Command {
     return {};
   }
 
-  /// A switch is one row while all of its ports are well, else each of them is.
+  /// A switch without problems is one row. If a port has a problem, each port of the switch is a row.
   void check_errors(const subnet::Subnet& subnet, PortIndex end, const Counters& counters, CheckReport& report) const {
     std::vector<CheckRow> rows;
     subnet::CounterReading sum;

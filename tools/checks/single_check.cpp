@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One node or port is read, and the other end of its link where that matters, into a model of no more than these: the checks are those
-// of whole fabrics.
+// Checks one node or one port. The node, and the other end of the link if a check needs it, are read into a small model. The checks
+// are the same as for a whole fabric.
 #include <fmt/format.h>
 
 #include "base/log.hpp"
@@ -64,7 +64,7 @@ class SingleCheck final : public Command {
   }
 
  private:
-  /// What is wrong stands on stderr, behind the verdict.
+  /// The problem is printed on stderr, after the verdict.
   static void tell_errors(Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
       const std::string where = row.kind == CheckKind::node ? "" : ": " + report.place(row);
@@ -86,7 +86,7 @@ class SingleCheck final : public Command {
     subnet.set_port_info(port, packed(info));
   }
 
-  /// The end port at `node`, and what the SA says of it.
+  /// Reads the end port at `node` and its records in the SA.
   async::Task<> read_node(Session& session, const Destination& node, Fabric& fabric, CheckRow& row) const {
     mad::Transactor& transactor = session.transactor();
     const NodeIndex at = co_await add_node(transactor, node.path, fabric.subnet);
@@ -114,13 +114,13 @@ class SingleCheck final : public Command {
     if (!path) row.findings = {subnet::no_sa_path(info.port_guid)};
   }
 
-  /// Reads and checks the port; false where the other end of its link does not answer, so that not all could be checked.
+  /// Reads and checks the port. Returns false if the other end of the link does not answer, so that a check was not possible.
   async::Task<bool> read_port(Session& session, const Destination& node, Fabric& fabric, CheckRow& row) const {
     mad::Transactor& transactor = session.transactor();
     subnet::Subnet& subnet = fabric.subnet;
     const NodeIndex at = co_await add_node(transactor, node.path, subnet);
     const smp::NodeInfo info = subnet.node(at).info;
-    const bool own = !is_switch(info) && port_ == 0;  // port 0 of other nodes is the port that was asked
+    const bool own = !is_switch(info) && port_ == 0;  // on other nodes than switches, port 0 means the port that is asked
     row.port = subnet.port_of(at, own ? info.local_port_num : port_);
     if (row.port == subnet::none)
       throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(info.num_ports), port_));
@@ -163,7 +163,7 @@ class SingleCheck final : public Command {
     const PortIndex there = subnet.port_of(at, peer.port);
     if (there == subnet::none) throw Error(fmt::format("{} has no port {}", session.name_of(peer.path), peer.port));
     subnet.set_port_info(there, packed(peer.info));
-    const PortIndex end = subnet.end_port_of(there);  // it tells what all ports of a switch can
+    const PortIndex end = subnet.end_port_of(there);  // port 0 has the CapabilityMask of all ports of a switch
     if (end != there) co_await add_port(transactor, peer.path, subnet, end);
     subnet.link(port, there);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibccquery and ibccconfig share: the words of their operations, and requests to an agent for congestion control (IBA annex A10).
+// Shared by ibccquery and ibccconfig: the names of operations, and requests to the congestion control agent of a node (IBA annex A10).
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,39 @@
 
 namespace ib::tools::congestion {
 
-/// An operation as the command line names it.
+/// An operation of the command line.
 struct Name {
   std::string_view full, alias;
-  std::string_view values;  ///< what stands behind the target, for help
+  std::string_view values;  ///< the words after the target, for the help text
 };
 
-/// The place of `word` in `names`: ibtool takes abbreviations that are unambiguous, infiniband-diags none. Neither looks at case. Throws
-/// UsageError or DiagsFailure.
+/// The index of `word` in `names`. Upper and lower case are the same. ibtool accepts unambiguous abbreviations, infiniband-diags does not.
+/// Throws UsageError or DiagsFailure.
 std::size_t find_operation(std::span<const Name> names, std::string_view word, bool as_diags);
-/// The lines of help that list them.
+/// The lines of the help text that list the operations.
 std::string operation_list(std::span<const Name> names);
 
-/// One run of an operation on a node.
+/// An operation that runs on a node.
 struct Ask {
   Session& session;
   Emit& emit;
-  Destination node;       ///< with the CC_Key
+  Destination node;       ///< its path has the CC_Key
   std::string_view word;  ///< the operation as the user wrote it
-  std::string_view name;  ///< in full
+  std::string_view name;  ///< the full name
   bool as_diags;
 
-  /// What infiniband-diags says where the operation fails.
+  /// The message of infiniband-diags if the operation fails.
   DiagsWords words(std::string_view why) const;
-  /// Gives up for a reason that is no request's.
+  /// Ends the command for a reason other than a failed request.
   [[noreturn]] void refuse(std::string_view why) const { session.refuse(UsageError(std::string(why)), words(why)); }
 
-  /// CCGet and CCSet: what the answer's data holds, of a log what begins before the data. A failure ends the command, after what
-  /// `so_far` found.
+  /// Sends CCGet or CCSet and returns the attribute of the answer. The attribute of a log begins before the data field. If the request
+  /// fails, the results in `so_far` are printed and the command ends.
   async::Task<std::vector<std::uint8_t>> get(const StructInfo& info, std::uint32_t modifier, const char* why,
                                              const Report* so_far = nullptr) const;
   async::Task<std::vector<std::uint8_t>> set(const StructInfo& info, std::uint32_t modifier, std::vector<std::uint8_t> value,
                                              const char* why) const;
-  /// The NodeInfo of a switch. What is none is refused.
+  /// Reads the NodeInfo of the node. Ends the command if the node is not a switch.
   async::Task<smp::NodeInfo> switch_info(const char* why) const;
 
  private:
@@ -55,7 +55,7 @@ struct Ask {
                                               std::vector<std::uint8_t> value, const char* why, const Report* so_far) const;
 };
 
-/// A command line "OP TARGET …" with a CC_Key.
+/// The base of commands with a command line "OP TARGET …" and a CC_Key.
 class CongestionCommand : public Command {
  protected:
   CongestionCommand(std::span<const Name> names) : names_(names) {}

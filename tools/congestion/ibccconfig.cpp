@@ -48,7 +48,7 @@ struct SetReport final : Report {
   std::vector<std::uint8_t> bytes;
   Keys keys;
 
-  /// What the node says that it holds now.
+  /// The current value of an attribute of the node.
   void visit(out::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
@@ -102,7 +102,7 @@ class Ibccconfig final : public CongestionCommand {
     }
   }
 
-  /// A block of ports, as the switch has it but for the port that is to be set.
+  /// The block of ports with one changed port. The other ports keep the values of the switch.
   static async::Task<Setting> in_block(const Ask& asking, Setting setting) {
     constexpr unsigned ports = 32;
     const StructInfo& info = cc::SwitchPortCongestionSetting::info();

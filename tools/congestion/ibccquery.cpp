@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibccquery: what an agent for congestion control tells: its settings, its tables, what it logged.
+// ibccquery: prints the settings, tables and logs of a congestion control agent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr Name names[]{
 
 struct QueryReport final : Report {
   explicit QueryReport(const Ask& ask) : operation(ask.name), path(ask.node.path) {
-    // infiniband-diags shows the CC_Key.
+    // infiniband-diags prints the CC_Key.
     keys = ask.as_diags ? Keys::shown : ask.session.options().keys;
     lines = fmt::format("# {}: {}\n", ask.name, ask.node.name);
   }
@@ -78,7 +78,7 @@ bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
-/// One attribute in the words of libibmad.
+/// One attribute in the format of libibmad.
 async::Task<> attribute(const Ask& ask, const StructInfo& info, const char* why) {
   QueryReport report(ask);
   const Record bytes = co_await ask.get(info, 0, why);

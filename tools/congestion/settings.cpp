@@ -24,16 +24,16 @@ std::uint64_t number(const std::string& word, int base = 0) {
   return value;
 }
 
-/// A number that C reads into 32 bits.
+/// A number that infiniband-diags reads into 32 bits.
 std::uint32_t short_number(const std::string& word) { return static_cast<std::uint32_t>(number(word)); }
 
-/// An attribute that is filled field by field.
+/// An attribute whose fields are set one by one.
 class Filled {
  public:
   Filled(const StructInfo& info, bool exact) : info_(info), bytes_(info.bytes), exact_(exact) {}
 
   void put(std::string_view name, std::uint64_t value) { put(info_, 0, name, value); }
-  /// Into element `index` of the structures `of` that begin at byte `first`.
+  /// Sets a field of element `index` of an array of structures `of`. The array begins at byte `first`.
   void put_element(const StructInfo& of, std::size_t first, std::size_t index, std::string_view name, std::uint64_t value) {
     put(of, static_cast<std::uint32_t>(8 * (first + index * of.bytes)), name, value);
   }
@@ -60,7 +60,7 @@ void need(Words words, std::size_t least, std::size_t most, std::string_view nam
   if (words.size() < least || words.size() > most) throw BadSetting(fmt::format("invalid number of parameters for {}", name));
 }
 
-/// A number of up to 256 bits, all of it hexadecimal digits.
+/// Reads a number of up to 256 bits. Every character must be a hexadecimal digit.
 std::array<std::uint8_t, 32> mask(const std::string& word) {
   const std::string digits = word.starts_with("0x") || word.starts_with("0X") ? word.substr(2) : word;
   if (!std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; })) throw BadSetting("invalid hex digit read");
@@ -74,7 +74,7 @@ std::array<std::uint8_t, 32> mask(const std::string& word) {
   return bytes;
 }
 
-/// "shift:multiplier" of an entry of a congestion control table.
+/// Reads "shift:multiplier", an entry of a congestion control table.
 struct Delay {
   std::uint32_t shift, multiplier;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibccconfig sets, out of the words of the command line.
+// Converts the words of the command line into the attributes that ibccconfig sets.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace ib::tools::congestion {
 
-/// Words that are no setting; the message is that of infiniband-diags.
+/// The words are not a valid setting. The message is that of infiniband-diags.
 class BadSetting : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// An attribute to set, or of a switch port one element of a block.
+/// An attribute to set. For a switch port, it is one element of a block.
 struct Setting {
   const StructInfo* info{};
   std::uint32_t modifier{};
   std::vector<std::uint8_t> bytes;
-  unsigned port{};  ///< of a switch port
+  unsigned port{};  ///< the switch port
 };
 
 using Words = std::span<const std::string>;
 
-// Each throws BadSetting. Where `exact`, a number that its field has no room for is one too; else its upper bits are lost, as with
-// infiniband-diags.
+// Each of these functions throws BadSetting. With `exact`, this includes numbers that are too great for their fields. Without `exact`,
+// the upper bits of such a number are lost, as in infiniband-diags.
 Setting key_info(Words words, bool exact);
 Setting switch_setting(Words words, bool exact);
 Setting port_setting(Words words, bool exact);

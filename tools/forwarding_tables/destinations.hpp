@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Whose the LIDs of one forwarding table are, asked of the LIDs themselves. A port with several LIDs (LMC) is asked at one of them: the
-// base LID of a port is a multiple of the number of its LIDs, so those that are multiples of the greatest power of two are asked first.
+// Finds the ports that own the LIDs of a forwarding table, by requests to these LIDs. A port with several LIDs (LMC) is asked only once:
+// the base LID of a port is a multiple of the number of its LIDs, so LIDs that are multiples of greater powers of two are asked first.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ namespace ib::tools::tables {
 
 class Destinations {
  public:
-  /// What is sent by LID goes on paths like `like`, a path of SMPs by LID.
+  /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   Destinations(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// Asks for all of `lids`, side by side.
+  /// Asks all of `lids`, in parallel.
   async::Task<> read(std::vector<Lid> lids);
 
   std::optional<Destination> find(Lid lid) const;
-  /// What did not answer, by LID.
+  /// The LIDs that did not answer, with the errors.
   const std::map<Lid, std::shared_ptr<const mad::MadError>>& silent() const { return silent_; }
 
  private:

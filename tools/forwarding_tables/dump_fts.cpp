@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// dump_fts, dump_lfts and dump_mfts: the forwarding tables of all switches. Switches are read side by side, some dozens at a time, and
-// shown as soon as all before them are read: no more tables are held than that.
+// dump_fts, dump_lfts and dump_mfts: the forwarding tables of all switches. Some dozens of switches are read in parallel. A switch is
+// printed as soon as all switches before it are printed, so that only some dozens of tables are in memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using subnet::NodeIndex;
 
 constexpr std::size_t switches_at_once = 64;
 
-/// Reads the tables of switches; what came of one is kept when it falls silent.
+/// Reads the tables of switches. If a switch becomes silent, the blocks that it has sent are kept.
 class Reader {
  public:
   Reader(const subnet::Subnet& subnet, const Wanted& wanted, bool diags) : subnet_(subnet), wanted_(wanted), diags_(diags) {}
@@ -55,7 +55,7 @@ class Reader {
   bool diags_;
 };
 
-/// Which of the three commands it is.
+/// Which of the three commands runs.
 enum class Kind { any, linear, multicast };
 
 class DumpTables final : public Command {
@@ -121,7 +121,7 @@ class DumpTables final : public Command {
   }
 
  private:
-  /// Where infiniband-diags comes to a node first, by node, in the order in which it does.
+  /// The switches in the order in which infiniband-diags finds them, each with the route by which it finds the switch.
   using Routes = std::vector<std::pair<NodeIndex, std::vector<std::uint8_t>>>;
 
   async::Task<> discover_switches(Session& session, Fabric& fabric) const {
@@ -145,7 +145,7 @@ class DumpTables final : public Command {
     return routes;
   }
 
-  /// Backwards, as infiniband-diags keeps its lists.
+  /// The reverse order, because infiniband-diags adds nodes at the front of its lists.
   static std::vector<NodeIndex> diags_order(const Routes& routes) {
     std::vector<NodeIndex> nodes;
     for (const auto& route : routes) nodes.push_back(route.first);
@@ -180,7 +180,7 @@ class DumpTables final : public Command {
     return path;
   }
 
-  /// The way to a switch that texts name: by LID where the fabric was discovered so.
+  /// The path to a switch in texts. It is a path by LID if the fabric was discovered by LID.
   path::Path path_to(Session& session, const subnet::Subnet& subnet, NodeIndex at) const {
     constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
     const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().state == active;
@@ -232,7 +232,7 @@ class DumpTables final : public Command {
     }
   }
 
-  /// Tells what is missing, at the end of what there is.
+  /// Prints what is missing, after the tables.
   void finish(const Session& session, Emit& emit, Fabric& fabric, std::vector<subnet::Failure> failures) const {
     struct Rest final : FabricReport {
       using FabricReport::FabricReport;

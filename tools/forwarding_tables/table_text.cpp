@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Rows are made one by one: a table has up to 49,151 of them.
+// Rows are printed one by one, because a table has up to 49,151 rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::size_t longest_diags_text = 199;
 
 bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
 
-/// A column for each port from 0.
+/// The texts of `column` for the ports from 0 to `ports`, joined.
 template <class Column>
 std::string columns(unsigned ports, Column column) {
   std::string text;
@@ -31,7 +31,7 @@ bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port) {
   return (table.mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0;
 }
 
-/// The port mask of a group as infiniband-diags has it with -n, in groups of 16 ports; empty where nothing is forwarded.
+/// The port mask of a multicast group in the format of infiniband-diags with -n: in groups of 16 ports. Sets `any` if a port is set.
 std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) {
   std::string text;
   any = false;
@@ -43,7 +43,7 @@ std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) 
   return text;
 }
 
-/// The ports that a switch without an entry for a group sends it to (IBA 14.2.5.4).
+/// The ports to which a switch sends packets of a group that has no entry (IBA 14.2.5.4).
 std::vector<unsigned> default_ports(const SwitchTable& of) {
   const auto is_port = [&](unsigned port) { return port != 0 && port <= of.node.num_ports; };
   std::vector<unsigned> ports;
@@ -62,7 +62,7 @@ std::string_view type_text(smp::NodeType type, std::string& number) {
 
 DiagsRange diags_range(const smp::SwitchInfo& info, const Wanted& wanted) {
   DiagsRange range{wanted.first.value_or(0), wanted.last.value_or(0)};
-  if (!wanted.multicast) {  // signed, as it always was
+  if (!wanted.multicast) {  // infiniband-diags prints signed numbers here
     const int top = info.linear_fdb_top;
     if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
     if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
@@ -174,7 +174,7 @@ void TableText::diags_remarks(const SwitchTable& of) const {
   if (shown > last_mlid) session_.diags_warning(function, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
 }
 
-/// Whose LID it is. Of a port with several LIDs the first says it, the others that they belong to it.
+/// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
 std::string TableText::diags_destination(Lid lid, bool valid) {
   if (wanted_.no_destinations) return "";
   if (lid.value <= last_) {
@@ -232,7 +232,7 @@ void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
   if (wanted_.no_destinations) {
     out.write(" MLid       Port Mask\n");
   } else {
-    // The tens are a character: it goes on behind 9 as ASCII does.
+    // The tens are one character. After 9 follow the next characters of ASCII, as in infiniband-diags.
     const auto tens = [](unsigned port) { return std::string{port % 10 != 0 ? ' ' : static_cast<char>('0' + port / 10), ' '}; };
     if (ports > one_digit) out.print("            {}\n", columns(ports, tens));
     out.print("     Ports: {}\n MLid\n", columns(ports, [](unsigned port) { return fmt::format("{} ", port % 10); }));

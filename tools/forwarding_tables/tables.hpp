@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The forwarding tables of one switch as ibroute and the dump_ commands show them: what is wanted, what was read, and its texts.
+// The forwarding tables of a switch, for ibroute and the dump_ commands: what is wanted, what was read, and how it is printed.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@
 
 namespace ib::tools::tables {
 
-/// What is wanted of a table, in the words of both command lines.
+/// What the user wants of a table. Both dialects fill it.
 struct Wanted {
-  bool all{};              ///< also LIDs to which nothing is forwarded
-  bool no_destinations{};  ///< do not say whose LIDs they are
+  bool all{};              ///< include LIDs to which nothing is forwarded
+  bool no_destinations{};  ///< do not find the owners of LIDs
   bool multicast{};
-  std::optional<std::uint32_t> first, last;  ///< LIDs, both included; in infiniband-diags' words 0 is none
+  std::optional<std::uint32_t> first, last;  ///< the range of LIDs, both included; in infiniband-diags' dialect 0 means no limit
 };
 
-/// The port that a LID belongs to. Views last as long as what the destination was found in.
+/// The port that owns a LID. The views are valid as long as the object in which the destination was found.
 struct Destination {
   Guid node_guid, port_guid;
   smp::NodeType node_type{};
@@ -32,29 +32,28 @@ struct Destination {
   Lid base;
   unsigned lmc{};
 };
-/// The port of a LID; nothing where nobody is known to have it.
+/// Finds the port that owns a LID. Returns nothing if no owner is known.
 using FindDestination = std::function<std::optional<Destination>(Lid)>;
 
-/// One switch, and the table that was wanted.
+/// A switch and the table that was read.
 struct SwitchTable {
   path::Path path;
-  std::string name;  ///< what texts call the path
-  Lid lid;           ///< of the switch, where it is known
+  std::string name;  ///< the name of the path in texts
+  Lid lid;           ///< the LID of the switch; zero if it is not known
   smp::NodeInfo node;
   smp::SwitchInfo info;
   std::optional<std::string> description;
   std::optional<subnet::LinearTable> linear;
   std::optional<subnet::MulticastTable> multicast;
-  std::shared_ptr<const mad::MadError> error;  ///< why the table is not wholly known
+  std::shared_ptr<const mad::MadError> error;  ///< the reason why the table is not complete; null if it is
 
   explicit SwitchTable(path::Path to) : path(std::move(to)) {}
 };
 
-/// Makes the table that is wanted of a switch, of which nothing is known yet. infiniband-diags shows with `all` what is behind
-/// MulticastFDBTop.
+/// Makes an empty table of the size that is wanted. With `all`, infiniband-diags also prints the groups after MulticastFDBTop.
 void make_table(SwitchTable& of, const Wanted& wanted, bool diags);
 
-/// The LIDs that infiniband-diags shows, and names in the heading. `last` may be before `first`.
+/// The range of LIDs that infiniband-diags prints, also in the heading. `last` may be less than `first`.
 struct DiagsRange {
   std::uint32_t first{}, last{};
 };
@@ -63,22 +62,22 @@ DiagsRange diags_range(const smp::SwitchInfo& info, const Wanted& wanted);
 /// Prints tables.
 class TableText {
  public:
-  /// All must outlive the object.
+  /// All arguments must outlive the object.
   TableText(const Session& session, const Wanted& wanted, const subnet::NodeNameMap& names, FindDestination find)
       : session_(session), wanted_(wanted), names_(names), find_(std::move(find)) {}
 
-  /// Show also what is behind LinearFDBTop in its block, as dump_lfts does.
+  /// Also print the rest of the block after LinearFDBTop, as dump_lfts does.
   bool whole_blocks = false;
-  /// infiniband-diags' words for a LID that nobody is known to have.
+  /// The text of infiniband-diags for a LID without a known owner.
   std::string_view nobody = "unknown node and type";
-  /// In infiniband-diags' words: a table ends at the first block that was not read; else such blocks are left out.
+  /// In infiniband-diags' dialect: a table ends at the first block that was not read. Without this, only such blocks are left out.
   bool breaks_off = true;
 
   void text(TextOut& out, const SwitchTable& of) const;
   void diags_text(TextOut& out, const SwitchTable& of);
-  /// An object, the element of a list.
+  /// Writes an object, which is an element of a list.
   void visit(out::Sink& sink, const SwitchTable& of) const;
-  /// infiniband-diags' remarks on impossible numbers, on stderr.
+  /// Prints the remarks of infiniband-diags on impossible numbers, on stderr.
   void diags_remarks(const SwitchTable& of) const;
 
  private:
@@ -95,7 +94,7 @@ class TableText {
   const subnet::NodeNameMap& names_;
   FindDestination find_;
 
-  // infiniband-diags: the port with several LIDs that the rows are at
+  // for infiniband-diags: the port with several LIDs whose rows are printed now
   unsigned base_ = 0, last_ = 0;
   Guid port_guid_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The list begins with an empty name, for infiniband-diags has one: it makes the blank at the beginning of the line, and counts as 0.
+// The list begins with an empty name, as in infiniband-diags. This name makes the blank at the beginning of the line. Its number is 0.
 #include "tools/ibfindnodesusing/host_list.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace ib::tools::using_link {
 namespace {
 
-/// A name as its text and the digits behind it.
+/// A name, divided into a text and the digits at its end.
 struct Name {
   std::string text, digits;
   double number() const { return std::strtod(digits.c_str(), nullptr); }
@@ -23,7 +23,7 @@ Name split(const std::string& name) {
   return {name.substr(0, at), name.substr(at)};
 }
 
-/// Numbers that follow each other.
+/// A range of consecutive numbers.
 using Run = std::vector<Name>;
 
 bool continues(const std::vector<Run>& runs, const Name& name) {
@@ -54,7 +54,7 @@ std::string host_list(std::vector<std::string> names) {
       if (!run.empty()) list += text_of(run) + ",";
     }
   }
-  // Commas within names fall too. Empty names at the end are dropped.
+  // Commas within names are replaced too. Empty names at the end are dropped.
   list.erase(list.find_last_not_of(',') + 1);
   std::ranges::replace(list, ',', ' ');
   return list;

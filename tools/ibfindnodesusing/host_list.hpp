@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Names of hosts in short: "n1", "n2", "n3" as "n1-3".
+// Shortens lists of host names: "n1", "n2", "n3" become "n1-3".
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace ib::tools::using_link {
 
-/// The names as infiniband-diags' ibfindnodesusing puts them in one line: sorted by the number that they end with, runs of numbers behind
-/// one text together, and by that text. A blank stands for each comma, and one before the first name.
+/// The names in one line, in the format of infiniband-diags' ibfindnodesusing. Names are sorted by the number at their end. Consecutive
+/// numbers after the same text become a range. Ranges are sorted by their text. A blank takes the place of each comma, and one blank
+/// precedes the first name.
 std::string host_list(std::vector<std::string> names);
 
 }  // namespace ib::tools::using_link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibfindnodesusing: the hosts whose packets go over one link, by the linear forwarding tables at its two ends.
+// ibfindnodesusing: the hosts whose packets use a link, according to the linear forwarding tables at both ends of the link.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using subnet::none;
 using subnet::PortIndex;
 
 struct LinkReport final : FabricReport {
-  /// An end of the link, and the end ports to which packets leave by it.
+  /// An end of the link, and the end ports to which it sends packets.
   struct End {
     PortIndex port = none;
     std::vector<PortIndex> destinations;
@@ -164,7 +164,7 @@ class Ibfindnodesusing final : public Command {
     std::ranges::stable_sort(end.destinations, {}, key);
   }
 
-  /// The linear tables of the switches among the nodes of `ports`. What is missing of them becomes failures of the model.
+  /// Reads the linear tables of those nodes of `ports` that are switches. Missing blocks become failures of the model.
   static async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) {
     path::IbDrPath local(&session.end_port());
     local.sqpn = Qpn{0};
@@ -200,7 +200,7 @@ class Ibfindnodesusing final : public Command {
     throw DiagsExit(2, "");
   }
 
-  /// A GUID in the form in which infiniband-diags compares it.
+  /// A GUID in the form that infiniband-diags compares.
   static std::string guid_text(std::string word) {
     for (char& letter : word) letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
     const std::size_t at = word.find("0x");
@@ -252,7 +252,7 @@ class Ibfindnodesusing final : public Command {
     if (far != none) {
       const subnet::Node& peer = subnet.node(subnet.port(far).node);
       const std::string name = diags_node_name(fabric.names, peer.guid(), peer.description());
-      // Of a name with quotes the script sees what is behind the last one.
+      // If a name has quotes, infiniband-diags uses only the text after the last quote.
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
     }
     const double port = std::strtod(number.c_str(), nullptr);
@@ -261,7 +261,7 @@ class Ibfindnodesusing final : public Command {
     emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
   }
 
-  /// The channel adapters to which a switch sends by `port`, by the first of their LIDs in the table.
+  /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.
   static std::string hosts(const Fabric& fabric, const subnet::ForwardingTables& tables, NodeIndex at, double port) {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::LinearTable* const table = tables.linear_of(at);

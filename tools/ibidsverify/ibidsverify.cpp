@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibidsverify: LIDs and GUIDs that are zero or that two ports or nodes have.
+// ibidsverify: finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ using subnet::PortIndex;
 
 constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
 
-/// One end port and what is wrong with its LIDs and GUIDs.
+/// An end port and the problems of its LIDs and GUIDs.
 struct Row {
   PortIndex port;
   std::vector<std::string> findings;
@@ -107,7 +107,7 @@ struct IdsReport final : FabricReport {
   }
 };
 
-/// Looks for what end ports share that they must not share.
+/// Finds LIDs and GUIDs that several end ports have.
 class IdsCheck {
  public:
   explicit IdsCheck(const subnet::Subnet& subnet) : subnet_(subnet) {}
@@ -201,7 +201,7 @@ class Ibidsverify final : public Command {
   }
 
  private:
-  /// The end ports of a node that are there: port 0 of a switch, the linked ones of others.
+  /// The end ports of a node: port 0 of a switch, and the linked ports of other nodes.
   std::vector<PortIndex> end_ports(const subnet::Subnet& subnet, NodeIndex at) const {
     const subnet::Node& node = subnet.node(at);
     const auto wanted = [&](PortIndex port) {
@@ -218,7 +218,7 @@ class Ibidsverify final : public Command {
     return ports;
   }
 
-  // infiniband-diags' own is a Perl script with Perl's habits: options end before the first word that is none.
+  // ibidsverify of infiniband-diags is a Perl script. As in Perl, the first word that is not an option ends the options.
   void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
     std::vector<std::string> passed;
     std::size_t at = 0;
@@ -242,7 +242,7 @@ class Ibidsverify final : public Command {
     if (!usage_) read_ibnetdiscover_words(passed, common);
   }
 
-  /// Where the topology of an earlier run stands; empty: nowhere.
+  /// The file with the topology of an earlier run. Empty if there is none.
   std::string cache_file(const Session& session) const {
     const std::string& directory = session.world().cache_directory;
     if (directory.empty() || device_.find('/') != std::string::npos || port_.find('/') != std::string::npos) return {};
@@ -287,7 +287,7 @@ class Ibidsverify final : public Command {
     const subnet::Grouping grouping = subnet::group(fabric.subnet, nodes);
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.grouping = &grouping;
-    // Who may not write there has no use of it the next time; the result is the same.
+    // If the file cannot be written, the next run has no stored topology. The result of this run is the same.
     if (!cache.empty()) ::mkdir(session.world().cache_directory.c_str(), 0700);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> kept(cache.empty() ? nullptr : std::fopen(cache.c_str(), "w"), std::fclose);
     std::string text;
@@ -302,7 +302,7 @@ class Ibidsverify final : public Command {
 
   DiscoveryOptions discovery_;
   bool only_up_{}, plain_{};
-  // Of infiniband-diags.
+  // For infiniband-diags.
   bool usage_{}, again_{};
   std::string device_, port_;
 };

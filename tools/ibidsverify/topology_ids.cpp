@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Numbers are compared as they stand in the text: ibnetdiscover writes each of them in one way.
+// Numbers are compared as texts, because ibnetdiscover always writes a number in the same form.
 #include "tools/ibidsverify/topology_ids.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view digits = "0123456789";
 
-/// The digits between the last `before` that has some, and a blank behind them.
+/// The digits between the last `before` that is followed by digits, and the blank after these digits.
 std::optional<std::string> last_number(std::string_view line, std::string_view before) {
   for (auto at = line.rfind(before); at != std::string_view::npos; at = at == 0 ? std::string_view::npos : line.rfind(before, at - 1)) {
     const std::string_view rest = line.substr(at + before.size());
@@ -24,7 +24,7 @@ std::optional<std::string> last_number(std::string_view line, std::string_view b
   return std::nullopt;
 }
 
-/// What stands in the parentheses that begin at `open`; empty where they do not end.
+/// The text in the parentheses that begin at `open`. Empty if there is no closing parenthesis.
 std::string in_parentheses(std::string_view line, std::size_t open) {
   const auto close = line.find(')', open);
   return close == std::string_view::npos ? std::string() : std::string(line.substr(open + 1, close - open - 1));
@@ -54,7 +54,7 @@ void TopologyIds::add_port_guid() {
     complain(fmt::format("PortGUID {} is an invalid duplicate of a NodeGUID", port_guid_));
 }
 
-/// The lines with which the block of a node begins.
+/// Reads a line at the beginning of a node's block.
 void TopologyIds::node_head(std::string_view line) {
   constexpr std::string_view switch_guid = "switchguid=";
   for (const std::string_view word : {std::string_view("caguid="), std::string_view("rtguid=")}) {
@@ -86,7 +86,7 @@ void TopologyIds::node_head(std::string_view line) {
   if (!port_guid_.empty()) add_port_guid();
 }
 
-/// A line of a linked port of a channel adapter or router.
+/// Reads the line of a linked port of a channel adapter or router.
 void TopologyIds::end_port(std::string_view line) {
   if (!line.starts_with('[')) return;
   const auto lid = last_number(line, "# lid ");

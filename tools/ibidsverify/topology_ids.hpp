@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// LIDs and GUIDs that stand in the text of infiniband-diags' ibnetdiscover, and what infiniband-diags' ibidsverify has to say of them:
-// which are zero, and which are there twice.
+// Reads the LIDs and GUIDs in the text of infiniband-diags' ibnetdiscover. Reports, like infiniband-diags' ibidsverify, those that are
+// zero and those that occur twice.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace ib::tools {
 /// Reads a topology line by line.
 class TopologyIds {
  public:
-  /// One line, without its end.
+  /// Reads one line, without its line break.
   void read_line(std::string_view line);
-  /// All lines of `text`.
+  /// Reads all lines of `text`.
   void read(std::string_view text);
 
-  /// What is wrong, a line for each.
+  /// The problems, one line each.
   const std::string& complaints() const { return complaints_; }
 
  private:
@@ -28,7 +28,7 @@ class TopologyIds {
   void add_node_guid();
   void add_port_guid();
 
-  std::string type_, node_guid_, port_guid_, lid_;  // of the block that is being read, as they stand there
+  std::string type_, node_guid_, port_guid_, lid_;  // of the current block, in the form of the text
   bool first_port_{};
   std::unordered_map<std::string, std::string> lids_, node_guids_, port_guids_;  // LID → node GUID, GUIDs → LID
   std::string complaints_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Columns, blanks and words are those of the recorded text. Fields of a port that was not read are zero, as infiniband-diags has them.
+// Columns, blanks and words are those of infiniband-diags. Like there, the fields of a port that was not read are zero.
 #include "tools/iblinkinfo/diags_links.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<T>(args)...);
 }
 
-/// `text` in a column of `width` bytes, at its right end.
+/// `text`, aligned to the right in a column of `width` bytes.
 std::string right(std::string text, std::size_t width) {
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
   return text;
@@ -53,7 +53,7 @@ std::string DiagsLinks::external(PortIndex at) const {
   return number == 0 ? std::string() : std::to_string(number);
 }
 
-/// "( 4X 25.78125 Gbps Active/ LinkUp)", in columns. What a switch runs at is not told where its port 0 is not known.
+/// "( 4X 25.78125 Gbps Active/ LinkUp)", in columns. Width and speed are left out for a switch whose port 0 is not known.
 std::string DiagsLinks::link(PortIndex at) const {
   const Port& port = subnet_.port(at);
   const smp::PortInfo info = port.info();

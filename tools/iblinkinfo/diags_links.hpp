@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The links of nodes as infiniband-diags' iblinkinfo prints them: a heading for each node and a line for each of its ports, or lines that
-// stand alone (-l). Descriptions have a blank for what can not be printed and are cut to 63 characters.
+// Prints the links of nodes in the format of infiniband-diags' iblinkinfo: a heading for each node and a line for each of its ports, or
+// with -l complete lines without headings. In descriptions, a blank replaces each character that cannot be printed. Descriptions are cut
+// to 63 characters.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +19,26 @@ namespace ib::tools {
 /// The text of infiniband-diags' iblinkinfo. The functions append to a buffer of the caller.
 class DiagsLinks {
  public:
-  /// All must outlive the object. `grouping` has the port numbers on the panels of chassis.
+  /// All arguments must outlive the object. `grouping` has the port numbers on the panels of chassis.
   DiagsLinks(const subnet::Subnet& subnet, const subnet::NodeNameMap& names, const subnet::Grouping& grouping)
       : subnet_(subnet), names_(names), grouping_(grouping) {}
 
-  bool line = false;                             ///< -l: no headings, all of a link in its line
+  bool line = false;                             ///< -l: no headings, a line describes both ends of a link
   bool additional = false;                       ///< -p
-  bool down = false;                             ///< -d: ports that are down alone
-  std::function<bool(subnet::PortIndex)> hides;  ///< --filterdownports: of the ports that are down, those not to be told of
+  bool down = false;                             ///< -d: only ports that are down
+  std::function<bool(subnet::PortIndex)> hides;  ///< --filterdownports: selects the down ports that are not printed
 
-  /// The ports of a node that exist and are wanted. `prefix` stands before each line.
+  /// Appends the lines of the existing and wanted ports of a node. Each line begins with `prefix`.
   void node(std::string& out, subnet::NodeIndex at, std::string_view prefix = {}) const;
-  /// The heading of a node.
+  /// Appends the heading of a node.
   void heading(std::string& out, subnet::NodeIndex at, std::string_view prefix = {}) const;
-  /// The line of a port; nothing for one that is hidden.
+  /// Appends the line of a port. Appends nothing if the port is hidden.
   void port(std::string& out, subnet::PortIndex at, std::string_view prefix = {}) const;
-  /// Whether infiniband-diags would know the port.
+  /// Whether the port exists for infiniband-diags.
   bool exists(subnet::PortIndex at) const;
-  /// How many of the lines so far were cut, as infiniband-diags does with those that are longer than its buffer.
+  /// The number of lines that were cut. infiniband-diags cuts lines that are longer than its buffer.
   unsigned cut() const { return cut_; }
-  /// The widths so far that are none, of which infiniband-diags warns.
+  /// The invalid widths that were found. infiniband-diags prints a warning for each.
   const std::vector<unsigned>& bad_widths() const { return bad_widths_; }
 
  private:

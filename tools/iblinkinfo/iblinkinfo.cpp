@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// iblinkinfo: the ports of all switches, or of one, with what each is linked to and whether the link could do better.
+// iblinkinfo: prints the ports of all switches, or of one switch: state, width and speed, the port at the other end, and whether the
+// link could be faster or wider.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,14 +32,14 @@ constexpr unsigned polling = 2, link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
 
 struct Shown {
   bool port_guids{}, line{}, additional{}, down{}, up{};
-  std::optional<NodeKind> only;  ///< of infiniband-diags: nodes of this kind alone
+  std::optional<NodeKind> only;  ///< for infiniband-diags: print only nodes of this kind
 };
 
 struct LinkReport final : FabricReport {
   LinkReport(const Fabric& of, const Shown& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
-  /// As the text: the ports that were asked for, and no switch without one.
+  /// Like the text: only the wanted ports, and only switches with such ports.
   void visit(out::Sink& sink) const override {
     std::vector<NodeIndex> nodes;
     std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
@@ -63,18 +64,18 @@ struct LinkReport final : FabricReport {
   }
 
   const Shown& shown;
-  std::vector<NodeIndex> switches;  ///< of infiniband-diags: all nodes, in its order
-  std::optional<Guid> diags_only;   ///< the node to tell of; nothing: all
-  const Fabric* stored{};           ///< --diff, and the order of its nodes
+  std::vector<NodeIndex> switches;  ///< for infiniband-diags: all nodes, in its order
+  std::optional<Guid> diags_only;   ///< the only node to print; absent: all nodes
+  const Fabric* stored{};           ///< the fabric of --diff, and the order of its nodes
   std::vector<NodeIndex> stored_order;
   DiffChecks checks;
-  const Fabric* without_down{};  ///< --filterdownports
-  // Of infiniband-diags, known when it was printed: what to warn of.
+  const Fabric* without_down{};  ///< the fabric of --filterdownports
+  // For infiniband-diags: the warnings, which are known after the text is printed.
   mutable unsigned cut{};
   mutable std::vector<unsigned> bad_widths;
 
  private:
-  /// Of `order` the nodes to tell of.
+  /// The nodes of `order` that are printed.
   std::vector<NodeIndex> wanted(const subnet::Subnet& subnet, std::vector<NodeIndex> order) const {
     std::erase_if(order, [&](NodeIndex at) {
       const subnet::Node& node = subnet.node(at);
@@ -164,7 +165,7 @@ struct LinkReport final : FabricReport {
     return fmt::format("{:3} {:4}[  ] {}{}", fabric.subnet.lid(port.peer).value, peer.number, name(peer.node), remark(index));
   }
 
-  /// What both ends could do and do not.
+  /// The widths and speeds that both ends support and the link does not use.
   std::string remark(PortIndex index) const {
     const subnet::LinkRate active = subnet::active_rate(fabric.subnet, index), best = subnet::best_rate(fabric.subnet, index);
     std::string text;
@@ -279,7 +280,7 @@ class Iblinkinfo final : public Command {
     for (unsigned i = 0; i < report.cut; ++i) tell(session.world().err, "WARN: string buffer overflow\n");
   }
 
-  /// The node that has that port GUID, and is of the wanted kind.
+  /// The node of the wanted kind with that port GUID.
   NodeIndex node_of(const Fabric& fabric, Guid guid) const {
     const PortIndex port = fabric.subnet.find_port(guid);
     if (port == subnet::none || !fabric.subnet.port(port).has_info) return subnet::none;
@@ -296,7 +297,7 @@ class Iblinkinfo final : public Command {
 
   Target target_;
   Shown shown_;
-  // Of infiniband-diags.
+  // For infiniband-diags.
   PartialScan scan_;
   DiffOptions diff_ = link_diff_options();
   std::optional<std::string> without_down_;

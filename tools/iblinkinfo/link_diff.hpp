@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// iblinkinfo --diff of infiniband-diags: the links that a stored fabric had otherwise, "< " before a line of the stored one, "> " before
-// one of the fabric as it is.
+// iblinkinfo --diff in infiniband-diags' dialect: prints the links that differ from a stored fabric. Lines of the stored fabric begin with
+// "< ", lines of the present fabric begin with "> ".
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace ib::tools {
 
-/// The words of --diffcheck, and what is compared without one.
+/// The words of --diffcheck, and the comparisons without this option.
 DiffOptions link_diff_options();
 
-/// Appends what differs. The nodes of both sides are looked at in their order.
+/// Appends the differences, in the order of the nodes of each side.
 void print_link_differences(std::string& out, const DiagsLinks& was, const DiffSide& before, const DiagsLinks& is, const DiffSide& after,
                             const DiffChecks& checks);
 

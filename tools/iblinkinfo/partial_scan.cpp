@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A bounded sweep of libibnetdisc is made up from one of ours that goes a little farther: what the former would not have learnt is left
-// out again. Where one node alone is told of, its neighbours are enough.
+// Imitates a bounded sweep of libibnetdisc. Our sweep goes a little farther. Afterwards, everything that libibnetdisc would not find is
+// removed. If only one node is printed, only its neighbours are read.
 #include "tools/iblinkinfo/partial_scan.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace ib::tools {
 namespace {
 
-/// By so many links libibnetdisc can go farther than it was told, from an end node too.
+/// The number of links that libibnetdisc can go beyond its limit, also from an end node.
 constexpr unsigned hops_beyond_bound = 2;
 
 /// Opens the end port, or ends as infiniband-diags does.
@@ -44,7 +44,7 @@ bool has_line_board(const subnet::Subnet& subnet) {
   });
 }
 
-/// Whether nothing was found beyond any port of the node at the start, though something should.
+/// Whether nothing was found beyond any port of the first node, although something should be there.
 bool is_cut_off(const subnet::Subnet& subnet) {
   if (subnet.start == subnet::none) return false;
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
@@ -63,7 +63,7 @@ async::Task<std::optional<path::Path>> PartialScan::resolve(Session& session) co
     const Destination node = co_await session.smp_node(target);
     path = node.path;
   } catch (const DiagsFailure&) {
-    // Told below.
+    // The failure is printed below.
   }
   if (!path) session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
   co_return path;
@@ -96,7 +96,7 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, const Disco
   co_return wanted;
 }
 
-/// A file has no part that could be read alone, and no port of this host is needed for it.
+/// A file is always read as a whole. No port of this host is needed for it.
 async::Task<> PartialScan::read_stored(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) const {
   if (route) throw DiagsExit(1, "Cannot specify cache and direct route path\n");
   try {
@@ -116,7 +116,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   bounds.start_hops = length;
   bounds.by_lid = directed == nullptr;
   bounds.mlnx = session.options().mlnx_extended_port_info;
-  // An end node passes no directed route on: the sweep begins at the switch before it.
+  // An end node does not forward directed routes. The sweep begins at the switch before it.
   const bool from_end_node = kind != subnet::NodeKind::sw && length > 1;
   std::uint8_t last_port = 0;
   if (from_end_node) {
@@ -128,7 +128,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   bool cuts = all;
   co_await discover_from(session, discovery, start, all ? bound + hops_beyond_bound : bound, fabric);
   if (!all && has_line_board(fabric.subnet)) {
-    // The number of a line board's port on the panel depends on the spine that the board is wired to, which may be one link too far.
+    // The panel number of a line board's port depends on the spine board to which it is wired. This spine may be one link too far.
     fabric = Fabric();
     cuts = true;
     co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric);
@@ -143,7 +143,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   cut_off(fabric, bounds);
 }
 
-/// Where a switch does not answer directed routes that begin at its LID, the whole subnet is swept for it. Returns its port 0.
+/// If a switch does not answer directed routes that begin at its LID, sweeps the whole subnet for it. Returns the port 0 of the switch.
 async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, DiscoveryOptions discovery, Fabric& fabric) const {
   const Guid wanted = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
   fabric = Fabric();

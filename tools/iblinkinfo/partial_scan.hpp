@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What of the fabric infiniband-diags' iblinkinfo reads: all of it, or what lies around one node.
+// Reads the part of the fabric that infiniband-diags' iblinkinfo reads: all of it, or the surroundings of one node.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace ib::tools {
 
-/// The options that say where to look.
+/// The options that select the part.
 class PartialScan {
  public:
-  std::optional<std::string> route;  ///< -D; wins over the GUID
+  std::optional<std::string> route;  ///< -D; takes precedence over the GUID
   std::optional<std::string> guid;   ///< -S and -G
-  bool all{};                        ///< -a: tell of all that was found on the way
+  bool all{};                        ///< -a: print all nodes that were found on the way
   unsigned hops{};                   ///< -n; 0: not given
 
-  /// Fills `fabric`. Returns the port GUID of the node to tell of; nothing: all nodes. Throws DiagsExit where nothing can be read.
+  /// Fills `fabric`. Returns the port GUID of the only node to print, or nothing for all nodes. Throws DiagsExit if nothing can be read.
   async::Task<std::optional<Guid>> read(Session& session, const DiscoveryOptions& discovery, Fabric& fabric);
   /// The nodes of that fabric in the order of infiniband-diags.
   std::vector<subnet::NodeIndex> order(const Fabric& fabric, bool asks_fdr10) const;
@@ -32,7 +32,7 @@ class PartialScan {
   async::Task<> read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric);
   void cut_off(Fabric& fabric, subnet::LegacyScan bounds);
 
-  bool part_alone_ = false;  ///< the fabric is what a bounded sweep learns, and its nodes stand in the order in which they were found
+  bool part_alone_ = false;  ///< the fabric is that of a bounded sweep; its nodes are in the order in which they were found
 };
 
 }  // namespace ib::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibnetdiscover: the topology of the subnet, as a topology file, as a listing of nodes or as a report on ports.
+// ibnetdiscover: prints the topology of the subnet as a topology file, as a list of nodes or as a report on ports.
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
@@ -24,7 +24,7 @@ using subnet::NodeKind;
 struct Shown {
   bool list{}, cas{}, switches{}, routers{}, ports{}, full{}, grouping{}, max_hops{};
   bool any_list() const { return list || cas || switches || routers; }
-  /// The last of -H, -S and -R in this order decides what is listed.
+  /// If several of -H, -S and -R are given, the last one in this order is used.
   std::optional<NodeKind> kind() const {
     if (routers) return NodeKind::router;
     if (switches) return NodeKind::sw;
@@ -32,9 +32,9 @@ struct Shown {
     return std::nullopt;
   }
 
-  // Of infiniband-diags alone.
+  // For infiniband-diags only.
   bool steps{};                      ///< print the sweep, answer by answer
-  std::vector<NodeKind> diags_list;  ///< the last option that asks for a listing decides
+  std::vector<NodeKind> diags_list;  ///< the kinds that the last option for a list selects
 };
 
 struct TopologyReport final : FabricReport {
@@ -105,8 +105,8 @@ struct TopologyReport final : FabricReport {
 
   const Shown& shown;
   std::vector<NodeIndex> order;
-  bool asks_fdr10;  ///< infiniband-diags would have asked for MlnxExtPortInfo
-  TextOut* file{};  ///< of infiniband-diags: where the topology goes instead of stdout
+  bool asks_fdr10;  ///< whether infiniband-diags would ask for MlnxExtPortInfo
+  TextOut* file{};  ///< for infiniband-diags: the file for the topology; null: stdout
   bool steps_only = false;
 
  private:
@@ -252,7 +252,7 @@ class Ibnetdiscover final : public Command {
     }
   }
 
-  /// Gives up. infiniband-diags tells with -d alone what is wrong with a file, here as `function`.
+  /// Ends the command. infiniband-diags prints the reason, with the name `function`, only with -d.
   template <class E>
   static void refuse_file(const Session& session, const E& error, std::string_view function, std::string words) {
     session.diags_debug(function, error.message());

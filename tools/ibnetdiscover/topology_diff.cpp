@@ -22,14 +22,14 @@ constexpr DiffKey diff_keys[] = {
 
 constexpr std::string_view old_side = "< ", new_side = "> ";
 
-/// `order`, but for the nodes that are not of `kind`.
+/// The nodes of `order` that are of `kind`.
 std::vector<NodeIndex> of_kind(const subnet::Subnet& subnet, const std::vector<NodeIndex>& order, NodeKind kind) {
   std::vector<NodeIndex> nodes;
   std::ranges::copy_if(order, std::back_inserter(nodes), [&](NodeIndex at) { return subnet.node(at).kind() == kind; });
   return nodes;
 }
 
-/// Appends `lines`, each behind `prefix`.
+/// Appends `lines`, each with `prefix` before it.
 void append_lines(std::string& out, std::string_view lines, std::string_view prefix) {
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
@@ -39,7 +39,7 @@ void append_lines(std::string& out, std::string_view lines, std::string_view pre
   }
 }
 
-/// Appends the head of a node that both fabrics have; where it is different its last line stands there twice.
+/// Appends the head of a node that is in both fabrics. If it differs, its last line is printed for both.
 void append_head(std::string& out, const subnet::TopologyText& was, const subnet::TopologyText& is, const NodeDifference& found) {
   std::string old_head, new_head;
   was.head(old_head, found.before);

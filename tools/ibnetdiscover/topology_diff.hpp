@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibnetdiscover --diff prints: the blocks and lines of a topology file that are different, behind "< " those of the stored fabric and
-// behind "> " those of the other one.
+// Prints the differences for ibnetdiscover --diff: blocks and lines of a topology file. Those of the stored fabric have the prefix "< ",
+// those of the other fabric have the prefix "> ".
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace ib::tools {
 
-/// The words of --diffcheck, and what is compared without it.
+/// The words of --diffcheck, and the comparisons without this option.
 DiffOptions topology_diff_options();
 
 struct DiffReport final : FabricReport {
-  /// Both must outlive the report. `full`: with the codes of speed, width and VLCap. `asks_fdr10` as for diags_order().
+  /// Both fabrics must outlive the report. `full` adds the codes of speed, width and VLCap. For `asks_fdr10`, see diags_order().
   DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full, bool asks_fdr10);
 
   void visit(out::Sink& sink) const override;
@@ -25,7 +25,7 @@ struct DiffReport final : FabricReport {
   void diags_text(TextOut& out) const override;
   Exit status() const override;
 
-  TextOut* file{};  ///< of infiniband-diags: where the text goes instead of stdout
+  TextOut* file{};  ///< for infiniband-diags: the file for the text; null: stdout
 
  private:
   struct Orders {
@@ -37,7 +37,7 @@ struct DiffReport final : FabricReport {
   const Fabric& before_;
   DiffChecks checks_;
   bool full_, asks_fdr10_;
-  std::vector<NodeDifference> found_;  ///< in the order of ibtool
+  std::vector<NodeDifference> found_;  ///< in the order of ibtool's dialect
 };
 
 }  // namespace ib::tools

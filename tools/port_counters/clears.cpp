@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibclearcounters and ibclearerrors: counters of all ports of the fabric back to zero.
+// ibclearcounters and ibclearerrors: set counters of all ports of the fabric to zero.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ using subnet::PortIndex;
 
 constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
 
-/// The counters of an end port: of a switch those of all its ports.
+/// The counters of an end port were cleared, or why not. For a switch, these are the counters of all its ports.
 struct ClearRow {
   PortIndex port = subnet::none;
-  std::string failure;  ///< why they were not cleared
+  std::string failure;  ///< the reason why they were not cleared; empty if they were
 };
 
 struct ClearReport final : FabricReport {

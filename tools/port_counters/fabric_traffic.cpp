@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibdatacounters: data and packets of all ports of the fabric. Those of a switch are one row.
+// ibdatacounters: data and packets of all ports of the fabric. All ports of a switch are one row.
 #include <algorithm>
 #include <map>
 
@@ -73,7 +73,7 @@ class Ibdatacounters final : public Command {
     failures.insert(failures.begin(), readings.failures.begin(), readings.failures.end());
     emit(report);
     emit.raise(report.status());
-    if (report.element) emit.flush();  // at once
+    if (report.element) emit.flush();  // each reading is visible immediately
   }
 
   async::Task<subnet::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, path::Path start) {
@@ -136,7 +136,7 @@ class Ibdatacounters final : public Command {
     }
   }
 
-  /// Adds a row, with what it was in the reading before.
+  /// Adds a row. Its values in the reading before are added to it.
   void keep(TrafficReport& report, TrafficRow row) {
     if (const auto last = last_.find(row.port); last != last_.end()) row.before = last->second;
     if (row.failure.empty()) last_[row.port] = row.counts;

@@ -63,7 +63,7 @@ class OnePort final : public Command {
   }
 
  private:
-  /// Which counters are meant.
+  /// The counters that are read.
   struct Asked {
     PortIndex port = subnet::none;
     std::uint8_t select{};
@@ -101,7 +101,7 @@ class OnePort final : public Command {
     return bytes;
   }
 
-  /// A model of the node alone; returns its end port.
+  /// Makes a model of this node only. Returns the end port of the node.
   static async::Task<PortIndex> read_node(Session& session, const Destination& node, Fabric& fabric) {
     mad::Transactor& transactor = session.transactor();
     const auto info = co_await transactor.subn_get<smp::NodeInfo>(node.path);
@@ -122,13 +122,13 @@ class OnePort final : public Command {
     co_return end;
   }
 
-  /// The port that is meant where it is one.
+  /// The port, if one port is meant.
   std::uint8_t own_port(const subnet::Subnet& subnet, PortIndex end) const {
     const std::uint8_t port = port_.value_or(subnet::all_ports);
     return port == subnet::all_ports ? subnet.port(end).number : port;
   }
 
-  /// The way to the PMA: the SA knows it.
+  /// The path to the PMA, from the SA.
   static async::Task<path::Path> pma_of(Session& session, const subnet::Subnet& subnet, PortIndex end) {
     path::IbPath by_gid;
     const Gid own = session.end_port().default_gid();
@@ -140,8 +140,8 @@ class OnePort final : public Command {
 
   using Reading = mad::Result<subnet::CounterReading>;
 
-  /// Reads what was asked for, by the fewest MADs: the counters of errors stand in PortCounters, unless a threshold is greater than these
-  /// can count.
+  /// Reads the counters with as few MADs as possible. Error counters are read from PortCounters, unless a threshold is greater than the
+  /// maximum of its field.
   async::Task<Reading> read_counters(Session& session, path::Path pma, const subnet::Subnet& subnet, PortIndex end, Asked asked,
                                      const subnet::ErrorThresholds& thresholds) const {
     mad::Transactor& transactor = session.transactor();
@@ -168,7 +168,7 @@ class OnePort final : public Command {
     co_return sum;
   }
 
-  /// A PMA that has not told what it can: it is asked for all.
+  /// The capabilities of a PMA whose ClassPortInfo was not read: it is asked for everything.
   static constexpr subnet::PmaSupport every_counter{0xffff, 0};
 
   static subnet::PmaSupport without_extended(subnet::PmaSupport support) {

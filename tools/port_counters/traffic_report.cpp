@@ -16,7 +16,7 @@ const subnet::CounterInfo& info_of(std::string_view name) {
   return *std::ranges::find(subnet::counter_infos(), name, &subnet::CounterInfo::name);
 }
 
-/// What was counted since the reading before; nothing where that is not known.
+/// The difference from the reading before. Nothing if it is not known.
 std::optional<std::uint64_t> delta_of(const TrafficRow& row, std::size_t at) {
   const subnet::CounterValue &before = row.before.at(at), &now = row.counts.at(at);
   if (!before.known() || before.bits != now.bits || now.value < before.value) return std::nullopt;

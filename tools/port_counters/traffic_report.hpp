@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Data and packets of ports, as ibdatacounts and ibdatacounters print them.
+// The report of ibdatacounts and ibdatacounters: data and packets of ports.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ namespace ib::tools::port_counters {
 
 inline constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_data", "port_rcv_data", "port_xmit_pkts", "port_rcv_pkts"};
 
-/// What a port has sent and received, or all ports of a switch together.
+/// Data and packets that a port, or all ports of a switch together, sent and received.
 struct TrafficRow {
   subnet::PortIndex port = subnet::none;
   bool all_ports{};
   std::array<subnet::CounterValue, traffic_counters.size()> counts{};
-  std::array<subnet::CounterValue, traffic_counters.size()> before{};  ///< of the reading before; unknown where there is none
-  std::string failure;                                                 ///< why nothing is known; empty where all is well
+  std::array<subnet::CounterValue, traffic_counters.size()> before{};  ///< the counts of the reading before; unknown if there was none
+  std::string failure;                                                 ///< the reason why the counts are not known; empty if they are
 };
 
 class TrafficReport final : public FabricReport {
@@ -31,9 +31,9 @@ class TrafficReport final : public FabricReport {
 
   std::vector<TrafficRow> rows;
   bool verbose{}, int_names{};
-  bool single{};                  ///< of one port: there is no summary
-  bool element{};                 ///< in JSON an element of the list that is open: one of several readings
-  std::optional<double> seconds;  ///< since the reading before
+  bool single{};                  ///< the report is about one port and has no summary
+  bool element{};                 ///< one of several readings: in JSON, an element of the open list
+  std::optional<double> seconds;  ///< the time since the reading before
 
  private:
   std::string place(const TrafficRow& row) const;

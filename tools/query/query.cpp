@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// query: any RPC with any attribute, its fields set on the command line and the answer printed. The descriptors do the work.
+// query: sends any RPC with any attribute. The command line sets fields of the request, and the answer is printed. All of this works with
+// the descriptors of attributes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ struct QueryReport final : Report {
   const StructInfo* info{};
   path::Path path = path::IbPath();
   std::uint32_t modifier{};
-  bool table = false;  ///< a list, of any length
-  sa::Records answer;  ///< one without a table
+  bool table = false;  ///< the answer is a list
+  sa::Records answer;  ///< one record if the answer is not a list
   bool words = false;
   Keys keys = Keys::hidden;
 
@@ -94,7 +95,7 @@ const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word)
       fmt::format("Invalid attribute for {}{} Try one of {}", rpc.name, did_you_mean(word, names, "."), fmt::join(names, ", ")));
 }
 
-/// The methods and their attributes, for help.
+/// The methods and their attributes, for the help text.
 std::string method_list() {
   std::string text =
       "Sends one MAD with the given fields and prints the answer. What a Set does\n"
@@ -153,7 +154,7 @@ class Query final : public Command {
     return {field.substr(0, equals), field.substr(equals + 1)};
   }
 
-  /// Complains before anything is sent.
+  /// Refuses a wrong command line before anything is sent.
   void check_fields(const StructInfo& info, const mad::RpcName& rpc) const {
     if (rpc.mgmt_class == mad::mgmt_class::sa) {
       make_pattern(info);
@@ -210,7 +211,7 @@ class Query final : public Command {
                          .attribute_modifier = modifier_,
                          .payload = bytes,
                          .oui = header.oui};
-    // A set begins with what is there, of which the node itself knows best.
+    // A Set begins with the current value of the attribute, which is read from the node itself.
     mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
     if (rpc.sets() && readable && !zero_) {
@@ -232,7 +233,7 @@ class Query final : public Command {
     return {payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), info.bytes)};
   }
 
-  /// Zero says "no change" of a port's states (IBA 14.2.5.6); what was read would be a command.
+  /// Sets the states of a port to zero, which means "no change" (IBA 14.2.5.6). The values that were read would be commands.
   static void keep_states(MutableBytes bytes, const StructInfo& info) {
     if (&info != &smp::PortInfo::info()) return;
     for (const std::string_view state : {"port_state", "port_physical_state"}) write_number(bytes, *find_path(info, state), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How saquery asks, and how infiniband-diags' saquery ends where that fails: with an errno as its status.
+// Sends the queries of saquery. If a query fails, infiniband-diags' saquery ends with an errno as its exit status.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string status_line(unsigned status) {
     const std::string reason = std::strerror(status);
     session.diags_warning("sa_query", fmt::format("umad_recv failed: attr 0x{:x}: {}\n", record.attribute_id, reason));
     text = fmt::format("Query SA failed: {}\n", reason);
-  } else if (error.status() == 0) {  // an answer to another question
+  } else if (error.status() == 0) {  // the answer is for another query
     text = fmt::format("Query SA failed: {}\n", error.message());
   } else {
     text = status_line(error.status());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The offsets are those of IBA 15.2.5; whole words are read where the text shows whole words.
+// The offsets are those of IBA 15.2.5. If the text shows a whole word, the whole word is read.
 #include "tools/saquery/diags_forms.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr std::size_t usual = 24, wide = 27, switch_info_column = 40;
 /// The number at byte `at`.
 std::uint64_t word(Bytes record, std::size_t at, unsigned size) { return wire::get_bits(record, at * 8, size * 8); }
 
-/// Part of a record, as much as there is.
+/// A part of a record. It is shorter if the record ends before.
 Bytes part(Bytes record, std::size_t at, std::size_t size) {
   const std::size_t begin = std::min(at, record.size());
   return record.subspan(begin, std::min(size, record.size() - begin));
@@ -54,9 +54,9 @@ Gid gid_at(Bytes record, std::size_t bit) {
   return gid;
 }
 
-constexpr std::size_t port_gid_bit = 16 * 8;  // of a MCMemberRecord
+constexpr std::size_t port_gid_bit = 16 * 8;  // the bit offset of PortGID in a MCMemberRecord
 
-/// The name of the node whose port is the member.
+/// The name of the node whose port is a member.
 std::string member_name(Bytes record, const RecordStyle& style) {
   constexpr std::size_t port_guid_at = 24;
   const std::uint64_t guid = gid_at(record, port_gid_bit).guid().value;
@@ -72,7 +72,7 @@ std::string member_gid_and_name(Bytes record, const RecordStyle& style) {
 
 std::string port_info_lines(Bytes record, const RecordStyle& style) {
   const std::string listing = libibmad_listing(part(record, 4, 64), smp::PortInfo::info(), style.keys);
-  // Two tabs before each field; the names of single bits stand on lines of their own, which have tabs already.
+  // Each field has two tabs before it. The names of single bits are on lines of their own, which already have tabs.
   std::string text;
   for (std::size_t at = 0; at < listing.size();) {
     const std::size_t end = listing.find('\n', at) + 1;
@@ -89,7 +89,7 @@ std::string service_key(Bytes record, const RecordStyle& style) {
 std::string service_name(Bytes record, const RecordStyle& /*style*/) { return printable(fixed_text(part(record, 48, 64))); }
 
 std::string service_data_lines(Bytes record, const RecordStyle& /*style*/) {
-  constexpr std::size_t begin = 112, size = 16;  // of each of the four ways in which the data are divided
+  constexpr std::size_t begin = 112, size = 16;  // of ServiceData8; three more arrays of this size follow
   std::string text;
   for (const unsigned bytes : {1U, 2U, 4U, 8U}) {
     for (std::size_t i = 0; i < size / bytes; ++i) {

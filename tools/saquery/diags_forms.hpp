@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Records of the subnet administrator as infiniband-diags' saquery names and writes them: each kind in a form of its own, in which
-// fields that share a word on the wire are sometimes shown as that word.
+// Prints records of the subnet administrator in the format of infiniband-diags' saquery. Each kind of record has a form of its own. Fields
+// that share a word on the wire are sometimes printed as this word.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace ib::tools::saquery {
 
-/// What the forms depend on.
+/// The data on which the forms depend.
 struct RecordStyle {
   const subnet::NodeNameMap& names;
   Keys keys = Keys::hidden;
-  std::uint32_t capability_mask2 = 0;  ///< of the SA's ClassPortInfo
-  const sa::Records* nodes = nullptr;  ///< NodeRecords, for the forms that name the node of a GID
+  std::uint32_t capability_mask2 = 0;  ///< CapabilityMask2 in the ClassPortInfo of the SA
+  const sa::Records* nodes = nullptr;  ///< the NodeRecords for forms that print the name of a GID's node
 };
 
-/// What stands in a line: bits of the record, a GID where they are 128, or what a function makes of it.
+/// The value in a line: bits of the record (128 bits are a GID), or the result of a function.
 struct RecordValue {
   std::size_t bit = 0;
   unsigned width = 0;
@@ -33,36 +33,36 @@ struct RecordValue {
   bool operator==(const RecordValue&) const = default;
 };
 
-/// A line "<tab><tab>label....value". Without a value the label is the whole line; without a label the value is whole lines.
+/// A line "<tab><tab>label....value". Without a value, the label is the whole line. Without a label, the value consists of whole lines.
 struct RecordLine {
   std::string_view label;
   RecordValue value = {};
-  std::string_view format = "{}";  ///< of a number, for fmt
+  std::string_view format = "{}";  ///< the fmt format of a number
 };
 
 struct RecordForm {
-  std::string_view name, alias;  ///< as a command line asks for the record; empty where an option does
+  std::string_view name, alias;  ///< the names on the command line; empty if an option selects the record
   const StructInfo& (*info)();
-  std::string_view arguments;  ///< the members that each further word names, with slashes between: "from_lid/from_port to_lid/to_port"
+  std::string_view arguments;  ///< the members in the words that follow, divided by slashes: "from_lid/from_port to_lid/to_port"
   std::string_view title;
-  std::size_t column;  ///< of the values, counted from the labels
+  std::size_t column;  ///< the column of the values, counted from the labels
   std::span<const RecordLine> lines;
 };
 
-/// The forms of records that can be asked for by name.
+/// The forms of records that have a name on the command line.
 std::span<const RecordForm> record_forms();
-/// The one of that name or alias, in any case; null where there is none.
+/// The form with that name or alias, in upper or lower case. Null if there is none.
 const RecordForm* find_form(std::string_view word);
-/// The one of that structure, which must have one.
+/// The form of a structure, which must exist.
 const RecordForm& form_of(const StructInfo& info);
 
-/// A PortInfoRecord in few lines; a MCMemberRecord as its group, its member, or the GID of that alone.
+/// Special forms: a short PortInfoRecord; a MCMemberRecord as a group, as a member, or as the GID of the member.
 extern const RecordForm port_summary_form, mc_group_form, mc_member_form, mc_gid_form;
 
-/// One record as text. Bytes that are missing count as zero; safe for terminals.
+/// The text of a record. Missing bytes count as zero. The text is safe for terminals.
 std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style);
 
-/// A node's name: the site's, else its description.
+/// The name of a node: the site's name, else its description.
 std::string node_name(Bytes node_record, const subnet::NodeNameMap& names);
 
 }  // namespace ib::tools::saquery

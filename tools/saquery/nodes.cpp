@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Who has a name, a LID, a GUID: saquery's look-ups among the node records, and the ports of subnet managers.
+// The searches of saquery in the NodeRecords, by name, LID or GUID, and the list of ports with subnet managers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string description_of(const sa::NodeRecord& node) { return std::string(fixe
 struct NodesReport final : Report {
   struct Node {
     sa::NodeRecord record;
-    std::optional<std::string> mapped;  ///< the name in the site's map
+    std::optional<std::string> mapped;  ///< the name in the node name map of the site
 
     std::string name() const { return mapped ? *mapped : description_of(record); }
     std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
@@ -85,7 +85,7 @@ struct NodesReport final : Report {
   }
 };
 
-/// The nodes that the site or they themselves call `name`.
+/// The nodes with the name `name`: in the node name map, or in their descriptions.
 async::Task<sa::Nodes> named(Session& session, std::string_view name) {
   mad::Transactor& transactor = session.transactor();
   if (session.node_name_map().empty()) co_return co_await sa::find_nodes_by_name(transactor, name);
@@ -102,7 +102,8 @@ async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::
   co_return nodes;
 }
 
-/// infiniband-diags reads all nodes and takes those that have the very number: for the SA a node has 2^LMC LIDs.
+/// infiniband-diags reads all nodes and compares the values itself. If LMC is not zero, it finds only the base LID of a node; the SA
+/// would find all LIDs.
 async::Task<sa::Nodes> find_as_diags(const Ask& ask, List list, std::string word) {
   FormedReport all = ask.report(sa::Pattern(sa::NodeRecord::info()));
   co_await ask.fetch(all);
@@ -130,10 +131,10 @@ async::Task<sa::Nodes> find(const Ask& ask, List list, std::string_view word) {
   co_return co_await named(ask.session, word);
 }
 
-/// The ports whose capability mask has a bit of the subnet manager's.
+/// The ports whose CapabilityMask has a bit for a subnet manager.
 struct ManagersReport final : Report {
   FormedReport active, disabled;
-  bool all = false;  ///< also the disabled ones are known
+  bool all = false;  ///< the list includes disabled subnet managers
 
   explicit ManagersReport(const Ask& ask) : active(ask.report(with("IsSM"))), disabled(ask.report(with("IsSMdisabled"))) {
     active.form = disabled.form = &port_summary_form;
@@ -167,7 +168,7 @@ struct ManagersReport final : Report {
   }
 };
 
-/// The LID that infiniband-diags takes `word` for. Throws DiagsExit for a word that stands for none.
+/// The LID that `word` means for infiniband-diags. Throws DiagsExit if it means none.
 async::Task<Lid> lid_as_diags(const Ask& ask, std::string word) {
   if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) {
     FormedReport nodes = ask.report(sa::Pattern(sa::NodeRecord::info()));
@@ -224,7 +225,7 @@ async::Task<> look_up(const Ask& ask, List list, std::string word) {
 }
 
 async::Task<> list_managers(const Ask& ask) {
-  constexpr std::uint32_t any_bit = 1U << 31;  // the mask need not be equal: what has the bit matches (IBA 15.2.5.3)
+  constexpr std::uint32_t any_bit = 1U << 31;  // a record matches if it has the bits of the mask (IBA 15.2.5.3)
   ManagersReport report(ask);
   co_await ask.fetch(report.active, mad::method::get_table, any_bit);
   try {

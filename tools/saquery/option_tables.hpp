@@ -8,7 +8,7 @@
 
 namespace ib::tools::saquery {
 
-/// An option that says what is listed: records of a kind in ibtool's dialect, where it has one, and `list` in infiniband-diags'.
+/// An option that selects the list: a kind of records in ibtool's dialect (if there is one), and `list` in infiniband-diags' dialect.
 struct Choice {
   std::string_view names, diags_name;
   std::string_view record;
@@ -33,15 +33,15 @@ inline constexpr Choice choices[] = {
     {"-s", "s", "", List::managers, "The ports at which a subnet manager runs or is disabled"},
 };
 
-/// How infiniband-diags reads the value of an option.
+/// The way in which infiniband-diags reads the value of an option.
 enum class Value { number, number_not_0, key, gid };
 
-/// An option for a member of the pattern.
+/// An option that sets a member of the pattern.
 struct MemberOption {
-  std::string_view names, diags_name;  ///< of which one may be empty
-  char letter;                         ///< of infiniband-diags, or 0
+  std::string_view names, diags_name;  ///< one of them may be empty
+  char letter;                         ///< the letter in infiniband-diags' dialect, or 0
   std::string_view member;
-  Value value;  ///< all but `number` count as not given where they are 0
+  Value value;  ///< with any other kind than `number`, 0 means that the option is not given
 };
 inline constexpr MemberOption member_options[] = {
     {"--slid", "slid", 0, "SLID", Value::number_not_0},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// saquery: the records of the subnet administrator that match a pattern of member values.
+// saquery: prints the records of the subnet administrator that match a pattern of member values.
 #include "tools/saquery/saquery.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ constexpr std::uint64_t all_paths = 0x7f;  // the greatest numbPath
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
-/// Takes the MEMBER=VALUE words from the end.
+/// Removes the words MEMBER=VALUE from the end and returns them.
 Assignments take_assignments(std::vector<std::string>& words) {
   std::size_t first = words.size();
   while (first > 0 && words[first - 1].find('=') != std::string::npos) --first;
@@ -79,7 +79,7 @@ std::string list_text(std::span<const std::string> words) {
   return "[" + text + "]";
 }
 
-/// The text before `at`, which is taken away with it; all where there is none.
+/// Removes the text up to the first `at` and returns it without `at`. Without an `at`, this is the whole text.
 std::string_view take_until(std::string_view& text, char at) {
   const std::size_t end = std::min(text.find(at), text.size());
   const std::string_view first = text.substr(0, end);
@@ -87,7 +87,7 @@ std::string_view take_until(std::string_view& text, char at) {
   return first;
 }
 
-/// Some values go with a selector, which infiniband-diags takes in the two bits above them.
+/// Some values have a selector. infiniband-diags reads the selector from the two bits above the value.
 constexpr unsigned selected_bits = 6;
 std::string selector_of(std::string_view member) { return std::string(member) + "Selector"; }
 
@@ -101,7 +101,7 @@ void match_option(sa::Pattern& pattern, const std::string& member, const std::st
   }
 }
 
-/// What -dd of infiniband-diags shows on stdout of each query: the request as the 256 bytes that are sent, and the answer.
+/// For -dd of infiniband-diags: the dump of each query on stdout, which is the 256 bytes of the request, and the answer.
 class PacketDump final : public mad::Tracer {
  public:
   PacketDump(TextOut& out, Keys keys) : out_(out), keys_(keys) {}
@@ -218,7 +218,7 @@ class Saquery final : public Command {
   }
 
  private:
-  /// Without an end port, or one that a subnet manager knows, infiniband-diags finds no SA.
+  /// If there is no end port, infiniband-diags reports that it finds no SA.
   static void find_diags_port(Session& session) {
     try {
       if (session.end_port().sm_lid != Lid{}) return;
@@ -231,7 +231,7 @@ class Saquery final : public Command {
     throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
   }
 
-  /// ibtool: by the option `names`. Throws OptionError where another one wants something else.
+  /// For ibtool: the option `names` selects the list. Throws OptionError if another option has selected another list.
   void choose(std::string_view names, std::string_view record, List list) {
     if (!chosen_.empty() && (record != record_ || list != list_))
       throw OptionError(fmt::format("{} and {} contradict each other", chosen_, names));
@@ -248,7 +248,7 @@ class Saquery final : public Command {
     ends_.emplace_back(destination, text.substr(at + 1));
   }
 
-  // infiniband-diags' values of members.
+  // For infiniband-diags: the values of members.
   void add_gid(std::string_view member, const std::string& text) {
     const auto gid = parse_gid(text);
     if (!gid) throw DiagsUsage();
@@ -301,14 +301,14 @@ class Saquery final : public Command {
     ask.emit(report);
   }
 
-  /// Of the SA; which fields of a SwitchInfo there are depends on it.
+  /// CapabilityMask2 of the SA. The fields of a SwitchInfo depend on it.
   static async::Task<std::uint32_t> capability_mask2(const Ask& ask) {
     FormedReport info = ask.report(sa::Pattern(mad::ClassPortInfo::info()));
     co_await ask.fetch(info, mad::method::get);
     co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
   }
 
-  /// How infiniband-diags writes the records, and which of them.
+  /// The form in which infiniband-diags prints the records, and the selection of records.
   void set_form(Session& session, FormedReport& report) const {
     const std::string word = words_.empty() ? "" : words_[0];
     report.form = &form_of(report.pattern.record());
@@ -354,7 +354,7 @@ class Saquery final : public Command {
     co_return pattern;
   }
 
-  /// Where a LID is meant the name of a node will do.
+  /// The name of a node can take the place of a LID.
   static async::Task<bool> match_argument(const Ask& ask, sa::Pattern& pattern, std::string_view member, std::string text) {
     if (find_path(pattern.form(), member)->field->kind == FieldKind::lid) {
       const std::optional<Lid> lid = co_await lid_of(ask, text);
@@ -374,12 +374,12 @@ class Saquery final : public Command {
     const StructInfo& path = sa::PathRecord::info();
     if (get_ || (&pattern.form() != &path && &pattern.answer() != &path)) return;
     if (&pattern.record() == &path && !pattern.matches_on("numbPath")) pattern.match("numbPath", ends_.empty() ? 1 : all_paths);
-    // Paths must have a source (IBA 15.2.5.16), one way or the other.
+    // A query for paths must have a source (IBA 15.2.5.16): a LID or a GID.
     if (!pattern.matches_on("SGID") && !pattern.matches_on("SLID")) pattern.match("SGID", to_text(port.default_gid()));
   }
 
-  /// The same of infiniband-diags, which reads numbers as strtoul does, takes no notice of words and parts too many, and matches members
-  /// by options in paths and multicast members alone.
+  /// The same for infiniband-diags. It reads numbers like strtoul and ignores superfluous words and parts. Options for members have an
+  /// effect only on paths and multicast members.
   async::Task<sa::Pattern> make_diags_pattern(const Ask& ask) {
     std::vector<std::pair<std::string_view, Lid>> ends;
     for (const auto& [member, text] : ends_) {
@@ -446,11 +446,11 @@ class Saquery final : public Command {
   std::vector<std::string> words_;
   std::string record_;  ///< its name
   List list_ = List::records;
-  std::string_view chosen_;  ///< the option that said what is listed
+  std::string_view chosen_;  ///< the option that selected the list
   bool get_{}, no_defaults_{};
-  Assignments ends_, by_option_;  ///< ends of a path: LIDs, names of nodes, GIDs
+  Assignments ends_, by_option_;  ///< the ends of a path: LIDs, names of nodes or GIDs
   std::vector<std::pair<std::string_view, std::uint64_t>> numbers_;
-  bool as_diags_{};  ///< read words as infiniband-diags does
+  bool as_diags_{};  ///< words are read like in infiniband-diags
   std::optional<PacketDump> dump_;
 };
 

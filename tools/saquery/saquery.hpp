@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// saquery: records by pattern (saquery.cpp), and look-ups that tell who has a name or a LID (nodes.cpp). Both ask by an Ask (ask.cpp);
-// what infiniband-diags' records look like stands in diags_forms.cpp.
+// saquery: lists records by pattern (saquery.cpp), and finds nodes by name, LID or GUID (nodes.cpp). Both send their queries through an
+// Ask (ask.cpp). The formats of infiniband-diags are in diags_forms.cpp.
 #pragma once
 
 #include <functional>
@@ -18,56 +18,56 @@
 
 namespace ib::tools::saquery {
 
-/// What is listed.
+/// The kinds of lists.
 enum class List {
-  records,  ///< those that match a pattern
-  // of nodes, by name, LID or GUID
+  records,  ///< records that match a pattern
+  // about nodes, which are selected by name, LID or GUID
   lids,
   one_lid,
   guids,
   name_of_lid,
   name_of_guid,
   adapters,
-  managers,  ///< ports where subnet managers run or could
-  // of infiniband-diags alone
-  nodes,    ///< NodeRecords, of a name
+  managers,  ///< ports where subnet managers run or can run
+  // only in infiniband-diags' dialect
+  nodes,    ///< NodeRecords with a name
   groups,   ///< multicast groups
   members,  ///< the members of all groups, or of one
 };
 
-/// Records, with the form in which infiniband-diags writes them.
+/// A report of records, with the form in which infiniband-diags prints them.
 struct FormedReport : RecordsReport {
   const RecordForm* form{};
   RecordStyle style;
-  std::function<bool(Bytes record)> shown;  ///< where not all of them are
+  std::function<bool(Bytes record)> shown;  ///< selects the records to print; empty: all
 
   FormedReport(const Session& session, RecordStyle record_style, const sa::Pattern& asked);
   void diags_text(TextOut& out) const override;
 };
 
-/// One run.
+/// The state of a run.
 struct Ask {
   Session& session;
   Emit& emit;
-  bool as_diags;  ///< failures and values that are wrong end the command in infiniband-diags' words; that there are no records is one
+  bool as_diags;  ///< failures and wrong values end the command with infiniband-diags' messages; no records is a failure too
 
   mad::Transactor& transactor() const { return session.transactor(); }
   FormedReport report(const sa::Pattern& pattern) const;
-  /// Fetches what the pattern of `report` matches.
+  /// Reads the records that match the pattern of `report`.
   async::Task<> fetch(FormedReport& report, std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0) const;
 };
 
-/// Throws where `list` needs the name, LID or GUID `word` and it is missing or wrong.
+/// Throws if `list` needs `word` (a name, LID or GUID) and it is missing or wrong.
 void check_word(List list, const std::string& word, bool as_diags);
-/// Does one of the look-ups, `word` being the name, LID or GUID.
+/// Makes a list about nodes. `word` is the name, LID or GUID.
 async::Task<> look_up(const Ask& ask, List list, std::string word);
 /// Lists the ports of subnet managers.
 async::Task<> list_managers(const Ask& ask);
 
-/// Whether the site or the node itself calls it `name`.
+/// Whether the node has the name `name`, in the node name map or in its description.
 bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name);
-/// The LID that `text` says: a number, or the name of a node, whose first LID it is. Empty for what is neither; with Ask::as_diags
-/// that ends the command.
+/// The LID that `text` means: a number, or the name of a node, which means its first LID. Empty if it is neither. With Ask::as_diags,
+/// this ends the command.
 async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text);
 
 }  // namespace ib::tools::saquery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One attribute as it came, the way every command shows it: a dotted listing, its words with -vv, names as --int-names
-// says. Keys are secrets: one that is set is shown on demand only (-K).
+// Prints an attribute in the format of all commands: a dotted listing, with -vv also its words. --int-names selects the names of fields.
+// Keys are secrets: a key that is set is printed with -K only.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,22 @@ struct AttributeText {
   Keys keys = Keys::hidden;
 
   AttributeText() = default;
-  /// Keeps as much of `payload` as the structure has.
+  /// Keeps the bytes of `payload` that belong to the structure.
   AttributeText(const CommonOptions& options, const StructInfo& structure, Bytes payload);
 
-  /// The members of a JSON object that is open.
+  /// Writes the members of an open JSON object.
   void visit(out::Sink& sink) const;
-  /// The members `attribute` and `data`, as out::visit_attribute() writes them.
+  /// Writes the members `attribute` and `data` in the form of out::visit_attribute().
   void visit_attribute(out::Sink& sink) const;
-  /// `listing` is how it is listed in the command's usual words.
+  /// `listing` is the usual text of the command for this attribute.
   void text(TextOut& out, const DottedOptions& listing) const;
 };
 
-/// libibmad warns of a LinkWidthActive that it has no word for, where it lists a PortInfo. Nothing in ibtool's dialect.
+/// When libibmad prints a PortInfo, it warns of an unknown LinkWidthActive. This function prints the warning. In ibtool's dialect, it
+/// prints nothing.
 void warn_of_link_width(const Session& session, Bytes port_info);
 
-/// The listing of python-rdma's attribute printer: every field, reserved ones too.
+/// The listing of python-rdma: all fields, including reserved ones.
 inline constexpr DottedOptions plain_listing{.names = NameStyle::saquery, .column = 25, .reserved = true};
 
 }  // namespace ib::tools

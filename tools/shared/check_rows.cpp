@@ -187,7 +187,7 @@ subnet::ErrorThresholds read_thresholds(const std::optional<std::string>& file) 
   subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::usual();
   try {
     thresholds.add(subnet::ErrorThresholds::read(subnet::default_error_thresholds_file));
-  } catch (const SysError& error) {  // the site's own need not exist, nor be for everybody
+  } catch (const SysError& error) {  // the default file of the site may be missing or unreadable
     if (error.code() != ENOENT && error.code() != EACCES) throw;
   }
   for (const auto& line : thresholds.bad_lines()) log::warning(bad_line(subnet::default_error_thresholds_file, line));

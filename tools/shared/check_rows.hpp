@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the checks of nodes, ports and counters print: a row for each, with what was found. Those where all is well are shown with -v
-// alone; at the end the summary counts them too.
+// The report of checks of nodes, ports and counters. Each check is a row with its findings. Rows without findings are printed only with
+// -v. The summary at the end counts all rows.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ enum class CheckKind : std::uint8_t { node, port, errors };
 /// The checks of one kind on one port.
 struct CheckRow {
   CheckKind kind{};
-  subnet::PortIndex port = subnet::none;  ///< of a node its end port
+  subnet::PortIndex port = subnet::none;  ///< for a check of a node: its end port
   bool all_ports{};                       ///< the counters of all ports of a switch together; `port` is its port 0
   subnet::Findings findings{};
 
-  /// Whether it counts as bad: an error, or a counter beyond its threshold.
+  /// Whether the row counts as bad: it has an error, or a counter is greater than its threshold.
   bool failed() const;
 };
 
@@ -32,17 +32,17 @@ class CheckReport final : public FabricReport {
   /// `of` must outlive the report.
   explicit CheckReport(const Fabric& of) : FabricReport(of) {}
 
-  bool verbose{};        ///< also what is well
-  bool colour{};         ///< for a terminal
-  bool describes{true};  ///< port rows have the name of the node
-  bool summary{true};    ///< ends with the numbers of what was checked
-  bool errors_apart{};   ///< what is wrong is told on stderr, not here
+  bool verbose{};        ///< print rows without findings too
+  bool colour{};         ///< print colours
+  bool describes{true};  ///< rows of ports include the name of the node
+  bool summary{true};    ///< print the summary
+  bool errors_apart{};   ///< errors are printed on stderr, not in the rows
 
-  /// Counts a row, unless it is of all ports, and shows it.
+  /// Counts and prints a row. A row for all ports of a switch is not counted.
   void add(CheckRow row);
-  /// Counts it alone.
+  /// Only counts the row.
   void count(const CheckRow& row);
-  /// Keeps it alone: those where all is well only if `verbose`.
+  /// Only keeps the row for the text. A row without findings is kept only if `verbose` is set.
   void show(CheckRow row);
   const std::vector<CheckRow>& rows() const { return rows_; }
   /// "lid 3 port 1", "lid 3 all ports"
@@ -70,11 +70,11 @@ class CheckReport final : public FabricReport {
 /// The end ports of a fabric, node by node in the order of breadth_first(): port 0 of a switch, the known ports of the others.
 std::vector<subnet::PortIndex> end_ports(const subnet::Subnet& subnet);
 
-/// Thresholds of `file`, and only these; where none is named the usual ones with what the site's default file says. Throws UsageError
-/// for a line of `file` that is none; in the default file that is a warning.
+/// Reads the thresholds. If `file` is given, only its thresholds apply. Otherwise the built-in thresholds apply, changed by the default
+/// file of the site. An invalid line of `file` throws UsageError. An invalid line of the default file is a warning.
 subnet::ErrorThresholds read_thresholds(const std::optional<std::string>& file);
 
-/// Whether what goes to `file` may have colours.
+/// Whether text that is written to `file` may have colours.
 bool takes_colours(std::FILE* file);
 
 }  // namespace ib::tools

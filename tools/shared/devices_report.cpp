@@ -13,7 +13,7 @@
 namespace ib::tools {
 namespace {
 
-/// What sysfs has no number for is null.
+/// A value without a number in sysfs is null.
 template <class Code>
 void visit_code(out::Sink& sink, std::string_view key, unsigned number) {
   number != 0 ? sink.symbol(key, number, smp::to_text(static_cast<Code>(number))) : sink.no_symbol(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibstat, ibstatus and ibv_devices show: devices of this host and chosen end ports of them.
+// The base of the reports of ibstat, ibstatus and ibv_devices: devices of this host, and selected end ports of these devices.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace ib::tools {
 /// The words of python-rdma for port states (IBA 14.2.5.6): `Active`, `Link UP`; `?? 9` for others.
 std::string link_state_text(unsigned state);
 std::string phys_link_state_text(unsigned state);
-/// `InfiniBand`, `Ethernet`: sysfs's word, escaped; InfiniBand where it has none.
+/// `InfiniBand` or `Ethernet`: the escaped text of sysfs. If sysfs has none, InfiniBand.
 std::string link_layer_text(const sys::EndPort& port);
 
-/// The devices in the order of their names as text (mlx5_10 before mlx5_2), as infiniband-diags lists them.
+/// The devices in the order of infiniband-diags: sorted by their names as texts (mlx5_10 before mlx5_2).
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
-/// The base of their reports; each adds its text. Refers to the session's list of devices.
+/// The base of the reports. Derived classes add the text. The report refers to the session's list of devices.
 struct DevicesReport : Report {
   struct Shown {
     const sys::Device* device;

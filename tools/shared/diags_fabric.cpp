@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t has_extended_speeds = 1U << 14, has_capability_mask2 = 1U << 15;
 constexpr std::uint16_t has_extended_speeds2 = 1U << 11;
 constexpr unsigned down = 1, qdr = 4;  // PortInfo.PortState, LinkSpeedActive
-constexpr unsigned fdr10_bit = 1;      // of MlnxExtPortInfo's speeds
+constexpr unsigned fdr10_bit = 1;      // in the speeds of MlnxExtPortInfo
 
 std::string width_text(unsigned code) { return libibmad_text(LibibmadText::linkwidth, code, 8); }
 std::string speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeed, code, 4); }
@@ -24,7 +24,7 @@ std::string extended_speed_text(unsigned code) {
   return code == xdr ? libibmad_text(LibibmadText::linkspeedext2, 1, 2) : libibmad_text(LibibmadText::linkspeedext, code, 4);
 }
 
-/// Which extended speeds of a port mean something: what its end port says decides.
+/// The extended speeds of a port that are valid. The CapabilityMask of its end port decides this.
 struct ExtendedSpeeds {
   unsigned active{}, supported{};
 };
@@ -38,7 +38,7 @@ ExtendedSpeeds extended_speeds(const subnet::Subnet& subnet, subnet::PortIndex a
   return speeds;
 }
 
-/// The widest of a mask of widths: 2X is the code 16.
+/// The greatest width in a mask of widths. Note that 2X has the code 16.
 unsigned widest(unsigned mask) {
   for (const unsigned code : {8U, 4U, 2U, 16U}) {
     if ((mask & code) != 0) return code;
@@ -61,7 +61,7 @@ std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex 
   const smp::PortInfo info = port.info(), remote = peer.info();
   if ((port.fdr10_supported & peer.fdr10_supported & fdr10_bit) != 0) {
     if ((port.fdr10 & fdr10_bit) != 0) return "";
-    // QDR and FDR10 look alike in PortInfo.
+    // PortInfo has the same value for QDR and FDR10.
     return could_be(info.link_speed_active == qdr ? "FDR10 (Found link at QDR but expected speed is FDR10)" : "FDR10");
   }
   const unsigned best = fastest(info.link_speed_supported & remote.link_speed_supported);

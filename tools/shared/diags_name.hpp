@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the programs of infiniband-diags call a node.
+// The name of a node in texts of infiniband-diags.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace ib::tools {
 
-/// The site's name of the node, else what it says of itself: 63 bytes of that, as C's strings of 64 have room for.
+/// The name of the node in the node name map of the site, else its description. The description is cut to 63 bytes, as in a C string of
+/// 64 bytes.
 inline std::string diags_node_name(const subnet::NodeNameMap& names, Guid node, std::string_view description) {
   constexpr std::size_t most = 63;
   const auto mapped = names.find(node);

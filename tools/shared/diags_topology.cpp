@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The order of statements is the order of the recorded text; where the tabs and blanks stand is part of it.
+// The functions follow the order of the text of infiniband-diags. Tabs and blanks are exactly those of this text.
 #include "tools/shared/diags_topology.hpp"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ std::string_view width(unsigned code) {
   }
 }
 
-/// The GUID of a port as ibnetdiscover keeps it: a switch's ports have that of port 0.
+/// The GUID of a port in ibnetdiscover: all ports of a switch have the GUID of port 0.
 Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
   const Node& node = subnet.node(port.node);
   return node.kind() == NodeKind::sw && port.guid.value == 0 ? node.info.port_guid : port.guid;
@@ -96,8 +96,8 @@ std::string DiagsTopology::name(NodeIndex at) const {
   return mapped ? printable_words(*mapped) : clean(at);
 }
 
-/// Width and speed. Extended speeds count where the end port says that it has them; those of a switch whose port 0 is
-/// not known do not.
+/// The text for width and speed. Extended speeds are used only if the CapabilityMask of the end port has their bit. They are not used for a
+/// switch whose port 0 is not known.
 std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
   const Port& port = subnet_.port(at);
   const Port& end = subnet_.port(subnet_.end_port_of(at));

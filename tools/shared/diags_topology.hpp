@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The topology file of infiniband-diags' ibnetdiscover, its listing of nodes and its report on ports: hexadecimal GUIDs,
-// its own order of nodes, descriptions with a blank for what can not be printed and cut to 63 characters.
+// The texts of infiniband-diags' ibnetdiscover: the topology file, the list of nodes and the report on ports. GUIDs are hexadecimal. The
+// order of nodes is that of infiniband-diags. In descriptions, a blank replaces each character that cannot be printed. Descriptions are
+// cut to 63 characters.
 #pragma once
 
 #include <ctime>
@@ -20,29 +21,29 @@ struct CommonOptions;
 /// The text of infiniband-diags' ibnetdiscover. The functions append to a buffer of the caller.
 class DiagsTopology {
  public:
-  /// Both must outlive the object.
+  /// Both arguments must outlive the object.
   DiagsTopology(const subnet::Subnet& subnet, const subnet::NodeNameMap& names) : subnet_(subnet), names_(names) {}
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
-  const subnet::LegacySweep* sweep = nullptr;  ///< -m: counts to report
+  const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
 
-  /// All of the topology: the comment at the top, then the blocks of `nodes`, by kind, or by chassis where there is a grouping. `drain` is
-  /// called now and then; it may take what stands in `out`.
+  /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
+  /// `drain` is called from time to time. It may remove the text from `out`.
   void topology(std::string& out, std::span<const subnet::NodeIndex> nodes, const std::function<void()>& drain) const;
-  /// The comment at the top.
+  /// Appends the comment at the top.
   void header(std::string& out, std::time_t now) const;
-  /// The block of a node; `host` names the one that its box belongs to (Xsigo), or is empty. Each line begins with `prefix`.
+  /// Appends the block of a node. `host` is the name of the host to which a Xsigo box belongs, or empty. Each line begins with `prefix`.
   void block(std::string& out, subnet::NodeIndex at, std::string_view host = {}, std::string_view prefix = {}) const;
-  /// What the lines of a head begin with: those of IDs, and the last one.
+  /// The beginnings of the lines of a head: the lines with IDs, and the last line.
   struct Prefixes {
     std::string_view ids, detail;
   };
-  /// The block without its ports.
+  /// Appends the block without its ports.
   void head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host = {}) const;
-  /// The last line of a head, without its end.
+  /// Appends the last line of a head, without its line break.
   void detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
-  /// The line of a port that is linked.
+  /// Appends the line of a linked port.
   void port(std::string& out, subnet::PortIndex at, std::string_view prefix) const;
   void chassis(std::string& out, const subnet::Chassis& box) const;
   void listed(std::string& out, subnet::NodeIndex at) const;
@@ -63,8 +64,8 @@ class DiagsTopology {
   const subnet::NodeNameMap& names_;
 };
 
-/// Sets `common` as ibnetdiscover of infiniband-diags would be called with `words` by a script: options and their values. Throws as
-/// DiagsOptions::parse() does.
+/// Sets `common` from `words`, which are options of infiniband-diags' ibnetdiscover and their values. Scripts pass such words to
+/// ibnetdiscover. Throws the same exceptions as DiagsOptions::parse().
 void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common);
 
 }  // namespace ib::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Discovery as the commands do it: mode, progress on a terminal, and afterwards the errors in an order of their own,
-// so that a fabric with dead parts always reads the same.
+// Discovery for commands: the mode, the progress line on a terminal, and afterwards the errors. The errors are sorted, so that the output
+// for a fabric with dead parts is always the same.
 #include "tools/shared/fabric.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   switch (failure.kind) {
     case Kind::no_answer:
-      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it fell silent
+      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
       return fmt::format("No answer from {} about {}.", who, what);
     case Kind::refused:
       return fmt::format("{} refuses to tell its {}.", who, what);
@@ -87,8 +87,8 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-/// What infiniband-diags says of a request that failed: the line of libibnetdisc's source from which it says so (sites match it), the
-/// request's route and attribute, and how it failed. A sweep `from_here` counts its routes from no LID.
+/// The message of infiniband-diags for a failed request. It begins with a source line of libibnetdisc, because sites search for it. Then
+/// follow the route, the attribute and the kind of failure. The routes of a sweep `from_here` have no source LID.
 std::string diags_failure_note(const subnet::Failure& failure, std::string_view program, bool from_here) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
   if (error == nullptr) return fmt::format("{}: {}\n", program, failure.why);
@@ -102,7 +102,7 @@ std::string diags_failure_note(const subnet::Failure& failure, std::string_view 
   return fmt::format("./libibnetdisc/query_smp.c:193; mad {} bad status 0x{:x}\n", what, error->status());
 }
 
-/// Whether libibnetdisc would have asked at all. It goes no further where port 0 of a switch does not answer, or a port is not up.
+/// Whether libibnetdisc would have sent the request. It does not go further if port 0 of a switch does not answer or if a port is not up.
 bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
   constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
   if (failure.node == subnet::none || failure.port < 1) return true;
@@ -113,7 +113,7 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
   return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 
-/// Reads the source once. The model lists everything that was not read.
+/// Reads the source once. Everything that was not read becomes a failure of the model.
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   const bool tells = !options.diags && session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
@@ -156,7 +156,7 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
   return file;
 }
 
-/// Whether the start of a sweep is a switch and nothing was found beyond its ports, although a request there failed.
+/// Whether the sweep began at a switch, found nothing beyond its ports, and had a failed request there.
 bool is_cut_off(const subnet::Subnet& subnet) {
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
   const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
@@ -243,7 +243,7 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
     if (!options.diags) throw;
     failed = std::make_shared<const mad::MadError>(error);
   }
-  if (failed) {  // libibnetdisc calls that a fabric without nodes
+  if (failed) {  // for libibnetdisc, this is a fabric without nodes
     const auto kind = mad::tries_in_vain(*failed) ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::refused;
     fabric.subnet.failures.push_back({.kind = kind, .attribute = "NodeInfo", .why = failed->message(), .error = failed});
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the commands that look at a whole fabric share: how it is discovered, the names of nodes, and what is said of
-// the parts that did not answer.
+// Shared by the commands that read a fabric: its discovery, the names of nodes, and the messages about parts that did not answer.
 #pragma once
 
 #include <functional>
@@ -27,75 +26,76 @@ struct DiscoveryOptions {
   std::optional<std::string> cache;       ///< the snapshot to keep what is read in; see cache_file()
   bool refresh_cache{};                   ///< reads the fabric although that file has it
   bool fdr10{};                           ///< also ask for MlnxExtPortInfo
-  std::optional<unsigned> retries;        ///< where the common options give none
-  bool diags{};                           ///< failures are told of in the words of infiniband-diags
-  unsigned radius = ~0U;                  ///< how many links from this host to go, for discover()
-  bool quiet{};                           ///< of infiniband-diags: libibnetdisc_failures() is called later
+  std::optional<unsigned> retries;        ///< the retries if the common options give none
+  bool diags{};                           ///< failures are printed as infiniband-diags prints them
+  unsigned radius = ~0U;                  ///< for discover(): the greatest distance from this host in links
+  bool quiet{};                           ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
 };
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
-/// As the programs of infiniband-diags discover: by directed routes, FDR10 as ibdiag.conf has it.
+/// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.
 void discover_as_diags(DiscoveryOptions& options);
-/// "DR path slid 0; dlid 0; 0,1,3"
+/// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
 std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
-/// Opens the end port. Where that fails, tells of it as libibnetdisc does and gives up as a program that could not discover.
+/// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
 void open_for_libibnetdisc(Session& session);
 
-/// A fabric as it was found.
+/// The result of a discovery.
 struct Fabric {
   subnet::Subnet subnet;
   subnet::DiscoverStats stats;
   subnet::NodeNameMap names;
-  std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< what was read, where that is a cache of libibnetdisc
+  std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
 };
 
-/// Discovers the whole fabric as the options say and tells on stderr what did not answer. Throws what fabric_source() and its source
-/// throw: CannotLoad for the file of DiscoveryOptions::load_cache.
+/// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
+/// example CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
-/// The same for a part of the fabric: the nodes that are `radius` links away from the node at `start`, or nearer, of which those at the
-/// rim are read only as far as the links to them need. What did not answer is not told of yet: libibnetdisc_failures() does that.
+/// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
+/// distance, only the attributes that describe the link to them are read. Does not print what did not answer; libibnetdisc_failures()
+/// does that.
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric);
-/// Tells on stderr what did not answer, in the words of libibnetdisc. `from_here`: the sweep began at this host.
+/// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
-/// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
-/// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
-/// counts for the exit status is what concerns the node. Returns the node.
+/// Reads only the node at `target` and its neighbours. Returns the node. Some nodes do not support directed routes that begin at a LID. If
+/// the target is such a node and is given by its LID, the whole fabric is swept. Then only failures that concern the node are printed and
+/// count for the exit status.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric);
 
-/// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
+/// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// Prints the `E:` lines for what a sweep could not read, on stderr. Similar failures share a line.
+/// Prints an `E:` line on stderr for each failure of a sweep. Similar failures share a line.
 void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
 
-/// A node that is no switch, where one is needed. The error has the path to the node, and its GID if that is reached by LID.
+/// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
 Error not_a_switch(path::Path path, const smp::NodeInfo& node);
 
-/// A port that did not tell or take its PortInfo, for Subnet::failures.
+/// The failure of a Get or Set of a PortInfo, for Subnet::failures.
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
 struct NodeDifference;
 
-/// The base of reports on a fabric: those that are not complete say so in their exit status.
+/// The base of reports on a fabric. The exit status tells whether the fabric is complete.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
   Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
 
   /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;
-  /// The ports of which anything is known.
+  /// Selects the ports about which something is known.
   PortFilter known_ports() const;
 
-  /// The member `nodes`: each of `nodes` as an object, with the ports that `ports` lets through.
+  /// Writes the member `nodes`: an object for each of `nodes`, with the ports that `ports` selects.
   void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
-  /// The members that identify a node: GUID, type, description and the site's name.
+  /// Writes the members that identify a node: GUID, type, description and the name in the node name map.
   void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
-  /// The member `differences`: what is different from the fabric `before`.
+  /// Writes the member `differences`: the differences from the fabric `before`.
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
-  /// The members of a port: number, addresses, state, rates and the port at the other end.
+  /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
   void visit_port_members(out::Sink& sink, subnet::PortIndex at) const;
-  /// The member `unreachable`: what did not answer, and why.
+  /// Writes the member `unreachable`: the failures with their reasons.
   void visit_failures(out::Sink& sink) const;
 
   const Fabric& fabric;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The comparisons are those of infiniband-diags' programs: what they overlook (the number of the port at the other end) is overlooked.
+// The comparisons are those of infiniband-diags. Like there, a different port number at the other end of a link is not found.
 #include "tools/shared/fabric_diff.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using subnet::Port;
 using subnet::PortIndex;
 using subnet::Subnet;
 
-/// Sets `checks` to those that `words`, between commas, name. Returns the first word that names none.
+/// Sets `checks` to the checks in `words`, which are divided by commas. Returns the first unknown word.
 std::optional<std::string> read_checks(const std::string& words, std::span<const DiffKey> keys, DiffChecks& checks) {
   checks = {};
   for (std::size_t at = 0; at < words.size();) {
@@ -52,7 +52,7 @@ bool described_alike(const Node& a, const Node& b) { return a.description_bytes 
 
 Guid guid_of(const Subnet& subnet, const Port& port) { return port.guid.value != 0 ? port.guid : subnet.node(port.node).info.port_guid; }
 
-/// A port number of two nodes of one GUID.
+/// The same port number of two nodes that have the same GUID.
 class PortPair {
  public:
   PortPair(const Subnet& before, PortIndex old_port, const Subnet& after, PortIndex new_port)
@@ -73,7 +73,7 @@ class PortPair {
   bool peer_guids_differ() const {
     return linked_both() && guid_of(before_, before_.port(old_peer())) != guid_of(after_, after_.port(new_peer()));
   }
-  /// What is at the other end has another LID or description, and that is asked for.
+  /// Whether the node at the other end has another LID or description, and this is compared.
   bool peers_differ(const DiffChecks& checks) const {
     if (!checks.ports || !linked_both()) return false;
     if (checks.lids && before_.lid(old_peer()) != after_.lid(new_peer())) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is different in a fabric, set against a stored one: the options --diff and --diffcheck, and the comparison as data. Commands print
-// it each in its own form.
+// The differences between a fabric and a stored fabric: the options --diff and --diffcheck, and the comparison, whose result is data. Each
+// command prints the result in its own form.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@
 
 namespace ib::tools {
 
-/// What is compared.
+/// The checks of a comparison.
 struct DiffChecks {
-  bool switches{}, cas{}, routers{};  ///< which nodes; for those who ask
-  bool ports{};                       ///< what ports are linked to
+  bool switches{}, cas{}, routers{};  ///< the kinds of nodes, for commands that use them
+  bool ports{};                       ///< the ports at the other ends of links
   bool states{};                      ///< PortState
-  bool lids{}, descriptions{};        ///< of nodes, and with `ports` of what is at the other end of a link
+  bool lids{}, descriptions{};        ///< of nodes, and with `ports` also of the nodes at the other ends of links
 
   bool any_of_nodes() const { return ports || states || lids || descriptions; }
 };
@@ -31,44 +31,44 @@ struct DiffKey {
   bool DiffChecks::*check;
 };
 
-/// The options of a command that compares. `keys` are those that it knows, `checks` at first those that it does by itself.
+/// The options of a command that compares. `keys` are the words that it knows. `checks` are at first its default checks.
 struct DiffOptions {
   DiffOptions(std::span<const DiffKey> known, const DiffChecks& by_default) : keys(known), checks(by_default) {}
 
   std::span<const DiffKey> keys;
   DiffChecks checks;
-  std::optional<std::string> file;  ///< of --diff
+  std::optional<std::string> file;  ///< the file of --diff
 };
 
 void add_diff(OptionSet& set, DiffOptions& options);
 void add_diff(DiagsOptions& set, DiffOptions& options);
 
-/// One of the two fabrics that are compared, and the nodes of it that are looked at, in their order.
+/// One of the two fabrics that are compared, with the nodes that are compared, in their order.
 struct DiffSide {
   const subnet::Subnet& subnet;
   std::vector<subnet::NodeIndex> nodes;
 };
 
 struct PortDifference {
-  subnet::PortIndex before = subnet::none, after = subnet::none;  ///< none: not to be shown
+  subnet::PortIndex before = subnet::none, after = subnet::none;  ///< none: not printed
 };
 
 struct NodeDifference {
-  subnet::NodeIndex before = subnet::none, after = subnet::none;  ///< one of them is none: the node is new, or gone
-  bool head{};                                                    ///< its LID or its description
-  bool num_ports{};                                               ///< how many ports it has; then no port is compared
+  subnet::NodeIndex before = subnet::none, after = subnet::none;  ///< if one of them is none, the node is new or is gone
+  bool head{};                                                    ///< the LID or the description differs
+  bool num_ports{};                                               ///< the number of ports differs; then ports are not compared
   std::vector<PortDifference> ports;
 };
 
-/// How ports are compared: ibnetdiscover shows a link that is lost or new on its own side alone and compares GUIDs and LIDs of the ports
-/// too, iblinkinfo shows both sides and compares states.
+/// The ways to compare ports. ibnetdiscover also compares GUIDs and LIDs of ports. It prints a lost or new link on one side only.
+/// iblinkinfo compares states and prints both sides.
 enum class DiffWay : std::uint8_t { topology, links };
 
-/// The nodes of `before` that are gone or different, then those of `after` that are new. A node is known by its GUID, an entry has
-/// something to show.
+/// The nodes of `before` that are gone or different, followed by the new nodes of `after`. Nodes are identified by their GUIDs. Nodes
+/// without differences are not in the result.
 std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& after, const DiffChecks& checks, DiffWay way);
 
-/// Whether libibnetdisc would keep a port: it was read, or a link leads to it.
+/// Whether the port exists for libibnetdisc: its PortInfo was read, or a link leads to it.
 bool is_known(const subnet::Port& port);
 
 }  // namespace ib::tools

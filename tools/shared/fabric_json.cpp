@@ -23,7 +23,7 @@ void visit_speed(out::Sink& sink, std::string_view key, subnet::Speed speed) {
   speed != subnet::Speed::unknown ? sink.symbol(key, subnet::lane_mbps(speed), subnet::name(speed)) : sink.no_symbol(key);
 }
 
-/// The name that iba-defs has for an attribute of which a failure tells by its title.
+/// The name in iba-defs of the attribute of a failure.
 std::string_view attribute_name(std::string_view title) {
   const StructInfo* info = find_struct(title);
   return info != nullptr ? info->iba_name : title;
@@ -117,7 +117,7 @@ void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortF
   if (is_switch) {
     visit_addresses(sink, node.first_port);
   } else {
-    for (const char* key : {"port_guid", "lid", "lmc"}) sink.null(key);  // each port has its own
+    for (const char* key : {"port_guid", "lid", "lmc"}) sink.null(key);  // each port has values of its own
   }
   optional(sink, "enhanced_port0", is_switch && node.has_switch_info, node.switch_info().enhanced_port0 != 0);
   if (ports) {
@@ -162,7 +162,7 @@ void FabricReport::visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIn
   sink.end_array();
 }
 
-/// What a comparison looks at of a node.
+/// The values of a node that a comparison uses.
 void FabricReport::visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const {
   if (at == subnet::none) {
     sink.null(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Every digit is checked: what is pasted may be anything.
+// Every digit is checked, because pasted text may be anything.
 #include "tools/shared/hex_input.hpp"
 
 #include "base/error.hpp"
@@ -16,7 +16,7 @@ int digit(char c) {
   return -1;
 }
 
-/// Reads one escape sequence behind its backslash and moves `rest` past it.
+/// Reads the part of an escape sequence after its backslash, and removes it from `rest`.
 std::uint8_t escape(std::string_view& rest) {
   constexpr std::string_view letters = "abfnrtv\\'\"", meanings = "\a\b\f\n\r\t\v\\'\"";
   if (rest.empty()) throw UsageError("The string ends within an escape sequence");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Bytes as people paste them: hexadecimal digits with blanks anywhere, or a string literal of C or Python.
+// Reads bytes that people paste: hexadecimal digits with blanks anywhere, or a string literal of C or Python.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace ib::tools {
 
 /// `text` without blanks, tabs and line ends.
 std::string without_blanks(std::string_view text);
-/// The bytes of hexadecimal digits, blanks aside. Throws UsageError.
+/// The bytes of hexadecimal digits. Blanks are ignored. Throws UsageError.
 std::vector<std::uint8_t> hex_bytes(std::string_view text);
 /// Whether `text` begins with a quote.
 bool is_literal(std::string_view text);

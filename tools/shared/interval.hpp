@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// --interval and --count: a command that reads counters again and again, and shows what happened in between.
+// The options --interval and --count, for commands that read counters repeatedly and print the differences.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace ib::tools {
 class Session;
 
 struct Interval {
-  std::optional<double> seconds;       ///< from one reading to the next; nothing: one reading is all
-  std::optional<std::uint64_t> count;  ///< of readings; nothing: until Ctrl-C
+  std::optional<double> seconds;       ///< the time between two readings; absent: only one reading
+  std::optional<std::uint64_t> count;  ///< the number of readings; absent: until Ctrl-C
 
   bool repeats() const { return seconds.has_value(); }
 };
@@ -28,8 +28,9 @@ void add_interval(OptionSet& set, Interval& interval);
 /// Throws UsageError for a --count without --interval.
 void check_interval(const Interval& interval);
 
-/// Calls `once` as often as the interval says, until Ctrl-C. It gets the seconds since its call before: nothing the first time. Readings
-/// are due at whole multiples of the interval from the first one on; one that takes longer delays none but itself.
+/// Calls `once` for each reading. Its argument is the time since the reading before, in seconds; absent for the first reading. Readings
+/// begin at whole multiples of the interval after the first one. If a reading takes longer than the interval, the times of later readings
+/// do not change.
 async::Task<> repeat(Session& session, Interval interval, std::function<async::Task<>(std::optional<double> seconds)> once);
 
 }  // namespace ib::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The command lines of those programs of infiniband-diags that are Perl scripts (Getopt::Std): options of one letter, which end at the
-// first other word. DiagsOptions hands on every word (words_alone()); this takes them one by one.
+// Parses the command lines of infiniband-diags programs that are Perl scripts (Getopt::Std). Options have one letter. The first word that
+// is not an option ends the options. DiagsOptions passes every word (words_alone()) to this class.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ class PerlOptions {
   void take(std::string_view word);
 
   bool has(char letter) const { return values_.contains(letter); }
-  /// The value of an option; empty where it was not given.
+  /// The value of an option. Empty if the option was not given.
   std::string value(char letter) const { return has(letter) ? values_.at(letter) : std::string(); }
-  /// The words behind the options.
+  /// The words after the options.
   const std::vector<std::string>& operands() const { return operands_; }
-  /// The lines for stderr on options that there are not.
+  /// The messages for stderr about unknown options.
   const std::string& complaints() const { return complaints_; }
-  /// Whether all was well: known options, each with its value.
+  /// Whether all options were known and had their values.
   bool good() const { return complaints_.empty() && waiting_ == 0; }
 
  private:

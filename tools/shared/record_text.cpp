@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which attributes have a form of their own is a table; everything else follows from the descriptors.
+// A table lists the attributes that have a special form. All other text follows from the descriptors.
 #include "tools/shared/record_text.hpp"
 
 #include <fmt/format.h>
@@ -20,13 +20,13 @@ namespace {
 constexpr std::string_view indent = "\t\t";
 constexpr unsigned first_multicast_lid = 0xc000;
 
-/// A nested attribute on its way to text.
+/// A nested attribute that is printed.
 struct Part {
   Bytes bytes;
   const StructInfo& info;
-  std::uint64_t block;  ///< blockNum of the record, 0 if it has none
+  std::uint64_t block;  ///< BlockNum of the record, or 0
   RecordNames names;
-  DottedOptions style;  ///< of the record's own members
+  DottedOptions style;  ///< the style of the record's own members
 };
 
 template <class T>
@@ -41,7 +41,7 @@ void add_description(std::string& out, const Part& part) {
   out += fmt::format("{}{}{}{}\n", indent, name, std::string(part.style.column - name.size(), '.'), escaped(fixed_text(part.bytes)));
 }
 
-/// With smpquery's names, under a title.
+/// Prints an attribute with the names of smpquery, under a title.
 void add_section(std::string& out, const Part& part) {
   DottedOptions style = part.style;
   if (part.names == RecordNames::saquery) {
@@ -91,8 +91,8 @@ void add_vl_arbitration(std::string& out, const Part& part) {
 struct Form {
   const StructInfo& (*attribute)();
   void (*add)(std::string& out, const Part& part);
-  unsigned column = 0;     ///< of the whole record, where it is not the usual one
-  bool has_title = false;  ///< so the record's own members get one too
+  unsigned column = 0;     ///< the column of values in the whole record; 0: the usual one
+  bool has_title = false;  ///< then the record's own members have a title too
 };
 constexpr Form forms[] = {
     {smp::NodeInfo::info, add_flat, 24},

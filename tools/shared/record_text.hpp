@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Records of the subnet administrator as saquery lists them: the dotted listing, but for the few nested attributes that have
-// a form of their own (tables, sections).
+// The text of saquery for records of the subnet administrator: a dotted listing. A few nested attributes have special forms (tables,
+// sections).
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ib::tools {
 
 enum class RecordNames { saquery, internal };
 
-/// What a record of this kind is headed with: `NodeRecord`, or `SANodeRecord`.
+/// The heading of a record of this kind: `NodeRecord` or `SANodeRecord`.
 std::string_view record_title(const StructInfo& info, RecordNames names);
 
 /// The lines of one record, each indented by two tabs. Safe for terminals.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Records of the subnet administrator as a result.
+// A report of records of the subnet administrator.
 #pragma once
 
 #include <string>
@@ -12,23 +12,23 @@
 namespace ib::tools {
 
 struct RecordsReport : Report {
-  sa::Pattern pattern;  ///< what was asked for
+  sa::Pattern pattern;  ///< the pattern of the query
   sa::Records records;
-  bool single = false;  ///< asked for by SubnAdmGet
-  bool none = false;    ///< the SA said that there are none
+  bool single = false;  ///< the query was a SubnAdmGet
+  bool none = false;    ///< the SA answered that there are no records
   RecordNames names = RecordNames::saquery;
   Keys keys = Keys::hidden;
 
   explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
   void visit(out::Sink& sink) const override;
-  /// The records alone, as the array `key`.
+  /// Writes only the records, as the array `key`.
   void visit_records(out::Sink& sink, std::string_view key) const;
   /// A line for each record.
   void text(TextOut& out) const override;
   Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }
 };
 
-/// One line on stderr where only that many records of an answer came.
+/// Prints a line on stderr if an answer was not complete, with the number of records that arrived.
 void warn_torn(std::size_t arrived);
 
 }  // namespace ib::tools

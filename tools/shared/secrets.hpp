@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a listing in which keys are hidden says of it.
+// The remark in a listing whose keys are hidden.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace ib::tools {
 
-/// A comment line that names -K where a structure has keys that `keys` hides; else empty.
+/// A comment line that names -K, if the structure has keys that `keys` hides. Otherwise empty.
 inline std::string_view secrets_note(Bytes bytes, const StructInfo& info, Keys keys) {
   return keys == Keys::hidden && has_secrets(bytes, info) ? "# A key is set but not displayed: -K shows it\n" : "";
 }

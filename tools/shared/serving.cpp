@@ -36,7 +36,7 @@ std::string printable_lines(std::string_view text) {
 async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot) {
   session.progress().stop();
   mad::Server server(session.rpc());
-  // Only with these options: a sender of requests could otherwise fill the log of a host that serves for years.
+  // This is printed only with these options. Otherwise, senders of requests could fill the log of a server that runs for years.
   if (session.options().error_level() > 0 || session.options().show_errors)
     server.set_reporter([&session](const Error& error) { session.report(error); });
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibping and ibsysstat have in common: the OUI of their service, the text that a host sends, and the server.
+// Shared by ibping and ibsysstat: the OUI of their services, the text that a host sends, and the server.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class DiagsOptions;
 class OptionSet;
 class Session;
 
-/// -o: the 24 bits that tell the service from others of its class.
+/// The option -o: the 24 bits that distinguish the service from others of its class.
 void add_oui(OptionSet& set, std::uint32_t& oui);
 void add_oui(DiagsOptions& set, std::uint32_t& oui);
 
-/// A text that a remote host sent, as infiniband-diags shows it: line ends stay, other control bytes become blanks.
+/// The text of a remote host in the format of infiniband-diags: line breaks are kept, other control bytes become blanks.
 std::string printable_lines(std::string_view text);
 
-/// Lets `offer` register the answers of a server, and serves until the program is ended. With -v, -d or -e, prints refused
-/// requests and unsent answers on stderr. Gives up if another program of this host serves the same: ibtool throws SysError,
-/// infiniband-diags gives up with `cannot`.
+/// Calls `offer`, which registers the answers of a server. Then serves until the program is ended. With -v, -d or -e, prints refused
+/// requests and unsent answers on stderr. Ends the command if another program of this host offers the same service: ibtool throws
+/// SysError, infiniband-diags prints `cannot`.
 async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot);
 
 }  // namespace ib::tools

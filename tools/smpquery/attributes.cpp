@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpquery's operations that print one attribute.
+// The operations of smpquery that print one attribute.
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
 constexpr DottedOptions smpquery_listing{.names = NameStyle::smpquery, .colon = true};
 
-/// One attribute as it came.
+/// An attribute of an answer.
 struct AttributeReport final : Report {
   explicit AttributeReport(path::Path of) : path(std::move(of)) {}
 
@@ -43,12 +43,12 @@ struct AttributeReport final : Report {
   }
 };
 
-/// How an attribute is headed and asked for.
+/// How an attribute is read, and its heading.
 struct Heading {
   std::string_view operation, title;
-  bool has_port;        ///< ibtool names the port
-  bool diags_has_port;  ///< infiniband-diags does
-  const char* why;      ///< infiniband-diags' words where it can not be had
+  bool has_port;        ///< the heading of ibtool names the port
+  bool diags_has_port;  ///< the heading of infiniband-diags names the port
+  const char* why;      ///< the message of infiniband-diags if it cannot be read
 };
 
 async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info, std::uint32_t modifier) {
@@ -66,7 +66,7 @@ async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info,
   ask.emit(report);
 }
 
-/// Gives up where the node does not say that it answers PortInfoExtended.
+/// Ends the command if the node does not report that it supports PortInfoExtended.
 async::Task<> check_port_info_extended(const Ask& ask) {
   constexpr const char* function = "is_port_info_extended_supported";
   mad::Transactor& transactor = ask.session.transactor();
@@ -89,7 +89,7 @@ struct DescriptionReport final : Report {
 
   path::Path path;
   std::string description;
-  std::optional<std::string> name;  ///< of the site's map
+  std::optional<std::string> name;  ///< the name in the node name map of the site
 
   void visit(out::Sink& sink) const override {
     sink.value("operation", "NodeDesc");
@@ -100,7 +100,7 @@ struct DescriptionReport final : Report {
   }
   void text(TextOut& out) const override { out.print("Node Description: {}\n", quoted(name.value_or(description))); }
   void diags_text(TextOut& out) const override {
-    constexpr std::size_t width = 32;  // with dots and the name flush right
+    constexpr std::size_t width = 32;  // of the dots and the name, which is aligned to the right
     const std::string shown = name ? printable_words(*name) : printable(description);
     out.print("Node Description:{}{}\n", std::string(shown.size() < width ? width - shown.size() : 1, '.'), shown);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The operations of smpquery. Those that print one attribute are in attributes.cpp, the tables in tables.cpp.
+// The operations of smpquery. Operations that print one attribute are in attributes.cpp, operations that print tables in tables.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ib::tools::smpquery {
 
-/// One run of an operation.
+/// An operation that runs.
 struct Ask {
   Session& session;
   Emit& emit;
@@ -23,12 +23,12 @@ struct Ask {
   std::string_view word;   ///< the operation as the user wrote it
   std::uint32_t modifier;  ///< ATTR_MOD, usually a port number
   bool extended;           ///< -x: ask PortInfo for extended speeds
-  bool always_names_node;  ///< NodeDesc asks for the GUID also where no map gives names
+  bool always_names_node;  ///< NodeDesc reads the GUID even if there is no node name map
 
   const path::Path& path() const { return node.path; }
-  /// What infiniband-diags says where the operation fails: "operation NI: node info query failed".
+  /// The message of infiniband-diags if the operation fails: "operation NI: node info query failed".
   DiagsWords words(std::string_view why) const;
-  /// An attribute that the operation can not do without.
+  /// Reads an attribute that the operation needs. A failure ends the command.
   async::Task<std::vector<std::uint8_t>> get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const;
   template <class T>
   async::Task<T> get(std::uint32_t attribute_modifier, const char* why) const {
@@ -38,10 +38,10 @@ struct Ask {
 };
 
 struct Operation {
-  std::string_view name, short_name, attribute;  ///< any of them, abbreviated if unambiguous, in any case
+  std::string_view name, short_name, attribute;  ///< the names of the operation; unambiguous abbreviations and any case are allowed
   async::Task<> (*run)(const Ask& ask);
-  bool python_rdma = true;  ///< its abbreviations win over those of newer operations
-  bool diags = true;        ///< infiniband-diags has it, by name and short name
+  bool python_rdma = true;  ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
+  bool diags = true;        ///< infiniband-diags has the operation, by its name and short name
 };
 
 async::Task<> node_info(const Ask& ask);
@@ -59,9 +59,9 @@ async::Task<> multicast_forwarding_table(const Ask& ask);
 
 /// All operations.
 std::span<const Operation> operations();
-/// The operation of that name. Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 'n'".
+/// The operation with that name. Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 'n'".
 const Operation& find_operation(std::string_view word);
-/// The same by the names of infiniband-diags, in full; null where there is none.
+/// The same for infiniband-diags, without abbreviations. Null if there is none.
 const Operation* find_diags_operation(std::string_view word);
 
 }  // namespace ib::tools::smpquery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpquery: one attribute of a port by SMP. The operations of both references, and the forwarding tables.
+// smpquery: reads an attribute of a port by SMP. It has the operations of both references, and the forwarding tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Smpquery final : public Command {
   }
 
  private:
-  const Operation* operation_{};  ///< null: that of word_
+  const Operation* operation_{};  ///< null: the operation of word_
   std::string word_;
   Target target_;
   std::uint32_t modifier_{};
@@ -110,7 +110,7 @@ std::span<const Operation> operations() { return all_operations; }
 
 const Operation& find_operation(std::string_view word) {
   const std::string given = lower(word);
-  const Operation* found[2] = {nullptr, nullptr};  // python-rdma's, newer
+  const Operation* found[2] = {nullptr, nullptr};  // an operation of python-rdma, and a newer one
   bool ambiguous[2] = {false, false};
   for (const Operation& op : all_operations) {
     for (const std::string_view name : {op.name, op.short_name, op.attribute}) {

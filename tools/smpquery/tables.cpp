@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpquery's tables: how large each is stands in another attribute, which is read first. infiniband-diags prints blocks as they come,
-// so a table that breaks off is shown so far.
+// The tables of smpquery. The size of a table is in another attribute, which is read first. infiniband-diags prints each block when it
+// arrives. Therefore, if a block is not answered, the blocks before it are printed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using subnet::SmpBlocks;
 
-/// Begins the JSON of a table and says whose it is.
+/// The base of the reports on tables. Their JSON begins with the operation, the path and the modifier.
 struct TableReport : Report {
   std::string_view operation;
   path::Path path;
@@ -37,7 +37,7 @@ struct TableReport : Report {
   virtual void visit_table(out::Sink& sink) const = 0;
 };
 
-/// Emits a table that may have broken off.
+/// Emits a table that may be incomplete.
 void emit_table(const Ask& ask, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
   report.complete = error == nullptr;
   if (report.complete) return ask.emit(report);
@@ -45,14 +45,14 @@ void emit_table(const Ask& ask, TableReport& report, const std::shared_ptr<const
   ask.session.give_up(error, ask.words(why));
 }
 
-/// The modifiers of the blocks that hold `count` entries of `per_block` each: first, first + step, ….
+/// The modifiers of the blocks for `count` entries, `per_block` in each block: first, first + step, ….
 std::vector<std::uint32_t> block_modifiers(std::uint32_t first, std::size_t count, std::size_t per_block, std::uint32_t step = 1) {
   std::vector<std::uint32_t> modifiers;
   for (std::size_t i = 0; i * per_block < count; ++i) modifiers.push_back(first + static_cast<std::uint32_t>(i) * step);
   return modifiers;
 }
 
-/// The elements of blocks of T before the first that was not read.
+/// The elements of the blocks of T, up to the first block that was not read.
 template <class T, class Array>
 auto entries(const SmpBlocks& blocks, Array T::*member) {
   std::vector<typename Array::value_type> all;
@@ -64,7 +64,8 @@ auto entries(const SmpBlocks& blocks, Array T::*member) {
   return all;
 }
 
-/// Rows of `columns` cells behind the index of the first one. Only the first `count` are shown, but rows are whole with `whole_rows`.
+/// Rows of `columns` cells. Each row begins with the index of its first cell. Only the first `count` cells are printed, but with
+/// `whole_rows` the last row is complete.
 template <class T, class Cell>
 void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, std::size_t columns, bool whole_rows, int index_width,
                 Cell cell) {
@@ -127,7 +128,7 @@ struct Sl2vlReport final : TableReport {
   std::uint32_t out_port{};
   std::uint32_t diags_out_port{};
   SmpBlocks by_in_port;
-  std::size_t read{};  ///< of by_in_port, before the first that was not
+  std::size_t read{};  ///< the number of elements of by_in_port that were read
 
   void visit_table(out::Sink& sink) const override {
     sink.value("out_port", out_port);
@@ -166,16 +167,16 @@ struct Sl2vlReport final : TableReport {
 struct VlArbReport final : TableReport {
   using TableReport::TableReport;
 
-  /// The table of one priority.
+  /// The table of a priority.
   struct Table {
     std::string_view title;
-    std::size_t capacity{};                ///< entries that count, 64 at most
-    std::vector<std::uint16_t> entries{};  ///< of whole blocks; VL in bits 8…11, weight in bits 0…7
+    std::size_t capacity{};                ///< the number of valid entries, at most 64
+    std::vector<std::uint16_t> entries{};  ///< of whole blocks; the VL is in bits 8…11, the weight in bits 0…7
     SmpBlocks blocks{};
     bool begun{};
   };
   bool has_tables = true;
-  unsigned low_capacity{}, high_capacity{};  ///< as the port says
+  unsigned low_capacity{}, high_capacity{};  ///< from the PortInfo
   std::array<Table, 2> tables{{{.title = "Low"}, {.title = "High"}}};
 
   static unsigned vl(std::uint16_t entry) { return entry >> 8 & 0xf; }
@@ -231,7 +232,7 @@ struct VlArbReport final : TableReport {
   static constexpr std::size_t per_block = 32, most_entries = 64;  // IBA 14.2.5.9
 };
 
-/// What of the table is known, as far as LinearFDBTop says that there are entries.
+/// The known part of the table, up to LinearFDBTop.
 struct LftReport final : TableReport {
   using TableReport::TableReport;
   subnet::LinearTable table;
@@ -290,7 +291,7 @@ struct MftReport final : TableReport {
 
 bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeType::switch_; }
 
-/// Refuses a port that the node has not.
+/// Refuses a port that the node does not have.
 void check_port(const Ask& ask, const smp::NodeInfo& node) {
   if (static_cast<std::int32_t>(ask.modifier) <= node.num_ports) return;
   ask.session.refuse(UsageError("Invalid port number"), ask.words("invalid port number"));

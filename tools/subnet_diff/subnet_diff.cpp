@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// subnet_diff: what has become different since a fabric was stored. Both fabrics may come from files.
+// subnet_diff: the differences between a fabric and a stored fabric. Both fabrics may come from files.
 #include "subnet/difference.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ using subnet::SubnetDifference;
 
 constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times the listing of 49,151 nodes
 
-/// Reads a stored fabric: a listing of ibnetdiscover, or what load_fabric() knows. Throws UsageError where the file holds none.
+/// Reads a stored fabric: a topology file of ibnetdiscover, or a file for load_fabric(). Throws UsageError if the file has no fabric.
 void load(const std::string& file, Fabric& fabric) {
   try {
     const std::string text = read_regular_file(file, longest_file);
@@ -43,7 +43,7 @@ std::string link_text(const LinkEnds& link) {
 
 std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{} {}x", subnet::name(rate.speed), rate.lanes); }
 
-/// What there is of one kind; `many` is its name: "end ports".
+/// All objects of one kind. `many` is the name of the kind in the plural: "end ports".
 template <class T>
 void print_set(TextOut& out, std::string_view many, const SetDifference<T>& set, const std::function<std::string(const T&)>& text) {
   out.print("Current subnet has {} {}, reference subnet has {} {}\n", set.current, many, set.reference, many);
@@ -134,7 +134,7 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
-  /// One side of a difference; null where there is no such thing.
+  /// Writes one side of a difference; null if the object is missing on this side.
   static void visit_side(out::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
     if (!is_there) {
       sink.null(key);

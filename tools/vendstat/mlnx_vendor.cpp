@@ -12,8 +12,8 @@
 namespace ib::tools::mlnx {
 namespace {
 
-constexpr std::size_t wait_split = 16;  // records of the first request
-constexpr unsigned first_port = 4;      // whose counter stands first
+constexpr std::size_t wait_split = 16;  // the number of records in the first request
+constexpr unsigned first_port = 4;      // the port of the first counter
 
 constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
     {0x01b3, 0x01b3}, {0x0245, 0x0245}, {0x1003, 0x101b}, {0x1b02, 0x1b02}, {0x1b33, 0x1b33}, {0x1b40, 0x1b41}, {0x1b50, 0x1b50},
@@ -21,7 +21,7 @@ constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
     {0x1bd0, 0x1bd5}, {0x1bf0, 0x1bf0}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xcb20, 0xcb20}, {0xcf08, 0xcf08}, {0xd2f0, 0xd2f0},
 };
 
-/// `size` bytes of `data`, zeros where it ends.
+/// The first `size` bytes of `data`, filled up with zeros.
 template <std::size_t size>
 std::array<std::uint8_t, size> padded(Bytes data) {
   std::array<std::uint8_t, size> bytes{};
@@ -29,7 +29,7 @@ std::array<std::uint8_t, size> padded(Bytes data) {
   return bytes;
 }
 
-/// As C's %#x: a zero has no prefix.
+/// The format %#x of C: zero has no prefix.
 std::string alternate_hex(std::uint32_t value) { return value == 0 ? "0" : fmt::format("0x{:x}", value); }
 
 std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
@@ -59,7 +59,7 @@ std::string config_space_lines(const mlx::ConfigSpaceAccess& answer, std::size_t
 }
 
 std::string counter_group_lines(Bytes answer) {
-  constexpr std::size_t masks = 12;  // where they begin
+  constexpr std::size_t masks = 12;  // the offset of the masks
   const auto info = mlx::CounterGroupInfo::unpack(padded<mlx::CounterGroupInfo::wire_size>(answer));
   std::string text = fmt::format("counter_group_info:\n{} counter groups\n", info.num_counter_groups);
   for (std::size_t i = 0; i < info.num_counter_groups && masks + 4 * i + 4 <= answer.size(); ++i)

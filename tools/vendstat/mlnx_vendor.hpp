@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What Mellanox devices tell in their vendor class (0x0a), as vendstat shows it. Both dialects use it; the
-// layouts are those of infiniband-diags' vendstat.c, there is no public specification.
+// The vendor class (0x0a) of Mellanox devices, for vendstat: texts of answers. Both dialects use them. There is no public specification.
+// The layouts are those of infiniband-diags' vendstat.c.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using subnet::wait_request;
 using subnet::wait_requests;
 
 inline constexpr std::uint8_t vendor_class = 0x0a;
-inline constexpr std::size_t most_records = 18;  ///< in one ConfigSpaceAccess
+inline constexpr std::size_t most_records = 18;  ///< the greatest number of records in one ConfigSpaceAccess
 
 /// "Port 4: PortXmitWait 0x1f", a line for each counter that is not zero.
 std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer);
@@ -27,12 +27,12 @@ std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer);
 /// "Config space record at 0x10013c: 0x0" for the first `records`.
 std::string config_space_lines(const mlx::ConfigSpaceAccess& answer, std::size_t records);
 
-/// The counter groups of an InfiniScale IV switch, from the data of the answer.
+/// The text for the counter groups of an InfiniScale IV switch, from the data of the answer.
 std::string counter_group_lines(Bytes answer);
 
 /// Whether a device with this ID in its GeneralInfo answers with the layout of InfiniScale IV and later.
 bool has_ext_firmware_version(std::uint16_t device_id);
-/// GeneralInfo as infiniband-diags shows it, from the data of the answer.
+/// The text of infiniband-diags for GeneralInfo, from the data of the answer.
 std::string general_info_lines(Bytes answer);
 
 }  // namespace ib::tools::mlnx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// vendstat: what Mellanox devices tell and take by vendor MADs: general information, PortXmitWait of InfiniScale III, counter
-// groups of InfiniScale IV, words of the configuration space.
+// vendstat: reads and sets values of Mellanox devices by vendor MADs: general information, PortXmitWait of InfiniScale III, counter
+// groups of InfiniScale IV, and words of the configuration space.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::uint8_t> packed(const T& value) {
   return bytes;
 }
 
-/// An answer in the words of the attribute printer.
+/// An answer that is printed as an attribute.
 struct AttributeReport final : Report {
   explicit AttributeReport(path::Path asked) : path(std::move(asked)) {}
 
@@ -48,7 +48,7 @@ struct AttributeReport final : Report {
   void diags_text(TextOut& out) const override { out.write(diags_lines); }
 };
 
-/// Answers in words of their own.
+/// Answers that have a text of their own.
 struct LinesReport final : Report {
   explicit LinesReport(path::Path asked) : path(std::move(asked)) {}
 
@@ -75,7 +75,7 @@ struct LinesReport final : Report {
   void diags_text(TextOut& out) const override { out.write(diags_lines); }
 };
 
-/// "a,b,c" as numbers, between `least` and `most` of them.
+/// Reads "a,b,c" as a list of `least` to `most` numbers.
 std::vector<std::uint32_t> numbers(std::string_view text, std::string_view option, std::size_t least, std::size_t most, int base) {
   std::vector<std::uint32_t> values;
   for (std::string_view rest = text;;) {
@@ -95,9 +95,9 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
 struct Device {
   Session& session;
   const path::Path& path;
-  bool pardons;  ///< a request that fails is told of, and the rest is asked all the same
+  bool pardons;  ///< after a failed request, a message is printed and the next request is sent
 
-  /// The data of the answer. Nothing where the request failed and the device pardons that: then `complaint` is told too.
+  /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
   async::Task<Data> ask(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
                         std::string_view complaint = {}) const {
     mad::Transactor& transactor = session.transactor();
@@ -214,7 +214,7 @@ class Vendstat final : public Command {
     emit(report);
   }
 
-  /// What -N and -w begin with: which device it is.
+  /// -N and -w begin with this request: it tells the kind of the device.
   async::Task<> information(const Device& device, Emit& emit) const {
     if (!checks_capability_) {
       const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
@@ -302,7 +302,7 @@ class Vendstat final : public Command {
   bool general_{}, class_port_info_{}, wait_{}, groups_{}, sets_groups_{};
   std::array<int, 2> group_selects_{};
   std::vector<mlx::ConfigRecord> reads_, writes_;
-  bool checks_capability_{};  ///< PortInfo says whether the port has the class; else ClassPortInfo is asked for before -N and -w
+  bool checks_capability_{};  ///< PortInfo tells whether the port has the class; without this, ClassPortInfo is read before -N and -w
   bool pardons_{};            ///< see Device
 };
 
