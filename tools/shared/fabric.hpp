@@ -31,6 +31,7 @@ struct DiscoveryOptions {
   bool diags{};                           ///< failures are told of in the words of infiniband-diags
   unsigned radius = ~0U;                  ///< how many links from this host to go, for discover()
   bool quiet{};                           ///< of infiniband-diags: libibnetdisc_failures() is called later
+  subnet::DiscoverNeeds needs{};          ///< what the command uses of the nodes; not with `diags`
 };
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
@@ -45,7 +46,6 @@ void open_for_libibnetdisc(Session& session);
 /// A fabric as it was found.
 struct Fabric {
   subnet::Subnet subnet;
-  subnet::DiscoverStats stats;
   subnet::NodeNameMap names;
   std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< what was read, where that is a cache of libibnetdisc
 };
@@ -55,13 +55,15 @@ struct Fabric {
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// The same for a part of the fabric: the nodes that are `radius` links away from the node at `start`, or nearer, of which those at the
 /// rim are read only as far as the links to them need. What did not answer is not told of yet: libibnetdisc_failures() does that.
-async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric);
+async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
+                            std::optional<subnet::KnownNode> known = {});
 /// Tells on stderr what did not answer, in the words of libibnetdisc. `from_here`: the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
 /// Reads the node at `target` and its neighbours only. Where a target that was named by its LID cannot be looked around
 /// (nodes that do not support directed routes from a LID), the whole fabric is swept for it, and what is told and
-/// counts for the exit status is what concerns the node. Returns the node.
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric);
+/// counts for the exit status is what concerns the node. Returns the node. Without `neighbours` nothing is asked beyond its ports.
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
+                                               bool neighbours = true);
 
 /// With -v: tells which attributes of the fabric were read, in the words of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
