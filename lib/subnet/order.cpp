@@ -35,7 +35,7 @@ class LegacyQueue {
 
   LegacySweep run() {
     sweep_.start = start_;
-    ask(What::node_info, start_, 0);
+    ask_node(start_, 0, none);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
@@ -49,9 +49,10 @@ class LegacyQueue {
         case What::switch_info:
           break;
         case What::port_info:
-          got_port(request.at);
+          got_port(request);
           break;
         case What::mlnx_port_info:
+          tell(LegacyEvent::What::read_port, request.at, request.from);
           go_on(request.at);
           break;
       }
@@ -65,7 +66,7 @@ class LegacyQueue {
     What what;
     std::int16_t hops;
     std::uint32_t at;       // a port; a node for its description and SwitchInfo
-    PortIndex from = none;  // of a NodeInfo: the port that it was asked beyond
+    PortIndex from = none;  // the port beyond which the node is, by the route that is taken; none: it is the start
   };
   struct State {
     bool found{}, described{};
@@ -86,6 +87,31 @@ class LegacyQueue {
     ++sweep_.mads;
   }
 
+  /// The route to the node beyond `via`, by which the nodes on the way were found first.
+  std::vector<std::uint8_t> route_beyond(PortIndex via) const {
+    std::vector<std::uint8_t> route;
+    while (via != none && route.size() < longest_route) {
+      route.push_back(subnet_.port(via).number);
+      via = states_[subnet_.port(via).node].via;
+    }
+    std::reverse(route.begin(), route.end());
+    return route;
+  }
+
+  void tell(LegacyEvent::What what, PortIndex port, PortIndex from, bool is_new = false) const {
+    if (scan_.tell) scan_.tell({what, port, from, is_new, route_beyond(from)});
+  }
+
+  void ask_node(PortIndex at, int hops, PortIndex from) {
+    tell(LegacyEvent::What::ask_node, at, from);
+    ask(What::node_info, at, hops, from);
+  }
+
+  void ask_port(PortIndex at, int hops, PortIndex from) {
+    tell(LegacyEvent::What::ask_port, at, from);
+    ask(What::port_info, at, hops, from);
+  }
+
   void got_node(const Request& request) {
     const PortIndex arrival = request.at;
     const Port& port = subnet_.port(arrival);
@@ -93,6 +119,8 @@ class LegacyQueue {
     State& state = states_[port.node];
     const bool is_new = !state.found;
     if (scan_.with_steps) add_step(arrival, is_new, state);
+    tell(LegacyEvent::What::found_node, arrival, request.from, is_new);
+    if (request.from != none) tell(LegacyEvent::What::link, arrival, request.from);
     if (request.from != none) sweep_.links.emplace_back(request.from, arrival);
     if (is_new) {
       state = {true, false, request.hops, port.number, request.from};
@@ -101,13 +129,14 @@ class LegacyQueue {
       ask(What::description, port.node, request.hops);
       if (node.kind() == NodeKind::sw) {
         ask(What::switch_info, port.node, request.hops);
-        ask(What::port_info, node.first_port, request.hops);
+        ask_port(node.first_port, request.hops, request.from);
       }
     }
-    if (node.kind() != NodeKind::sw) ask(What::port_info, arrival, request.hops);
+    if (node.kind() != NodeKind::sw) ask_port(arrival, request.hops, request.from);
   }
 
-  void got_port(PortIndex at) {
+  void got_port(const Request& request) {
+    const PortIndex at = request.at;
     const Port& port = subnet_.port(at);
     if (!port.has_info) return;
     if (!sweep_.read[at]) sweep_.ports.push_back(at);
@@ -115,13 +144,15 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
-      ask(What::mlnx_port_info, at, state.hops);
+      tell(LegacyEvent::What::ask_mlnx_port, at, request.from);
+      ask(What::mlnx_port_info, at, state.hops, request.from);
     } else {
+      tell(LegacyEvent::What::read_port, at, request.from);
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
       for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
-        ask(What::port_info, node.first_port + number, state.hops);
+        ask_port(node.first_port + number, state.hops, request.from);
       }
     }
   }
@@ -145,8 +176,9 @@ class LegacyQueue {
     sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
     const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
     if (port.peer != none && !through_end_node) {
-      ask(What::node_info, port.peer, state.hops + 1, at);
+      ask_node(port.peer, state.hops + 1, at);
     } else {
+      tell(LegacyEvent::What::ask_node, none, at);
       ++sweep_.mads;  // it asks, and gets no answer
       sweep_.unanswered.push_back(at);
     }
@@ -156,18 +188,12 @@ class LegacyQueue {
   /// route enters the switch there for the other end of the link; this one takes the right port.
   void go_back(const Port& port) {
     ++sweep_.hops;
-    if (port.peer != none) ask(What::node_info, port.peer, -1, start_);
+    if (port.peer != none) ask_node(port.peer, -1, start_);
   }
 
   void add_step(PortIndex arrival, bool is_new, const State& state) {
-    LegacyStep step{arrival, {}, is_new, state.described, sweep_.read[arrival]};
-    PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
-    while (via != none && step.route.size() < longest_route) {
-      step.route.push_back(subnet_.port(via).number);
-      via = states_[subnet_.port(via).node].via;
-    }
-    std::reverse(step.route.begin(), step.route.end());
-    sweep_.steps.push_back(std::move(step));
+    const PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
+    sweep_.steps.push_back({arrival, route_beyond(via), is_new, state.described, sweep_.read[arrival]});
   }
 
   const Subnet& subnet_;

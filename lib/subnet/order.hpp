@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,14 +29,25 @@ struct LegacyStep {
   bool port_read;                   ///< the port's PortInfo had been read before
 };
 
+/// What ibnetdiscover would do next: a request that it queues, or what it learns from an answer.
+struct LegacyEvent {
+  enum class What : std::uint8_t { ask_node, found_node, link, ask_port, ask_mlnx_port, read_port };
+  What what;
+  PortIndex port = none;            ///< that it is about; none: nothing is known beyond `from`
+  PortIndex from = none;            ///< of a NodeInfo: the port beyond which it is asked; none: the start
+  bool is_new{};                    ///< found_node: nobody answered for this node before
+  std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
+};
+
 /// Where such a sweep begins, how far it goes, and what is kept of it.
 struct LegacyScan {
-  PortIndex start = none;  ///< the port by which the first node was reached; none: Subnet::start
-  unsigned start_hops{};   ///< length of the directed route to that node
-  bool by_lid{};           ///< that node is addressed by its LID instead
-  unsigned max_hops{};     ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
-  bool mlnx{};             ///< it would ask Mellanox devices whether a link is FDR10
-  bool with_steps{};       ///< LegacySweep::steps is wanted
+  PortIndex start = none;                          ///< the port by which the first node was reached; none: Subnet::start
+  unsigned start_hops{};                           ///< length of the directed route to that node
+  bool by_lid{};                                   ///< that node is addressed by its LID instead
+  unsigned max_hops{};                             ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
+  bool mlnx{};                                     ///< it would ask Mellanox devices whether a link is FDR10
+  bool with_steps{};                               ///< LegacySweep::steps is wanted
+  std::function<void(const LegacyEvent&)> tell{};  ///< is called for each event
 };
 
 /// How infiniband-diags' ibnetdiscover would have swept this fabric with replies in order of the requests.

@@ -14,6 +14,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace tables {
@@ -95,6 +96,7 @@ class DumpTables final : public Command {
     Fabric fabric;
     async::Task<> sweep = discover_switches(session, fabric);
     co_await std::move(sweep);
+    if (as_diags_) trace_sweep(session, fabric, emit.text());
     const Routes routes = as_diags_ ? diags_routes(session, fabric.subnet) : Routes();
     const std::vector<NodeIndex> switches = as_diags_ ? diags_order(routes) : order(fabric.subnet);
     TableText print(session, wanted_, fabric.names, [&fabric](Lid lid) { return find(fabric.subnet, lid); });
@@ -244,6 +246,7 @@ class DumpTables final : public Command {
     }
     std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
     emit(Rest(fabric));
+    if (as_diags_) return;
     note_discovered(session, kind_ == Kind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"
                                                       : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
   }

@@ -239,7 +239,7 @@ class Iblinkinfo final : public Command {
       check_switch(fabric, at);
       emit(LinkReport(fabric, shown_, {at}));
     }
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    if (!diags_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:

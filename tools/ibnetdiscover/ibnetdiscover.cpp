@@ -13,6 +13,7 @@
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace {
@@ -207,6 +208,7 @@ class Ibnetdiscover final : public Command {
     if (diff_.file) load_stored(session, stored);
     if (discovery_.diags && !discovery_.load_cache) open_for_libibnetdisc(session);
     co_await find(session, fabric);
+    if (discovery_.diags) trace_sweep(session, fabric, emit.text());
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
     TopologyReport report(fabric, shown_, asks_fdr10);
     if (diff_.file && !shown_.ports && shown_.diags_list.empty()) {
@@ -220,7 +222,7 @@ class Ibnetdiscover final : public Command {
       print(emit, report);
     }
     if (cache_) store(session, fabric);
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    if (!discovery_.diags) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:

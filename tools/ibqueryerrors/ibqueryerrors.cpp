@@ -20,6 +20,7 @@
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace ibqueryerrors {
@@ -116,13 +117,14 @@ class Ibqueryerrors final : public Command {
     ErrorReport report(fabric, wanted_, rules_);
     report.diags = as_diags_;
     std::vector<NodeIndex> nodes = co_await find_nodes(session, fabric);
+    if (as_diags_ && !target_.given()) trace_sweep(session, fabric, emit.text());
     report.has_thresholds = read_thresholds();
     for (const std::string& name : rules_.skipped())
       session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
     path::Path start = path::IbDrPath(&session.end_port());
     session.apply_options(start);
     subnet::PortPaths paths(fabric.subnet, start);
-    const bool reachable = co_await find_paths(session, paths);
+    const bool reachable = co_await find_paths(session, paths, !nodes.empty());
     if (!reachable) co_return;
     if (interval_.repeats()) {
       co_await watch(session, emit, fabric, paths, std::move(nodes));
@@ -253,8 +255,9 @@ class Ibqueryerrors final : public Command {
     return node;
   }
 
-  /// Asks for the service levels. False where infiniband-diags ends for want of them.
-  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths) {
+  /// Asks for the service levels. False where infiniband-diags ends for want of them: it asks for none of the node of -G, and if there is
+  /// no node of -D.
+  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, bool any_nodes) {
     if (wanted_.skip_sl) co_return true;
     co_await session.prepare_sa();
     co_await paths.read_service_levels(session.transactor());
@@ -263,9 +266,14 @@ class Ibqueryerrors final : public Command {
       log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
       co_return true;
     }
-    if (!paths.has_service_levels())
+    if (paths.has_service_levels() || guid_ || (route_ && !any_nodes)) co_return true;
+    if (session.transactor().sa_path().ib().dlid == Lid{}) {
+      session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", session.options().device.value_or("(null)"),
+                                                         std::strtol(session.options().port.value_or("").c_str(), nullptr, 0)));
+    } else {
       tell(session.world().err, fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
-    co_return paths.has_service_levels();
+    }
+    co_return false;
   }
 
   subnet::PmaWanted pma_wanted() const {

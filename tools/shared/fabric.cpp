@@ -114,8 +114,8 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
 }
 
 /// Reads the source once. The model lists everything that was not read.
-async::Task<> read_fabric(Session& session, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
-  const bool tells = session.options().error_level() >= 1;
+async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
+  const bool tells = !options.diags && session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
   if (tells) wanted.tell = log::debug;
@@ -218,7 +218,7 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
   const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
   FabricWanted wanted;
   wanted.radius = options.radius;
-  co_await read_fabric(session, *source, wanted, fabric);
+  co_await read_fabric(session, options, *source, wanted, fabric);
   if (is_cached) {
     session.use_cache(*cache);
   } else if (cache) {
@@ -235,7 +235,7 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
   wanted.radius = radius;
   std::shared_ptr<const mad::MadError> failed;
   try {
-    co_await read_fabric(session, *source, wanted, fabric);
+    co_await read_fabric(session, options, *source, wanted, fabric);
   } catch (const mad::MadTimeout& error) {
     if (!options.diags) throw;
     failed = std::make_shared<const mad::MadTimeout>(error);
@@ -261,7 +261,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
-  co_await read_fabric(session, *source, wanted, fabric);
+  co_await read_fabric(session, options, *source, wanted, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   if (by_lid && source->asks_nodes() && is_cut_off(fabric.subnet)) {
@@ -270,7 +270,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
-    co_await read_fabric(session, *source, all, whole);
+    co_await read_fabric(session, options, *source, all, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;

@@ -284,6 +284,34 @@ TEST_CASE("ibqueryerrors: without an SA the one program ends, the other uses SL 
   CHECK(ours.status == 1);
   CHECK_THAT(ours.err, contains("SL 0 is used: "));
   CHECK(diags(f.fabric, {"ibqueryerrors", "--skip-sl"}).status == 1);
+  // The service level of the node of -G is not asked for by itself: neither is a table of paths.
+  const auto named = diags(f.fabric, {"ibqueryerrors", "-G", "0x100"});
+  CHECK(named.status == 1);
+  CHECK_THAT(named.out, contains("GUID 0x100 port 2: [SymbolErrorCounter == 1 (1.000)]") && contains("1 nodes checked, 1 bad nodes found"));
+  CHECK_THAT(named.err, contains("Failed to resolve 0x100; attempting full scan\n") && !contains("Query SA failed"));
+  const auto nobody = diags(f.fabric, {"ibqueryerrors", "-G", "0xdead"});
+  CHECK(nobody.status == 0);
+  CHECK_THAT(nobody.out, contains("0 nodes checked"));
+  CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-D", "0,1"}).out, !contains("nodes checked"));
+}
+
+// As Debian's ibqueryerrors prints it of such a fabric on ibsim, but for the addresses in its memory.
+TEST_CASE("ibqueryerrors -d: the sweep as libibnetdisc tells of it") {
+  Fabric f;
+  const auto traced = diags(f.fabric, {"ibqueryerrors", "-d"});
+  const std::string line = "./libibnetdisc/ibnetdisc.c:", route = "DR path slid 0; dlid 0; 0";
+  CHECK_THAT(traced.out, starts_with(line + "821; from " + route + "\n" + line + "612; Query Node Info; " + route + "\n" + line +
+                                     "558; Found new node GUID 0x200 (" + route + ")\n" + line + "456; Query Port Info; " + route +
+                                     " (0x200):1\n" + line + "327; Query MLNX Extended Port Info; " + route + " (0x200):1\n" + line +
+                                     "184; portid " + route + " portnum 1: base lid 2 state 4 physstate 5 "));
+  CHECK_THAT(traced.out, contains(line + "612; Query Node Info; " + route + ",1\n" + line + "558; Found new node GUID 0x100 (" + route +
+                                  ",1)\n" + line + "505; linking: 0x100 0x0000"));
+  CHECK(count(traced.out, "Query Port Info; " + route + ",1 (0x100):") == 5);
+  CHECK(count(traced.out, "Found new node GUID 0x300 (" + route + ",1,2)\n") == 1);
+  CHECK(count(traced.out, "Found old node GUID 0x300 (" + route + ",1,3)\n") == 1);
+  CHECK(traced.out.find("linking") < traced.out.find("## Summary"));
+  CHECK_THAT(traced.err, !contains("D: "));
+  CHECK_THAT(diags(f.fabric, {"ibqueryerrors"}).out, !contains("libibnetdisc"));
 }
 
 TEST_CASE("ibqueryerrors: what is found, as JSON") {

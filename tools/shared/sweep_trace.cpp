@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/sweep_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+#include <ranges>
+
+#include "base/escape.hpp"
+#include "iba/libibmad_text.hpp"
+#include "subnet/order.hpp"
+
+namespace ib::tools {
+namespace {
+
+using What = subnet::LegacyEvent::What;
+
+/// The line of libibnetdisc's source that the line of text names.
+unsigned source_line(What what) {
+  switch (what) {
+    case What::ask_node:
+      return 612;
+    case What::found_node:
+      return 558;
+    case What::link:
+      return 505;
+    case What::ask_port:
+      return 456;
+    case What::ask_mlnx_port:
+      return 327;
+    case What::read_port:
+      return 184;
+  }
+  return 0;
+}
+
+class Trace {
+ public:
+  Trace(const subnet::Subnet& subnet, TextOut& out) : subnet_(subnet), out_(out) {}
+
+  void tell(const subnet::LegacyEvent& event) {
+    const std::string route = libibnetdisc_route(event.route);
+    out_.print("./libibnetdisc/ibnetdisc.c:{}; {}\n", source_line(event.what), text(event, route));
+  }
+
+ private:
+  std::string text(const subnet::LegacyEvent& event, const std::string& route) const {
+    switch (event.what) {
+      case What::ask_node:
+        return "Query Node Info; " + route;
+      case What::found_node:
+        return fmt::format("Found {} node GUID {:#x} ({})", event.is_new ? "new" : "old", guid(event.port), route);
+      case What::link:
+        return fmt::format("linking: {} and {}", end(event.port), end(event.from));
+      case What::ask_port:
+        return fmt::format("Query Port Info; {} ({:#x}):{}", route, guid(event.port), subnet_.port(event.port).number);
+      case What::ask_mlnx_port:
+        return fmt::format("Query MLNX Extended Port Info; {} ({:#x}):{}", route, guid(event.port), subnet_.port(event.port).number);
+      case What::read_port:
+        return port_text(event.port, route);
+    }
+    return {};
+  }
+
+  std::uint64_t guid(subnet::PortIndex at) const { return subnet_.node(subnet_.port(at).node).guid().value; }
+
+  std::string end(subnet::PortIndex at) const {
+    const subnet::Port& port = subnet_.port(at);
+    return fmt::format("{:#x} 0x{:012x}->0x{:012x}:{}", guid(at), port.node + 1U, at + 1U, port.number);
+  }
+
+  std::string port_text(subnet::PortIndex at, const std::string& route) const {
+    constexpr unsigned fdr10_bit = 1, width_bits = 8, speed_bits = 4;
+    const subnet::Port& port = subnet_.port(at);
+    const smp::PortInfo info = port.info();
+    // libibnetdisc keeps two speeds in one buffer, so the same one stands twice.
+    const std::string speed = libibmad_text(LibibmadText::linkspeed, info.link_speed_active, speed_bits);
+    return fmt::format("portid {} portnum {}: base lid {} state {} physstate {} {} {} {} {}", route, port.number,
+                       subnet_.port(subnet_.end_port_of(at)).info().lid.value, port.state(), port.physical_state(),
+                       libibmad_text(LibibmadText::linkwidth, info.link_width_active, width_bits), speed,
+                       (port.fdr10 & fdr10_bit) != 0 ? "FDR10" : "", speed);
+  }
+
+  const subnet::Subnet& subnet_;
+  TextOut& out_;
+};
+
+/// Takes the text before the first of `ends` from `rest`, and the end. Nothing if there is none.
+std::optional<std::string_view> take(std::string_view& rest, std::string_view ends) {
+  const std::size_t end = rest.find_first_of(ends);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return part;
+}
+
+/// Tells what keeps a description from naming the slot of a chassis: "MF0;SYSTEM:TYPE/SLOT[:BOARD]/U1".
+void trace_slot(std::string_view description, TextOut& out) {
+  constexpr std::string_view start = "MF0;";
+  const auto unsupported = [&out](unsigned line, std::string_view what, std::string_view why) {
+    out.print("./libibnetdisc/chassis.c:{}; fill_mellanox_chassis_record: Unsupported node description format:{} {}\n", line, what, why);
+  };
+  if (!description.starts_with(start)) return unsupported(635, description, "");
+  std::string_view rest = description.substr(start.size());
+  const auto system = take(rest, ":");
+  if (!system) return unsupported(643, description, "- (get system_name failed) ");
+  const std::string_view named = description.substr(0, start.size() + system->size());
+  rest.remove_prefix(1);
+  if (!take(rest, "/")) return unsupported(652, named, "- (get system_type failed) ");
+  rest.remove_prefix(1);
+  const auto slot = take(rest, "/:");
+  if (!slot) return unsupported(661, named, "- (get system_slot_name failed) ");
+  if (rest.starts_with(':') && !take(rest, "/")) return unsupported(669, named, "- (get board type failed) ");
+  rest.remove_prefix(1);
+  if (!rest.starts_with('U')) return unsupported(677, named, "- (get node index) ");
+  const int chip = static_cast<std::uint8_t>(std::atoi(std::string(rest.substr(1)).c_str()));
+  if (chip != 1) out.print("./libibnetdisc/chassis.c:684; Unexpected Chip number:{} \n", chip);
+  if (!slot->starts_with('L') && !slot->starts_with('S'))
+    out.print("./libibnetdisc/chassis.c:694; fill_mellanox_chassis_record: Unsupported system_slot_name:{} \n", *slot);
+}
+
+/// What libibnetdisc tells of Mellanox switches as it looks for chassis, the last found first.
+void trace_chassis(const subnet::Subnet& subnet, const subnet::LegacySweep& sweep, TextOut& out) {
+  constexpr std::uint32_t mellanox = 0x2c9;
+  constexpr std::uint16_t infiniscale_4 = 0xbd36;
+  for (const subnet::NodeIndex at : sweep.found | std::views::reverse) {
+    const subnet::Node& node = subnet.node(at);
+    if (node.kind() != subnet::NodeKind::sw || node.info.vendor_id != mellanox) continue;
+    const std::string description = printable_words(node.description());
+    out.print("./libibnetdisc/chassis.c:621; fill_mellanox_chassis_record: node_desc:{} \n", description);
+    if (node.info.device_id == infiniscale_4) trace_slot(description, out);
+  }
+}
+
+}  // namespace
+
+void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out) {
+  if (session.options().debug == 0 || fabric.stored || fabric.subnet.start == subnet::none) return;
+  out.print("./libibnetdisc/ibnetdisc.c:821; from {}\n", libibnetdisc_route({}));
+  Trace trace(fabric.subnet, out);
+  subnet::LegacyScan scan;
+  scan.mlnx = session.options().mlnx_extended_port_info;
+  scan.tell = [&trace, &out](const subnet::LegacyEvent& event) {
+    trace.tell(event);
+    out.write({});
+  };
+  trace_chassis(fabric.subnet, subnet::legacy_sweep(fabric.subnet, scan), out);
+}
+
+}  // namespace ib::tools
