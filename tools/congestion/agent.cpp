@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
@@ -104,8 +105,19 @@ void CongestionCommand::add_operands(DiagsOptions& set) {
   set.notes(operation_list(names_));
 }
 
+async::Task<Destination> CongestionCommand::find(Session& session) const {
+  std::ignore = session.transactor();  // a failure to open it has words of its own
+  try {
+    Destination node = co_await session.gmp_node(target_);
+    co_return node;
+  } catch (const DiagsFailure&) {
+    if (!as_diags_ || !target_.given()) throw;
+  }
+  throw DiagsFailure({"main", fmt::format("can't resolve destination {}", target_.text())});
+}
+
 async::Task<Ask> CongestionCommand::ask(Session& session, Emit& emit, std::size_t operation) const {
-  Destination node = co_await session.gmp_node(target_);
+  Destination node = co_await find(session);
   node.path.ib().cc_key = key_;
   Ask ask{session, emit, std::move(node), word_, names_[operation].full, as_diags_};
   co_return ask;

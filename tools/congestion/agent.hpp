@@ -67,6 +67,7 @@ class CongestionCommand : public Command {
   void add_operands(DiagsOptions& set);
   std::size_t operation() const { return find_operation(names_, word_, as_diags_); }
   async::Task<Ask> ask(Session& session, Emit& emit, std::size_t operation) const;
+  async::Task<Destination> find(Session& session) const;
 
   std::span<const Name> names_;
   std::string word_;

@@ -32,8 +32,9 @@ std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text)
 std::string diags_name(const path::Path& path) {
   const path::IbDrPath* directed = path.directed();
   const Lid lid = path.ib().dlid;
-  if (directed == nullptr || (directed->hops == 0 && lid != permissive_lid)) return fmt::format("Lid {}", lid.value);
-  const std::string start = lid == permissive_lid ? "" : fmt::format("Lid {} ", lid.value);
+  const bool has_lid = lid != permissive_lid && lid != Lid{};
+  if (directed == nullptr || (directed->hops == 0 && has_lid)) return fmt::format("Lid {}", lid.value);
+  const std::string start = has_lid ? fmt::format("Lid {} ", lid.value) : "";
   const auto* route = directed->route.data();
   return fmt::format("{}DR path slid {}; dlid {}; {}", start, directed->dr_slid.value, directed->dr_dlid.value,
                      fmt::join(route, route + directed->hops + 1, ","));
@@ -160,6 +161,13 @@ async::Task<Destination> Session::diags_node(const Target& target) {
 
 async::Task<Destination> Session::diags_gmp_node(const Target& target) {
   Destination node = co_await diags_node(target);
+  const path::IbDrPath* own = node.path.directed();
+  if (own != nullptr && !target.given()) {
+    // libibmad takes this port's LID for its address, even where no subnet manager gave it one. Nothing answers there.
+    path::IbDrPath nobody = *own;
+    nobody.dlid = nobody.dr_slid = nobody.dr_dlid = Lid{};
+    node = {nobody, diags_name(nobody)};
+  }
   path::IbPath& path = node.path.ib();
   path.dqpn = path.sqpn = Qpn{1};
   path.qkey = path::qp1_qkey;

@@ -58,8 +58,9 @@ class Ibportstate final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const CommonOptions& common = session.options();
-    changes_ = as_diags_ ? Changes::read_as_diags(common, words_) : Changes::read(common, words_);
+    if (!as_diags_) changes_ = Changes::read(common, words_);
     const Destination node = co_await session.smp_node(target_);
+    if (as_diags_) changes_ = Changes::read_as_diags(common, words_);
     Side side(node, port_);
     // What is set begins with what is there, of which the node itself knows best.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();

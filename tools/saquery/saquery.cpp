@@ -218,16 +218,17 @@ class Saquery final : public Command {
   }
 
  private:
-  /// Without an end port infiniband-diags finds no SA.
+  /// Without an end port, or one that a subnet manager knows, infiniband-diags finds no SA.
   static void find_diags_port(Session& session) {
     try {
-      std::ignore = session.end_port();
+      if (session.end_port().sm_lid != Lid{}) return;
     } catch (const UsageError&) {
-      const CommonOptions& asked_for = session.options();
-      session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", asked_for.device ? "" : "(null)",
-                                                         std::strtol(asked_for.port.value_or("").c_str(), nullptr, 0)));
-      throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
+      // No such port: it has no SA either.
     }
+    const CommonOptions& asked_for = session.options();
+    session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", asked_for.device ? "" : "(null)",
+                                                       std::strtol(asked_for.port.value_or("").c_str(), nullptr, 0)));
+    throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
   }
 
   /// ibtool: by the option `names`. Throws OptionError where another one wants something else.

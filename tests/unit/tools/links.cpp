@@ -420,8 +420,7 @@ TEST_CASE_METHOD(Fabric, "A program that was called by its path in bin or sbin c
         "/opt/bin/../bin/ibaddr: iberror: failed: can't resolve destination port zz\n");
   CHECK(diags(fabric, {"./ibaddr", "-V"}).err == "ibaddr BUILD VERSION: 44.0\n");
   CHECK(diags(fabric, {"/tmp/links/ibaddr", "zz"}).out == "ibaddr: iberror: failed: can't resolve destination port zz\n");
-  CHECK_THAT(diags(fabric, {"/tmp/usrbin/ibaddr", "-Z"}).err,
-             starts_with("ibaddr: invalid option -- 'Z'\n") && contains("Usage: ibaddr "));
+  CHECK_THAT(diags(fabric, {"/tmp/usrbin/ibaddr", "-Z"}).err, starts_with("ibaddr: invalid option -- 'Z'\n") && contains("Usage: ibaddr "));
   CHECK(diags(fabric, {"/ibaddr", "-V"}).err == "ibaddr BUILD VERSION: 44.0\n");
   CHECK_THAT(diags(fabric, {"/opt/ibhosts", "-h"}).out, starts_with("Usage: ibhosts "));  // a script takes its own name only
 }
