@@ -7,7 +7,15 @@ stdout or in the exit status (--stderr: or in stderr).
     beside.py tests/golden/fattree.net --only ibroute             # the lines that begin with a word
     beside.py FILE.net 'ibtracert {host} {host2}' 'ibroute 7'     # these lines
 
-A line may name what the fabric has, {switch_guid} for instance: `--names` prints them with their values."""
+A line may name what the fabric has, {switch_guid} for instance: `--names` prints them with their values. Comments in a FILE.net say what is
+done to the fabric before the first line:
+
+    # beside: no opensm                                           # no subnet manager runs
+    # beside: lmc 2
+    # beside: console Unlink "S-0002c90300700000"[7]              # of ibsim; opensm does not look at the fabric again
+    # beside: run ibportstate -D 0,1 3 arm                        # Debian's program
+    # beside: wait 0.7
+    # beside: ignore PortXmitDiscards == \\d+                       # what asking changes"""
 import argparse
 import difflib
 import os
@@ -15,6 +23,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("golden", "support"):
@@ -44,7 +53,7 @@ def names(fabric):
             node["linked"].append(number)
             if port_guid and not node["lid"]:
                 node.update(lid=lid or "", port=number, port_guid="0x" + port_guid)
-    values = {"none": "4000", "no_guid": "0x00dead00beef0000"}
+    values = {"none": "4000", "no_guid": "0x00dead00beef0000", "cache": fabric.path("fabric.cache")}
     for kind, word in (("Switch", "switch"), ("Ca", "host"), ("Rt", "router")):
         nodes = sorted((node for node in found[kind] if node["linked"]), key=lambda node: int(node["lid"] or 0))
         for suffix, chosen in (("", nodes[:1]), ("2", nodes[-1:]), ("3", nodes[len(nodes) // 2:len(nodes) // 2 + 1])):
@@ -60,33 +69,71 @@ def names(fabric):
         for word in ("switch", "host", "switch2"):
             if word + "_guid" in values:
                 file.write(f'{values[word + "_guid"]} "mapped {word}"\n')
-    values["dir"] = fabric.dir
+    write_files(fabric, values)
     return values
 
 
+def write_files(fabric, values):
+    """The files that lines name: what Debian's programs stored of the fabric, thresholds, pairs of ports."""
+    values["dir"] = fabric.dir
+    fabric.run(["ibnetdiscover", "--cache", values["cache"]])
+    pairs = [(values[a], values[b]) for a, b in (("host", "host2"), ("host2", "host"), ("host", "host3")) if a in values and b in values]
+    texts = {
+        "lfts": fabric.run(["dump_lfts"]).stdout,
+        "listing": fabric.run(["ibnetdiscover"]).stdout,
+        "thresholds": "SymbolErrorCounter=10\nLinkDownedCounter=3\nPortRcvErrors=5\n",
+        "pairs": "".join(f"{a} {b}\n" for a, b in pairs),
+    }
+    for name, text in texts.items():
+        values[name] = fabric.path("fabric." + name)
+        with open(values[name], "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+
+
+def wishes(netfile):
+    """What the comments of a file ask for: [(word, rest of the line)]."""
+    with open(netfile, encoding="utf-8", errors="replace") as file:
+        found = (re.match(r"# beside: (\S+) (.*)", line) for line in file)
+        return [(match[1], match[2].strip()) for match in found if match]
+
+
+def prepare(fabric, wanted):
+    """Does to the fabric what its file asks for."""
+    for word, rest in wanted:
+        if word == "console":
+            fabric.console(rest)
+        elif word == "run":
+            fabric.run(shlex.split(rest))
+        elif word == "wait":
+            time.sleep(float(rest))
+
+
 def fill(line, values):
-    """The line with its names replaced, None if the fabric lacks one of them."""
-    wanted = re.findall(r"\{(\w+)\}", line)
-    return None if any(word not in values for word in wanted) else re.sub(r"\{(\w+)\}", lambda match: values[match[1]], line)
+    """The words of the line with its names replaced, None if the fabric lacks one of them."""
+    if any(word not in values for word in re.findall(r"\{(\w+)\}", line)):
+        return None
+    return [re.sub(r"\{(\w+)\}", lambda match: values[match[1]], word) for word in shlex.split(line)]
 
 
-def ran(done, with_stderr):
-    """What is compared of a run, as lines."""
+def ran(done, ignored, with_stderr):
+    """What is compared of a run, as lines, without what the expressions `ignored` match."""
     text = golden.steady(done.stdout).splitlines()
     if with_stderr:
         text += ["-- stderr"] + golden.steady(done.stderr).splitlines()
+    text = [re.sub(r"\[pid \d+\]", "[pid 0]", re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", line)) for line in text]
+    for expression in ignored:
+        text = [re.sub(expression, "", line) for line in text]
     return text + [f"-- status {done.returncode}"]
 
 
-def differences(fabric, line, with_stderr=False):
+def differences(fabric, words, ignored=(), with_stderr=False):
     """What ours prints otherwise than Debian's, as lines of a diff; [] if nothing, None if Debian's does not end."""
-    words = shlex.split(line)
     try:
         theirs = fabric.run(words, executable=simfabric.find_program(words[0]), COLUMNS=80, timeout=15)
     except subprocess.TimeoutExpired:
         return None
     ours = fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
-    return list(difflib.unified_diff(ran(theirs, with_stderr), ran(ours, with_stderr), "Debian", "ours", lineterm="", n=1))
+    return list(difflib.unified_diff(ran(theirs, ignored, with_stderr), ran(ours, ignored, with_stderr), "Debian", "ours", lineterm="", n=1))
 
 
 def lines_of_file():
@@ -113,7 +160,12 @@ def compare(netfile, lines, args):
     """Compares on one fabric. Returns (same, all)."""
     host = args.host or (golden.HOSTS.get(os.path.basename(netfile)[:-4]) if "golden" in netfile else None)
     same = count = 0
-    with simfabric.Fabric(netfile, host=host, lmc=args.lmc, rmpp=not args.no_rmpp) as fabric:
+    wanted = wishes(netfile)
+    ignored = [rest for word, rest in wanted if word == "ignore"]
+    changed = any(word in ("console", "run") for word, _ in wanted)
+    with simfabric.Fabric(netfile, host=host, lmc=args.lmc or int(dict(wanted).get("lmc", 0)), rmpp=not args.no_rmpp,
+                          sm=("no", "opensm") not in wanted, sm_options=("-s", "0") if changed else ()) as fabric:
+        prepare(fabric, wanted)
         values = names(fabric)
         if args.names:
             print(netfile, *(f"  {word}={text}" for word, text in values.items()), sep="\n")
@@ -121,15 +173,15 @@ def compare(netfile, lines, args):
             filled = fill(line, values)
             if filled is None or not re.match(args.only, line):
                 continue
-            found = differences(fabric, filled, args.stderr)
+            found = differences(fabric, filled, ignored, args.stderr)
             if found is None:
-                print(f"\n{os.path.basename(netfile)}$ {filled}\nDebian's does not end")
+                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}\nDebian's does not end")
                 continue
             count += 1
             same += not found
             if found:
                 more = [f"  … {len(found) - args.show} lines more"] if len(found) > args.show else []
-                print(f"\n{os.path.basename(netfile)}$ {filled}", *found[2:2 + args.show], *more, sep="\n")
+                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}", *found[2:2 + args.show], *more, sep="\n")
     return same, count
 
 
