@@ -445,6 +445,31 @@ TEST_CASE_METHOD(Fabric, "What infiniband-diags says where there is no such devi
         "ibnetdiscover: iberror: failed: can't open file /nowhere/file for writing\n");
 }
 
+// As Debian's programs end on ibsim without opensm.
+TEST_CASE("What infiniband-diags says where no subnet manager has been") {
+  FakeFabric fabric;
+  const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here");
+  fabric.link(leaf, 1, here, 1);
+  fabric.attach(here);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"saquery"}, {"saquery", "PIR", "0"}, {"saquery", "-p"}}) {
+    const auto records = diags(fabric, words);
+    CHECK(records.status == 255);
+    CHECK(records.out.empty());
+    CHECK_THAT(records.err, contains("sa_get_handle: No SM/SA found on port (null):0\n") &&
+                                contains("main: Failed to bind to the SA: No such file or directory\n"));
+  }
+  const auto counters = diags(fabric, {"perfquery"});
+  CHECK(counters.status == 255);
+  CHECK(counters.out == "perfquery: iberror: failed: classportinfo query\n");
+  CHECK_THAT(counters.err, contains("mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0)\n"));
+  CHECK(diags(fabric, {"ibccquery", "CI", "0"}).out == "ibccquery: iberror: failed: can't resolve destination 0\n");
+  CHECK(diags(fabric, {"ibportstate", "0", "1", "speed"}).out == "ibportstate: iberror: failed: can't resolve destination port 0\n");
+  const auto errors = diags(fabric, {"ibqueryerrors"});
+  CHECK(errors.status == 0);
+  CHECK(errors.out.empty());
+  CHECK_THAT(errors.err, contains("sa_get_handle: No SM/SA found on port (null):0\n"));
+}
+
 TEST_CASE_METHOD(Fabric, "infiniband-diags tells a wait that ended by itself from a request that the kernel gave up") {
   fabric.node(other).faults.silent = true;
   CHECK_THAT(diags(fabric, {"smpquery", "NI", "4"}).err, !contains("recv failed"));
