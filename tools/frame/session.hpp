@@ -141,6 +141,8 @@ class Session {
   void note(std::string_view line) const;
   /// Counts a sweep: its requests are compared with its plan, all others are a plan of their own (print_stats()).
   void count_plan(const subnet::DiscoverStats& stats);
+  /// The plan of all sweeps so far, in requests.
+  std::uint64_t sweep_plan() const { return plan_.plan; }
   /// With --stats: what was planned, what was sent, and why it was more, on stderr.
   void print_stats() const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr).

@@ -284,6 +284,7 @@ void Session::debug_path(std::string_view name, const path::Path& path) const {
 }
 
 void Session::count_plan(const subnet::DiscoverStats& stats) {
+  if (stored_) return;  // nothing is sent
   plan_.plan += stats.plan;
   plan_.asked += stats.asked;
   for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
