@@ -15,7 +15,12 @@ using subnet::Subnet;
 Place at_port(const Subnet& subnet, PortIndex at) {
   if (at == none) return {};
   const subnet::Port& port = subnet.port(at);
-  return {port.node, subnet.node(port.node).kind() == subnet::NodeKind::sw ? std::uint8_t{0} : port.number, none};
+  const bool is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
+  Place place;
+  place.node = port.node;
+  place.entry_port = is_switch ? std::uint8_t{0} : port.number;
+  if (!is_switch) place.arrival = port.number;
+  return place;
 }
 
 Place follow_route(const Subnet& subnet, const path::IbDrPath& route) {
@@ -27,11 +32,18 @@ Place follow_route(const Subnet& subnet, const path::IbDrPath& route) {
     const PortIndex out = subnet.port_of(node, route.route[hop]);
     const bool forwards = hop == 1 || subnet.node(node).kind() == subnet::NodeKind::sw;
     if (!forwards || out == none) return {};
-    if (subnet.port(out).peer == none) return {none, 0, hop == route.hops ? out : none};
+    if (subnet.port(out).peer == none) {
+      Place place;
+      if (hop == route.hops) place.beyond = out;
+      return place;
+    }
     at = subnet.port(out).peer;
   }
-  if (route.dr_dlid != permissive_lid) at = subnet.find_lid(route.dr_dlid);
-  return at_port(subnet, at);
+  if (route.dr_dlid != permissive_lid) return at_port(subnet, subnet.find_lid(route.dr_dlid));
+  Place place = at_port(subnet, at);
+  place.arrival = route.hops == 0 ? 0 : subnet.port(at).number;
+  if (place.entry_port != 0) place.arrival = place.entry_port;
+  return place;
 }
 
 /// The selector of a request whose data, unlike the modifier, say what is asked.
@@ -70,6 +82,11 @@ AnswerKey key_of(const Subnet& subnet, const Place& place, const mad::Request& r
   if (smp && key.attribute == smp::PortInfo::attribute_id) {
     key.modifier &= 0xffU;  // the rest only says what the one who asks understands (IBA 14.2.5.6)
     if (!is_switch && key.modifier == 0) key.modifier = place.entry_port;
+  } else if (smp && key.attribute == smp::SLToVLMappingTable::attribute_id && !is_switch) {
+    key.entry_port = place.entry_port;
+    key.modifier = 0;  // such a node has one table a port (IBA 14.2.5.8)
+  } else if (smp && key.attribute == smp::NodeInfo::attribute_id) {
+    if (is_switch && !place.arrival) key.selector = by_lid;
   } else if (!is_switch && !(smp && is_of_whole_node(key.attribute))) {
     key.entry_port = place.entry_port;
   }

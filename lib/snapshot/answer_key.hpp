@@ -21,14 +21,20 @@ struct AnswerKey {
   subnet::NodeIndex node{};   ///< the node that is asked; 0 for the SA
   std::uint8_t entry_port{};  ///< the port of a node that is no switch, where its agents answer for one port only; else 0
   std::uint32_t modifier{};
-  std::uint32_t selector{};  ///< PortSelect of performance management; of other classes a hash of the request's data
+  /// PortSelect of performance management; by_lid for the NodeInfo of a switch that was asked by its LID; of other GMPs a hash of
+  /// their data.
+  std::uint32_t selector{};
   auto operator<=>(const AnswerKey&) const = default;
 };
+
+/// The selector of a NodeInfo that tells by which port LID-routed SMPs come.
+inline constexpr std::uint32_t by_lid = 1;
 
 /// Where a path leads in a model.
 struct Place {
   subnet::NodeIndex node = subnet::none;    ///< the node at its end, or none
   std::uint8_t entry_port{};                ///< the port by which it enters that node; 0 of a switch
+  std::optional<std::uint8_t> arrival{};    ///< the same, of a switch too; nothing of a switch that is reached by its LID
   subnet::PortIndex beyond = subnet::none;  ///< with no node: the last port that the path leaves by, if it gets so far
 };
 

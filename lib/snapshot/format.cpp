@@ -11,7 +11,7 @@ namespace {
 
 // raw_fact     what the file is about: names and their values
 // raw_node     a node: its number in the model, and how the sweep found it
-// raw_port     what the sweep knows of a port besides its PortInfo: its GUID and what is linked to it
+// raw_port     what the sweep knows of a port: its GUID, what is linked to it, and whether it read its PortInfo
 // raw_failure  what the sweep could not read
 // raw_answer   the answer to each request: the attribute without the zeros at its end, or why there is none
 constexpr std::array<TableDefinition, 5> tables{{
@@ -22,8 +22,7 @@ constexpr std::array<TableDefinition, 5> tables{{
      "INTEGER NOT NULL, lid_refused INTEGER NOT NULL, checksum INTEGER NOT NULL)"},
     {"raw_port",
      "CREATE TABLE raw_port(node INTEGER NOT NULL, port INTEGER NOT NULL, guid INTEGER NOT NULL, peer_node INTEGER NOT NULL, peer_port "
-     "INTEGER "
-     "NOT NULL, fdr10 INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY(node, port)) WITHOUT ROWID"},
+     "INTEGER NOT NULL, fdr10 INTEGER NOT NULL, swept INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY(node, port)) WITHOUT ROWID"},
     {"raw_failure",
      "CREATE TABLE raw_failure(failure INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node INTEGER NOT NULL, port INTEGER NOT NULL, beyond "
      "INTEGER "

@@ -296,8 +296,8 @@ std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step,
 }
 
 std::vector<Questions> Questionnaire::vendor(const Agent& of, unsigned step, const Learnt& learnt) {
-  const bool says_so = (of.info.capability_mask & smp::capability_mask::is_vendor_class_supported) != 0;
-  if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = !says_so}};
+  // Nodes that say that they support a vendor class need not support this one.
+  if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
   if (!learnt.has_agent || step > 2) return {};
   if (step == 1)
     return {{.attribute = &mlx::GeneralInfo::info(), .values = {0}},

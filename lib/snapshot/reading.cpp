@@ -10,6 +10,11 @@
 namespace ib::snapshot {
 namespace {
 
+async::Task<> ask_arrival(mad::Transactor& transactor, const path::Path& path) {
+  const mad::Result<smp::NodeInfo> told = co_await transactor.try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(told);
+}
+
 using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
@@ -236,6 +241,20 @@ async::Task<PartReading> Reading::read(Part part) {
   }
   result.failures = std::move(found.failures);
   co_return result;
+}
+
+async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
+  std::vector<path::Path> paths;
+  for (const subnet::Node& node : subnet.nodes()) {
+    if (node.kind() != subnet::NodeKind::sw) continue;
+    if (auto path = subnet::lid_path(subnet, node.first_port, start, Qpn{0})) {
+      path->ib().retries = 0;  // where LID-routed SMPs are not answered, no time is lost
+      paths.push_back(*path);
+    }
+  }
+  constexpr std::size_t window = 1024;
+  const auto ask = [&transactor](const path::Path& path) { return ask_arrival(transactor, path); };
+  co_await async::for_each(paths, window, ask);
 }
 
 }  // namespace ib::snapshot

@@ -44,6 +44,10 @@ struct PartReading {
   std::vector<subnet::Failure> failures;  ///< agents that did not answer; those of earlier parts are not repeated
 };
 
+/// Asks the switches by their LIDs for their NodeInfo: it tells by which port LID-routed SMPs come, which sweeps do not learn. `start` as
+/// in ReadingOptions. Switches that do not answer are passed over.
+async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start);
+
 /// The reading of one fabric.
 class Reading {
  public:

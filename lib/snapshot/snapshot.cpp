@@ -202,8 +202,28 @@ void Snapshot::read_ports(Subnet& subnet) {
     if (at == none) damaged("it names a port that does not exist");
     return at;
   };
+  Statement row(*database_, "SELECT node, port, guid, peer_node, peer_port, fdr10, swept, checksum FROM raw_port");
+  std::pair<std::int64_t, std::int64_t> before{-1, 0};
+  while (row.step()) {
+    const std::pair key(row.integer(0), row.integer(1));
+    if (key <= before) damaged("its rows are not in order");
+    before = key;
+    if (row.integer(7) !=
+        row_checksum({key.first, key.second, row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)}))
+      damaged("a checksum is wrong");
+    const PortIndex at = port_at(key.first, key.second);
+    if (row.integer(2) != 0) subnet.set_port_guid(at, Guid{static_cast<std::uint64_t>(row.integer(2))});
+    subnet::Port& port = subnet.port(at);
+    port.fdr10 = static_cast<std::uint8_t>(row.integer(5));
+    port.fdr10_supported = static_cast<std::uint8_t>(row.integer(5) >> 8U);
+    port.has_info = row.integer(6) != 0;
+    if (row.integer(3) < 0) continue;
+    const PortIndex peer = port_at(row.integer(3), row.integer(4));
+    if (port.peer != peer) subnet.link(at, peer);
+  }
   read_answers(smp::PortInfo::attribute_id, [&](std::int64_t node, std::int64_t number, Bytes payload) {
     const PortIndex at = port_at(node, number);
+    if (!subnet.port(at).has_info) return;  // not the sweep read it
     const auto info = padded<64>(payload);
     if (const auto owner_exists = later.find(at); owner_exists != later.end()) {
       owner_exists->second = info;
@@ -212,23 +232,6 @@ void Snapshot::read_ports(Subnet& subnet) {
     }
   });
   for (const auto& [at, info] : later) subnet.set_port_info(at, info);
-  Statement row(*database_, "SELECT node, port, guid, peer_node, peer_port, fdr10, checksum FROM raw_port");
-  std::pair<std::int64_t, std::int64_t> before{-1, 0};
-  while (row.step()) {
-    const std::pair key(row.integer(0), row.integer(1));
-    if (key <= before) damaged("its rows are not in order");
-    before = key;
-    if (row.integer(6) != row_checksum({key.first, key.second, row.integer(2), row.integer(3), row.integer(4), row.integer(5)}))
-      damaged("a checksum is wrong");
-    const PortIndex at = port_at(key.first, key.second);
-    if (row.integer(2) != 0) subnet.set_port_guid(at, Guid{static_cast<std::uint64_t>(row.integer(2))});
-    subnet::Port& port = subnet.port(at);
-    port.fdr10 = static_cast<std::uint8_t>(row.integer(5));
-    port.fdr10_supported = static_cast<std::uint8_t>(row.integer(5) >> 8U);
-    if (row.integer(3) < 0) continue;
-    const PortIndex peer = port_at(row.integer(3), row.integer(4));
-    if (port.peer != peer) subnet.link(at, peer);
-  }
 }
 
 void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {

@@ -150,6 +150,11 @@ mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request,
 
 std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request, const AnswerKey& key) {
   std::optional<StoredAnswer> stored = snapshot_.find(key);
+  if (!stored && key.attribute == smp::NodeInfo::attribute_id && key.selector == by_lid) {
+    AnswerKey by_route = key;
+    by_route.selector = 0;
+    stored = snapshot_.find(by_route);
+  }
   if (!stored && names_port(request)) stored = snapshot_.find_at_other_port(key);
   if (!stored) stored = snapshot_.find_lack(key);
   if (stored) return stored;
@@ -168,18 +173,37 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
     return std::shared_ptr<const mad::MadError>(std::make_shared<mad::MadError>(why, mad::to_mad(request), Bytes{}, request.path));
   }
   std::vector<std::uint8_t>& payload = stored->payload;
-  // What a node says of the port by which it is asked is not stored.
-  if (key.mgmt_class == mad::mgmt_class::smp && key.attribute == smp::NodeInfo::attribute_id) {
-    payload.resize(smp::NodeInfo::wire_size);
-    smp::NodeInfo info = smp::NodeInfo::unpack(payload);
-    if (info.node_type != smp::NodeType::switch_ || place.entry_port != 0) {
-      const subnet::PortIndex port = subnet_->port_of(place.node, place.entry_port);
-      info.local_port_num = place.entry_port;
-      if (port != subnet::none && subnet_->port(port).guid.value != 0) info.port_guid = subnet_->port(port).guid;
-    }
-    info.pack(payload);
-  }
+  if (stored->status == answered) set_arrival(payload, key, place);
   return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), payload));
+}
+
+/// Puts the port by which a request came into a NodeInfo or PortInfo.
+void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const Place& place) {
+  constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
+  const bool is_node_info = key.attribute == smp::NodeInfo::attribute_id;
+  if (key.mgmt_class != mad::mgmt_class::smp || (!is_node_info && key.attribute != smp::PortInfo::attribute_id)) return;
+  const std::uint8_t arrival = place.arrival ? *place.arrival : arrival_by_lid(place.node);
+  if (!is_node_info) {
+    payload.resize(std::max(payload.size(), local_port_num_offset + 1));
+    payload[local_port_num_offset] = arrival;
+    return;
+  }
+  payload.resize(smp::NodeInfo::wire_size);
+  smp::NodeInfo info = smp::NodeInfo::unpack(payload);
+  info.local_port_num = arrival;
+  const subnet::PortIndex port = subnet_->port_of(place.node, place.entry_port);
+  if (place.entry_port != 0 && port != subnet::none && subnet_->port(port).guid.value != 0) info.port_guid = subnet_->port(port).guid;
+  info.pack(payload);
+}
+
+/// The port by which LID-routed SMPs come to a switch: what it said, else that of the route on which it was found.
+std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
+  const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
+  const std::optional<StoredAnswer> told = snapshot_.find(key);
+  if (!told || told->status != answered) return subnet_->node(node).entry_port;
+  std::array<std::uint8_t, smp::NodeInfo::wire_size> bytes{};
+  std::copy_n(told->payload.begin(), std::min(told->payload.size(), bytes.size()), bytes.begin());
+  return smp::NodeInfo::unpack(bytes).local_port_num;
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "mad/transactor.hpp"
 #include "sa/stored_answers.hpp"
@@ -41,6 +42,8 @@ class SnapshotTransactor final : public mad::Transactor {
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const Place& place);
   std::optional<mad::Result<mad::Reply>> load_table(const sa::TableInfo& table);
   mad::Result<mad::Reply> silence(const mad::Request& request, const Place& place);
+  void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const Place& place);
+  std::uint8_t arrival_by_lid(subnet::NodeIndex node);
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
   const subnet::Subnet& subnet();

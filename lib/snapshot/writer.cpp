@@ -145,16 +145,17 @@ class Writer::Tables {
   }
 
   void put_ports(const subnet::Subnet& subnet) {
-    Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7)");
+    Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7,?8)");
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
       const subnet::Port& port = subnet.port(at);
       if (port.has_info) put_answer(smp_key(smp::PortInfo::attribute_id, port.node, port.number), answered, port.info_bytes);
       const std::int64_t fdr10 = port.fdr10_supported << 8U | port.fdr10;
-      if (port.peer == subnet::none && port.guid.value == 0 && fdr10 == 0) continue;
+      if (port.peer == subnet::none && port.guid.value == 0 && fdr10 == 0 && !port.has_info) continue;
+      const std::int64_t swept = port.has_info ? 1 : 0;
       const auto [peer_node, peer_port] = numbers_of(subnet, port.peer);
       const auto guid = static_cast<std::int64_t>(port.guid.value);
       row.bind(1, port.node).bind(2, port.number).bind(3, guid).bind(4, peer_node).bind(5, peer_port).bind(6, fdr10);
-      row.bind(7, row_checksum({port.node, port.number, guid, peer_node, peer_port, fdr10})).run();
+      row.bind(7, swept).bind(8, row_checksum({port.node, port.number, guid, peer_node, peer_port, fdr10, swept})).run();
     }
   }
 

@@ -124,6 +124,7 @@ class Snapshot final : public Command {
     snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
     snapshot::Reading reading(recording, fabric.subnet, reading_options(session, fabric, start, paths));
     std::vector<subnet::Failure> failures;
+    co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     for (const Part part : snapshot::all_parts()) {
       if (part == Part::topology || !is_wanted(part)) continue;
       if (needs_paths(part) && !std::exchange(has_paths, true)) co_await find_paths(session, paths);

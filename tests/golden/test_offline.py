@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What a command prints from a snapshot is what it prints on the fabric: the cases of recorded.jsonl and ours/ again, on no fabric at
+all, each from one snapshot of the fabric that they were recorded on."""
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+import golden
+import simfabric
+
+# What changes, serves, pings or watches a fabric.
+NEEDS_FABRIC = re.compile(
+    r"(ibtool )?(ibping|ibsysstat|init_all_ports|set_\w+|ibclear\w+|ibccconfig|ibswportwatch|rdma_bw|snapshot)\b|.*--interval\b|.* -[A-Za-z]*S\b")
+# What does not look at the fabric, or is about how it was asked: devices of this host, packets, traces, statistics.
+OF_THE_HOST = re.compile(r"(ibtool )?(ibstat|ibstatus|ibv_devices|decode_mad|help|ibcacheedit|saquery -dd|smpdump -p)\b|.* (-d+|-v+|-e|--stats)\b"
+                         r"|.*(--sa-path|--cache|--discovery|--load-cache|-C |-P |--gmp)")
+
+
+def is_offline(case):
+    return not (case.prep or case.lmc or case.loss or not case.rmpp or NEEDS_FABRIC.match(case.cmd) or OF_THE_HOST.match(case.cmd))
+
+
+def cases():
+    """All cases that a snapshot can answer, theirs first."""
+    return [case for case in golden.recorded() + golden.ours() if is_offline(case)]
+
+
+class Offline(golden.FabricCases):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        directory = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.file = os.path.join(directory, "snapshot")
+        done = cls.fabric.run(["ibtool", "snapshot", cls.file], executable=simfabric.IBTOOL)
+        if done.returncode != 0:
+            raise AssertionError(f"ibtool snapshot: status {done.returncode}\n{done.stderr}")
+        cls.fabric.close()
+
+    def offline(self, case, *options):
+        """The run of a case on the snapshot, without any fabric."""
+        stdin = ""
+        if case.stdin:
+            with open(os.path.join(golden.HERE, case.stdin), encoding="ascii") as text:
+                stdin = text.read()
+        words = [word.replace("inputs/", os.path.join(golden.HERE, "inputs", "")) for word in shlex.split(case.cmd)]
+        env = dict(os.environ, IBTOOL_FROM=self.file, COLUMNS="80", LANG="C.UTF-8", SYSFS_PATH="/nonexistent")
+        done = subprocess.run([*words, *options], executable=simfabric.IBTOOL, env=env, input=stdin, timeout=60, check=False,
+                              capture_output=True, encoding="utf-8", errors="backslashreplace")
+        self.assertNotIn("AddressSanitizer", done.stderr)
+        return done
+
+    def check(self, case):
+        done = self.offline(case)
+        if case.ref:
+            self.check_recorded(case, done)
+        else:
+            self.assertEqual(done.returncode, case.rc, done.stderr)
+            self.assertEqual(golden.steady(done.stdout), golden.steady(case.out or ""))
+            if case.json is not None:
+                self.assertEqual(golden.steady(self.offline(case, "--json").stdout), golden.steady(case.json))
+
+    def check_recorded(self, case, done):
+        if case.ref == "infiniband-diags":
+            self.assertEqual(done.returncode, int(case.rc), done.stderr)
+        else:
+            self.assertEqual(done.returncode == 0, case.rc == "0", done.stderr)
+        if re.search("^[DE]:", case.out, re.MULTILINE):
+            self.assertEqual(sorted(golden.lines_of(done.stdout + "\n" + done.stderr)), sorted(golden.lines_of(case.out)))
+        else:
+            self.assertEqual(golden.lines_of(done.stdout), golden.lines_of(case.out))
+
+
+if __name__ == "__main__":
+    golden.main(Offline, cases())
