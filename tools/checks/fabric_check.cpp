@@ -56,7 +56,7 @@ class FabricCheck final : public Command {
     SaView sa{subnet::PortPaths(fabric.subnet, start)};
     if (looks_.node || looks_.errors) {
       co_await session.prepare_sa();
-      co_await ask_sa(session, sa);
+      co_await ask_sa(session, fabric.subnet, sa);
     }
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
@@ -69,10 +69,20 @@ class FabricCheck final : public Command {
   }
 
  private:
-  async::Task<> ask_sa(Session& session, SaView& sa) const {
+  async::Task<> ask_sa(Session& session, const subnet::Subnet& subnet, SaView& sa) const {
     mad::Transactor& transactor = session.transactor();
-    if (looks_.node) co_await ask_for_nodes(transactor, sa);
+    const bool is_known = session.options().use_sa;  // the model is the SA's
+    if (looks_.node && is_known) take_nodes(subnet, sa);
+    if (looks_.node && !is_known) co_await ask_for_nodes(transactor, sa);
     if (sa.silence.empty()) co_await sa.paths.read_service_levels(transactor);
+  }
+
+  static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {
+    for (const PortIndex end : end_ports(subnet)) {
+      const subnet::Node& node = subnet.node(subnet.port(end).node);
+      const Guid guid = node.kind() == subnet::NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
+      sa.guid_by_lid.try_emplace(subnet.lid(end).value, guid);
+    }
   }
 
   static async::Task<> ask_for_nodes(mad::Transactor& transactor, SaView& sa) {

@@ -79,16 +79,16 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, const Disco
   std::optional<path::Path> start = co_await resolve(session);
   std::optional<Guid> wanted;
   if (guid && !all) wanted = Guid{c_number(*guid)};
-  subnet::NodeKind kind = subnet::NodeKind::sw;
+  std::optional<smp::NodeInfo> known;
   if (route && start) {
     const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(*start);
     if (!info && !all) session.tell_failure(info.error());
-    if (info) kind = kind_of(*info);
+    if (info) known = *info;
     if (info && !all && !wanted) wanted = info->port_guid;
   }
   if (route && !all && !wanted) throw DiagsExit(1, "Failed to get local Node Info\n");
   if (start) {
-    co_await read_around(session, discovery, *start, kind, fabric);
+    co_await read_around(session, discovery, *start, known, fabric);
   } else {
     co_await read_here(session, discovery, fabric);
   }
@@ -106,8 +106,8 @@ async::Task<> PartialScan::read_stored(Session& session, const DiscoveryOptions&
   }
 }
 
-async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions& discovery, path::Path start, subnet::NodeKind kind,
-                                       Fabric& fabric) {
+async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions& discovery, path::Path start,
+                                       std::optional<smp::NodeInfo> known, Fabric& fabric) {
   const unsigned bound = std::max(hops, 1U);
   const path::IbDrPath* directed = start.directed();
   const std::uint8_t length = directed != nullptr ? directed->hops : std::uint8_t{0};
@@ -117,7 +117,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   bounds.by_lid = directed == nullptr;
   bounds.mlnx = session.options().mlnx_extended_port_info;
   // An end node does not forward directed routes. The sweep begins at the switch before it.
-  const bool from_end_node = kind != subnet::NodeKind::sw && length > 1;
+  const bool from_end_node = known && kind_of(*known) != subnet::NodeKind::sw && length > 1;
   std::uint8_t last_port = 0;
   if (from_end_node) {
     path::IbDrPath before = *directed;
@@ -126,12 +126,14 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
     start = before;
   }
   bool cuts = all;
-  co_await discover_from(session, discovery, start, all ? bound + hops_beyond_bound : bound, fabric);
+  std::optional<subnet::KnownNode> first;
+  if (known) first = subnet::KnownNode{*known, last_port};
+  co_await discover_from(session, discovery, start, all ? bound + hops_beyond_bound : bound, fabric, first);
   if (!all && has_line_board(fabric.subnet)) {
     // The panel number of a line board's port depends on the spine board to which it is wired. This spine may be one link too far.
     fabric = Fabric();
     cuts = true;
-    co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric);
+    co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric, first);
   }
   if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;

@@ -27,7 +27,8 @@ class PartialScan {
  private:
   async::Task<std::optional<path::Path>> resolve(Session& session) const;
   async::Task<> read_stored(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) const;
-  async::Task<> read_around(Session& session, const DiscoveryOptions& discovery, path::Path start, subnet::NodeKind kind, Fabric& fabric);
+  async::Task<> read_around(Session& session, const DiscoveryOptions& discovery, path::Path start, std::optional<smp::NodeInfo> known,
+                            Fabric& fabric);
   async::Task<subnet::PortIndex> read_all_for(Session& session, DiscoveryOptions discovery, Fabric& fabric) const;
   async::Task<> read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric);
   void cut_off(Fabric& fabric, subnet::LegacyScan bounds);

@@ -110,8 +110,12 @@ class SaTables final : public FabricSource {
     mad::Transactor& transactor = session_.transactor();
     if (wanted.around.given()) {
       const Destination node = co_await session_.smp_node(wanted.around);
-      const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path);
-      how.start = port.lid;
+      if (node.path.directed() == nullptr) {
+        how.start = node.path.ib().dlid;
+      } else {
+        const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path);
+        how.start = port.lid;
+      }
     }
     subnet::DiscoverStats stats = co_await subnet::discover_from_sa(transactor, subnet, how);
     co_return stats;

@@ -193,6 +193,8 @@ std::vector<Site::Words> readers(Site& site) {
                                                            {"ibfindnodesusing", leaf_guid, "3"},
                                                            {"ibfindnodesusing", "0,1", "3"},
                                                            {"ibroute", leaf},
+                                                           {"ibtracert", site.lid(site.here, 1), site.lid(site.far, 1)},
+                                                           {"ibtracert", site.guid(site.host, 1), site.guid(site.dual, 2)},
                                                            {"ibroute", leaf_guid, "-M"},
                                                            {"subnet_diff", ibtest::stored_fabric()},
                                                            {"init_all_ports", "--dry-run"}})
@@ -258,7 +260,8 @@ TEST_CASE_METHOD(Site, "infiniband-diags' names ask for nothing twice") {
                                  {"dump_lfts"},
                                  {"dump_mfts"},
                                  {"ibfindnodesusing", leaf_guid, "3"},
-                                 {"ibroute", lid(leaf0, 0)}};
+                                 {"ibroute", lid(leaf0, 0)},
+                                 {"ibtracert", lid(here, 1), lid(far, 1)}};
   for (const Words& words : lines) {
     INFO(line_of(words));
     const Outcome outcome = diags(words);
@@ -279,7 +282,7 @@ TEST_CASE_METHOD(Site, "where something is silent, the sums are still right") {
   for (const Words& words : readers(*this)) {
     INFO("ibtool " << line_of(words));
     check_sums(*this, ibtool(words));
-    if (fabric.node(leaf1).faults.answers_left != ~0U) fabric.node(leaf1).faults.answers_left = 6;
+    if (fabric.node(leaf1).faults.answers_left != ~0U) fabric.node(leaf1).faults.answers_left = fabric.node(leaf1).answered + 6;
   }
 }
 
