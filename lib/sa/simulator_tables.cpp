@@ -26,6 +26,7 @@
 namespace ib::sa {
 namespace {
 
+constexpr mad::Reason in_parts = "tables in parts";
 constexpr std::size_t open_queries = 64;         // limits the memory of waiting queries; the Transactor has windows of its own
 constexpr std::uint64_t most_queries = 200'000;  // a fabric that needs more is not simulated
 /// Limit for all parts together: the size of `most_queries` answers of a simulator.
@@ -204,7 +205,7 @@ class Parts {
   async::Task<mad::Result<Arrived>> answer_to(const Pattern& pattern) {
     mad::Request request = sa_request(request_.path, pattern.record(), mad::method::get_table, pattern.bytes(), pattern.component_mask());
     request.attribute_modifier = request_.attribute_modifier;
-    request.reason = request_.reason;
+    request.reason = in_parts;
     mad::Result<mad::Reply> reply = co_await below_.try_call(request);
     if (reply) co_return parse(std::move(*reply), pattern.record());
     if (is_no_records(reply.error())) co_return Arrived{};

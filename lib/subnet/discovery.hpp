@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,10 +26,51 @@ enum class Routing : std::uint8_t {
   lid,       ///< by LID if the node has one, and by directed route if that does not work
 };
 
+/// A set of kinds of nodes.
+class NodeKinds {
+ public:
+  constexpr NodeKinds() = default;
+  constexpr NodeKinds(std::initializer_list<NodeKind> kinds) {
+    for (const NodeKind kind : kinds) bits_ |= bit(kind);
+  }
+  static constexpr NodeKinds all() { return {NodeKind::other, NodeKind::ca, NodeKind::sw, NodeKind::router}; }
+  constexpr bool has(NodeKind kind) const { return (bits_ & bit(kind)) != 0; }
+  constexpr bool any() const { return bits_ != 0; }
+  constexpr NodeKinds& operator|=(NodeKinds other) {
+    bits_ |= other.bits_;
+    return *this;
+  }
+
+ private:
+  static constexpr unsigned bit(NodeKind kind) { return 1U << static_cast<unsigned>(kind); }
+  unsigned bits_{};
+};
+
+/// What is to be known of the nodes besides what finding them takes. A sweep reads in any case NodeInfo, and the PortInfo of
+/// the start and of the external ports of switches, which tell where there is a link. What is not wanted stays unread in the
+/// model and is no Failure; only nodes that a Failure names are asked for their description all the same.
+struct DiscoverNeeds {
+  NodeKinds descriptions = NodeKinds::all();  ///< NodeDescription of nodes of these kinds
+  NodeKinds end_ports = NodeKinds::all();     ///< PortInfo (LID, LMC, rates) of their end ports: port 0 of a switch, linked ports of others
+  bool switch_infos = true;                   ///< SwitchInfo
+  bool links = true;                          ///< which ports are linked. For SAs: without links a sweep would find no nodes
+};
+
+/// A node that has told what it is before the sweep begins.
+struct KnownNode {
+  smp::NodeInfo info;
+  std::uint8_t beyond{};  ///< 0: the first node; else the node beyond this port of the first one
+};
+
 struct DiscoverOptions {
   Routing routing = Routing::directed;
+  DiscoverNeeds needs{};
   /// The greatest number of links from the start. Of nodes at this distance, only what the link to them needs is read.
   unsigned radius = ~0U;
+  /// Only the start is read, and nothing is asked beyond its ports.
+  bool alone = false;
+  /// A node that is not asked for its NodeInfo.
+  std::optional<KnownNode> known{};
   /// The longest directed route to use, at most 63 (IBA 14.2.2).
   unsigned max_hops = path::max_hops;
   /// Also read MlnxExtPortInfo if a link may be FDR10.
@@ -40,11 +83,13 @@ struct DiscoverOptions {
   std::function<void(std::size_t)> progress;
 };
 
-/// The number of requests of a sweep, compared with the minimum that reads the same fabric. The minimum is one NodeInfo for the
-/// start and for each link; NodeDescription, SwitchInfo and a PortInfo for each port of a switch; NodeDescription and a
-/// PortInfo for each linked port of another node.
+/// The number of requests of a sweep, compared with the minimum that reads the same of the same fabric. The minimum is one
+/// NodeInfo for the start and for each link; a PortInfo for each external port of a switch; and as far as DiscoverNeeds wants
+/// them NodeDescription, SwitchInfo, a PortInfo for port 0 of a switch and for each linked port of another node. LID routing
+/// takes the PortInfo of port 0 of each switch.
 struct DiscoverStats {
   std::uint64_t plan{};
+  std::uint64_t asked{};  ///< requests that were sent with the reason mad::asked: the plan, and `beyond`
   /// Additional requests with the same reason (mad::asked). Requests with other reasons, and retries, are in the Transactor's
   /// statistics.
   std::vector<std::pair<std::string_view, std::uint64_t>> beyond;

@@ -89,6 +89,11 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   }
 }
 
+void PortPaths::use(PortIndex end_port, const path::Path& path) {
+  const path::IbPath& ib = path.ib();
+  routes_.insert_or_assign(end_port, Route{ib.dlid, ib.slid, ib.pkey, ib.sl, path::packet_life_time(ib)});
+}
+
 void PortPaths::take_paths(const sa::Records& records) {
   for (const Bytes row : records.bytes) {
     const auto record = wire::unpack_short<sa::PathRecord>(row);

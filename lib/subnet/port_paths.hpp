@@ -53,6 +53,11 @@ class PortPaths {
   /// remains and why_sl_0() gives the reason. Throws SysError.
   async::Task<> read_service_levels(mad::Transactor& transactor);
 
+  /// The same for one end port, from a path that the SA gave for it.
+  void use(PortIndex end_port, const path::Path& path);
+  /// SL 0 remains for the ports without a path of the SA, for this reason.
+  void do_without(std::string why) { why_sl_0_ = std::move(why); }
+
   /// Whether the SA has given the service levels.
   bool has_service_levels() const { return !routes_.empty(); }
   /// The reason why SL 0 is used for some or all ports although the SA was asked. The text follows "SL 0 is used: ". Empty if

@@ -37,6 +37,9 @@ struct PortSetting {
 /// The setting with the name `name`, or null.
 const PortSetting* find_port_setting(std::string_view name);
 
+/// Why a PortInfo that a sweep has read is read once more (mad::Reason).
+inline constexpr std::string_view read_before_set = "values read anew before a Set";
+
 /// `read` with the value for "no change" in each field for which writing the old value may have an effect: states, link width
 /// and speeds.
 smp::PortInfo no_change(smp::PortInfo read);

@@ -87,7 +87,7 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
     return;
   }
   switches_.insert(work.lid.value);
-  ask(What::switch_info, -1);
+  if (options_.needs.switch_infos) ask(What::switch_info, -1);
   ask(What::port_info, 0);
   if (at_rim(work.depth)) {
     if (work.port > 0) ask(What::port_info, work.port);
@@ -121,7 +121,7 @@ async::Task<> SaCrawl::ask_port_info(Work work) {
   }
   records_.ports.push_back(*record);
   const bool leads_on = work.port > 0 || (work.port < 0 && work.depth == 0);  // links of other end nodes are known from their switches
-  if (!leads_on || at_rim(work.depth) || !is_up(record->port_info)) co_return;
+  if (!leads_on || options_.alone || at_rim(work.depth) || !is_up(record->port_info)) co_return;
   if (work.port > 0 && linked_.contains(end_of_link(work.lid, static_cast<unsigned>(work.port)))) co_return;
   work.what = What::link;
   work_.push_back(work);

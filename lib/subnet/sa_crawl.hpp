@@ -40,7 +40,7 @@ class SaCrawl {
   async::Task<> ask_port_info(Work work);
   async::Task<> ask_link(Work work);
   void found(const Work& work, const sa::NodeRecord& record);
-  bool at_rim(unsigned depth) const { return depth >= options_.radius; }
+  bool at_rim(unsigned depth) const { return !options_.alone && depth >= options_.radius; }
 
   mad::Transactor& transactor_;
   SaRecords& records_;

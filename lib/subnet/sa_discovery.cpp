@@ -23,9 +23,13 @@ async::Task<> read_table(mad::Transactor& transactor, std::vector<Record>& into)
 async::Task<> read_tables(mad::Transactor& transactor, const SaDiscoverOptions& options, SaRecords& records) {
   co_await read_table(transactor, records.nodes);
   if (options.progress) options.progress(records.nodes.size());
-  co_await read_table(transactor, records.ports);
-  co_await read_table(transactor, records.links);
-  co_await read_table(transactor, records.switches);
+  if (options.needs.end_ports.any()) co_await read_table(transactor, records.ports);
+  if (options.needs.links) co_await read_table(transactor, records.links);
+  if (options.needs.switch_infos) co_await read_table(transactor, records.switches);
+}
+
+std::uint64_t tables(const DiscoverNeeds& needs) {
+  return 1U + (needs.end_ports.any() ? 1U : 0U) + (needs.links ? 1U : 0U) + (needs.switch_infos ? 1U : 0U);
 }
 
 }  // namespace
@@ -33,11 +37,11 @@ async::Task<> read_tables(mad::Transactor& transactor, const SaDiscoverOptions& 
 async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
   const sys::EndPort& here = transactor.end_port();
   const Lid start = options.start.value_or(here.lid);
-  const bool whole = options.radius == ~0U;
+  const bool whole = options.radius == ~0U && !options.alone;
   SaRecords records;
   DiscoverStats stats;
   if (whole) {
-    stats.plan = 4;
+    stats.plan = tables(options.needs);
     co_await read_tables(transactor, options, records);
   } else {
     async::Loop& loop = co_await async::current_loop;
@@ -45,8 +49,9 @@ async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet&
     co_await crawl.run(start);
     stats.plan = crawl.queries();
   }
+  stats.asked = stats.plan;
   build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
-  if (whole) find_gaps(subnet);
+  if (whole) find_gaps(subnet, options.needs);
   if (subnet.start == none)
     throw Error(fmt::format("The SA does not know the port at LID {}, where the discovery was to begin", start.value));
   co_return stats;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Discovery from the subnet administrator: four queries, one for each table, read a subnet of any size. No SMP is sent, no
+// Discovery from the subnet administrator: four queries at most, one for each table, read a subnet of any size. No SMP is sent, no
 // M_Key is needed and no node is disturbed. The result is the state that the subnet manager found in its last sweep.
 #pragma once
 
@@ -17,6 +17,10 @@ struct SaDiscoverOptions {
   /// The greatest number of links from the start. If it is limited, records are requested one by one, only for nodes within
   /// that distance.
   unsigned radius = ~0U;
+  /// What is wanted besides NodeRecords: tables that hold nothing of it are not asked for.
+  DiscoverNeeds needs{};
+  /// Only the start is read, by single records.
+  bool alone = false;
   /// Called from time to time with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };

@@ -232,7 +232,7 @@ class Builder {
 
 void build(const SaRecords& records, const SaStart& start, Subnet& subnet) { Builder(records, subnet).run(start); }
 
-void find_gaps(Subnet& subnet) {
+void find_gaps(Subnet& subnet, const DiscoverNeeds& needs) {
   const auto missing = [&](const Port& port, bool beyond, std::string_view attribute, std::string why) {
     subnet.failures.push_back({Failure::Kind::no_record, port.node, port.number, beyond, std::string(attribute), 0, std::move(why), {}});
   };
@@ -240,9 +240,10 @@ void find_gaps(Subnet& subnet) {
     const bool is_switch = node.kind() == NodeKind::sw;
     for (const Port& port : subnet.ports_of(node)) {
       if (port.number > node.info.num_ports) continue;
-      if (!port.has_info && (is_switch || port.peer != none)) missing(port, false, "PortInfo", "The SA has no record of it.");
+      if (!port.has_info && (is_switch || port.peer != none) && needs.end_ports.any())
+        missing(port, false, "PortInfo", "The SA has no record of it.");
       const bool up = port.has_info && port.number != 0 && port.physical_state() == link_up;
-      if (up && port.peer == none) missing(port, true, "Link", "The SA has no record of the link.");
+      if (up && port.peer == none && needs.links) missing(port, true, "Link", "The SA has no record of the link.");
     }
   }
   subnet.sort_failures();

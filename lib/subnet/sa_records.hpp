@@ -10,6 +10,7 @@
 
 #include "iba-gen/sa.hpp"
 #include "mad/error.hpp"
+#include "subnet/discovery.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
@@ -43,7 +44,7 @@ struct SaStart {
 void build(const SaRecords& records, const SaStart& start, Subnet& subnet);
 
 /// Adds a Failure for each port of a switch and each linked port without PortInfo, and for each port that is up but has no
-/// link. For records that should be complete.
-void find_gaps(Subnet& subnet);
+/// link. For records that should be complete, as far as `needs` says.
+void find_gaps(Subnet& subnet, const DiscoverNeeds& needs = {});
 
 }  // namespace ib::subnet

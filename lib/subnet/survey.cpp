@@ -9,6 +9,7 @@
 namespace ib::subnet {
 namespace {
 
+constexpr mad::Reason asked_again = "silent nodes asked again";
 constexpr std::uint8_t any_class = 0;  // for a failure that means all agents: no path leads to them
 
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
@@ -38,8 +39,14 @@ async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Requ
   if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
   mad::Request of_agent = mad::on_path(request, path);
   of_agent.responder = &agent.responder;
+  const Question question{port_, request.attribute_id, request.attribute_modifier};
+  if (agent.in_vain.contains(question)) of_agent.reason = asked_again;
   mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(of_agent);
-  if (reply || !mad::tries_in_vain(reply.error())) agent.came_back = agent.asked_again;
+  if (reply || !mad::tries_in_vain(reply.error())) {
+    agent.came_back = agent.asked_again;
+  } else if (mad::tries_in_vain(reply.error()) != 0U) {
+    agent.in_vain.insert(question);
+  }
   co_return reply;
 }
 

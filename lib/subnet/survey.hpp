@@ -15,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -104,10 +106,12 @@ class SurveyRun {
   /// An agent: the port at which it answers, and its management class. Directed routes and LIDs count as different agents
   /// (responder.hpp).
   using AgentKey = std::pair<PortIndex, std::uint8_t>;
+  using Question = std::tuple<PortIndex, std::uint16_t, std::uint32_t>;  ///< the port, attribute and modifier
   struct Agent {
     mad::Responder responder;
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     bool asked_again{}, came_back{};
+    std::set<Question> in_vain;  ///< what was sent and not answered
   };
   struct Found {
     Failure failure;

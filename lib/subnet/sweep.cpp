@@ -46,13 +46,20 @@ async::Task<> Sweep::run() {
   pump();
   co_await group_.join();
   co_await ask_silent_nodes_again();
+  co_await name_failed_nodes();
   subnet_.sort_failures();
 }
 
 async::Task<> Sweep::ask_start() {
-  Answer answer = co_await call(start_, smp::NodeInfo::attribute_id, 0, mad::asked);
-  if (!answer) answer.error().raise();
-  const smp::NodeInfo info = smp::NodeInfo::unpack(answer->payload());
+  smp::NodeInfo info;
+  if (options_.known && options_.known->beyond == 0) {
+    info = options_.known->info;
+    known_was_used_ = true;
+  } else {
+    const Answer answer = co_await call(start_, smp::NodeInfo::attribute_id, 0, mad::asked);
+    if (!answer) answer.error().raise();
+    info = smp::NodeInfo::unpack(answer->payload());
+  }
   const NodeIndex node = new_node(info, none);
   const PortIndex entry = subnet_.port_of(node, info.local_port_num);
   subnet_.start = subnet_.end_port_of(entry);
@@ -165,20 +172,28 @@ std::size_t Sweep::Flow::young(async::Time now) {
 
 DiscoverStats Sweep::stats() const {
   DiscoverStats stats = stats_;
-  stats.plan = 1 - unasked_;
+  stats.plan = (known_was_used_ ? 0 : 1) - unasked_;
   for (const Port& port : subnet_.ports()) {
     const bool counts_here = port.peer != none && &port <= &subnet_.port(port.peer);
     if (counts_here) ++stats.plan;
   }
-  for (const Node& node : subnet_.nodes()) {
-    const bool is_switch = node.kind() == NodeKind::sw;
-    unsigned ports = is_switch ? node.info.num_ports + 1U : 0U;
-    for (const Port& port : subnet_.ports_of(node)) {
-      if (!is_switch && (port.peer != none || (port.number == node.entry_port && node.via == none))) ++ports;
-    }
-    stats.plan += 1U + (is_switch ? 1U : 0U) + ports;
-  }
+  for (NodeIndex at = 0; at < subnet_.nodes().size(); ++at) stats.plan += planned_reads(at);
   return stats;
+}
+
+/// How many attributes of a node are to be read, besides its NodeInfo.
+std::uint64_t Sweep::planned_reads(NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  std::uint64_t reads = options_.needs.descriptions.has(node.kind()) ? 1 : 0;
+  const bool is_switch = node.kind() == NodeKind::sw, whole = is_switch && !is_at_rim(at);
+  if (whole) reads += (options_.needs.switch_infos ? 1U : 0U) + last_port_of(node);
+  for (const Port& port : subnet_.ports_of(node)) {
+    const bool is_linked = port.peer != none || (port.number == node.entry_port && node.via == none);
+    const bool is_wanted =
+        is_switch && port.number != 0 ? !whole && is_linked : (is_switch || is_linked) && reads_end_port(node.first_port + port.number);
+    if (is_wanted) ++reads;
+  }
+  return reads;
 }
 
 void Sweep::tell(std::string_view line) const {

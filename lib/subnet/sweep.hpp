@@ -5,6 +5,7 @@
 // ends of most links are then known before the farther end is asked, so each link is crossed by one request.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -101,6 +102,8 @@ class Sweep {
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
   void report_silence(NodeIndex node, const Silence& silence);
+  async::Task<> name_failed_nodes();
+  async::Task<> read_name(NodeIndex node);
 
   // sweep_nodes.cpp: the meaning of answers
   static Question question_of(What what);
@@ -110,6 +113,11 @@ class Sweep {
   NodeIndex new_node(const smp::NodeInfo& info, PortIndex from);
   void read_node(NodeIndex node, unsigned entry_port);
   void read_ports(NodeIndex node, unsigned first);
+  void read_beyond_rim(NodeIndex node, PortIndex joined);
+  bool reads_end_port(PortIndex port) const;
+  bool is_at_rim(NodeIndex node) const { return !options_.alone && subnet_.node(node).hops >= options_.radius; }
+  static unsigned last_port_of(const Node& node) { return std::min<unsigned>(node.info.num_ports, last_port); }
+  std::uint64_t planned_reads(NodeIndex node) const;
   void arrived(PortIndex from, const smp::NodeInfo& info);
   void join(PortIndex from, PortIndex to);
   void got_port_info(NodeIndex node, unsigned port, Bytes payload);
@@ -144,7 +152,8 @@ class Sweep {
   void fail(Failure failure);
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 
-  static constexpr mad::Reason asked_again = "silent nodes asked again";
+  static constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
+  static constexpr mad::Reason asked_again = "silent nodes asked again", named = "names of nodes that failed";
 
   async::Loop& loop_;
   mad::Transactor& transactor_;
@@ -172,6 +181,7 @@ class Sweep {
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
   bool node_limit_told_{};
+  bool known_was_used_{};  // a node was not asked, because it was known
 
   async::TaskGroup group_;  // the last member, so that its tasks end before the objects that their requests refer to
 };

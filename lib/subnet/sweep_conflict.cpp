@@ -87,7 +87,8 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
     if (!is_it) continue;
     const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (subnet_.port(to).peer != from) join(from, to);
-    if (subnet_.node(candidate).kind() != NodeKind::sw && !subnet_.port(to).has_info) {
+    const bool is_read = subnet_.node(candidate).kind() == NodeKind::sw ? is_at_rim(candidate) : reads_end_port(to);
+    if (is_read && !subnet_.port(to).has_info) {
       queue({What::port_info, info.local_port_num, false, level_beyond(candidate), candidate});
     }
     co_return;

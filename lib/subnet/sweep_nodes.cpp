@@ -7,9 +7,8 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
-constexpr unsigned link_up = 5;      // IBA 14.2.5.6: PortPhysicalState LinkUp
-constexpr unsigned state_init = 2;   // IBA 14.2.5.6: PortState Initialize
+constexpr unsigned link_up = 5;     // IBA 14.2.5.6: PortPhysicalState LinkUp
+constexpr unsigned state_init = 2;  // IBA 14.2.5.6: PortState Initialize
 
 template <std::size_t n, class T>
 void store(std::array<T, n>& to, Bytes from) {
@@ -40,6 +39,11 @@ Sweep::Question Sweep::question_of(What what) {
 async::Task<> Sweep::look_beyond(PortIndex from) {
   const NodeIndex node = subnet_.port(from).node;
   const int number = subnet_.port(from).number;
+  if (options_.known && options_.known->beyond == number && node == subnet_.port(subnet_.start).node) {
+    known_was_used_ = true;
+    arrived(from, options_.known->info);
+    co_return;
+  }
   if (!directed_beyond(from)) {
     fail({Failure::Kind::hop_limit,
           node,
@@ -82,8 +86,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
   join(from, to);
   const bool is_switch = subnet_.node(node).kind() == NodeKind::sw;
   if (!is_switch) subnet_.set_port_guid(to, info.port_guid);
-  const bool at_rim = subnet_.node(node).hops >= options_.radius;
-  if (!is_switch || at_rim) queue({What::port_info, info.local_port_num, false, level_beyond(node), node});
+  if (is_switch ? is_at_rim(node) : reads_end_port(to)) queue({What::port_info, info.local_port_num, false, level_beyond(node), node});
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
@@ -121,25 +124,44 @@ void Sweep::check_claims(NodeIndex index) {
 void Sweep::read_node(NodeIndex node, unsigned entry_port) {
   const std::uint16_t level = level_beyond(node);
   const auto ask = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
-  ask(What::description, 0);
-  if (subnet_.node(node).kind() != NodeKind::sw) {
-    ask(What::port_info, entry_port);
+  const NodeKind kind = subnet_.node(node).kind();
+  if (options_.needs.descriptions.has(kind)) ask(What::description, 0);
+  if (kind != NodeKind::sw) {
+    if (reads_end_port(subnet_.port_of(node, entry_port))) ask(What::port_info, entry_port);
     return;
   }
-  ask(What::port_info, 0);
-  if (subnet_.node(node).hops >= options_.radius) {
+  if (reads_end_port(subnet_.node(node).first_port)) ask(What::port_info, 0);
+  if (is_at_rim(node)) {
     if (entry_port != 0) ask(What::port_info, entry_port);
     return;
   }
-  ask(What::switch_info, 0);
+  if (options_.needs.switch_infos) ask(What::switch_info, 0);
   // With LID routing, the ports are read after port 0 has given the LID.
   if (options_.routing == Routing::directed) read_ports(node, 1);
 }
 
+/// Whether the PortInfo of an end port is read: it is wanted, or tells whether there is a link at the start, or LID routing
+/// takes its LID.
+bool Sweep::reads_end_port(PortIndex port) const {
+  const NodeKind kind = port == none ? NodeKind::other : subnet_.node(subnet_.port(port).node).kind();
+  return port == subnet_.start || options_.needs.end_ports.has(kind) || (kind == NodeKind::sw && options_.routing == Routing::lid);
+}
+
 void Sweep::read_ports(NodeIndex node, unsigned first) {
-  const unsigned last = std::min<unsigned>(subnet_.node(node).info.num_ports, last_port);
+  const unsigned last = last_port_of(subnet_.node(node));
   for (unsigned port = first; port <= last; ++port) {
     queue({What::port_info, static_cast<std::uint8_t>(port), false, level_beyond(node), node});
+  }
+}
+
+/// Reads what was left out of a switch while it was thought to be at the rim. `joined` is its port to the node before it on the
+/// shorter way.
+void Sweep::read_beyond_rim(NodeIndex at, PortIndex joined) {
+  if (options_.needs.switch_infos) queue({What::switch_info, 0, false, level_beyond(at), at});
+  for (unsigned number = 1; number <= last_port_of(subnet_.node(at)); ++number) {
+    const PortIndex port = subnet_.port_of(at, number);
+    const bool was_read = number == subnet_.node(at).entry_port || (subnet_.port(port).peer != none && port != joined);
+    if (!was_read) queue({What::port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
   }
 }
 
@@ -150,10 +172,13 @@ void Sweep::join(PortIndex from, PortIndex to) {
   }
   subnet_.link(from, to);
   const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
-  Node& node = subnet_.node(subnet_.port(to).node);
+  const NodeIndex at = subnet_.port(to).node;
+  Node& node = subnet_.node(at);
   if (hops < node.hops) {  // patience ran out before the shorter path answered
+    const bool was_at_rim = is_at_rim(at);
     node.hops = static_cast<std::uint8_t>(hops);
     node.via = from;
+    if (was_at_rim && !is_at_rim(at) && node.kind() == NodeKind::sw) read_beyond_rim(at, to);
   }
 }
 
@@ -168,7 +193,7 @@ async::Task<> Sweep::read(Work work) {
     fail(work.at, question.of_port ? work.port : -1, false, question.name, work.port, answer);
   }
   const Node& node = subnet_.node(work.at);
-  if (lid_wait && !work.again && node.kind() == NodeKind::sw && node.hops < options_.radius) read_ports(work.at, 1);
+  if (lid_wait && !work.again && node.kind() == NodeKind::sw && !is_at_rim(work.at)) read_ports(work.at, 1);
 }
 
 void Sweep::take(const Work& work, Bytes payload) {
@@ -225,7 +250,7 @@ void Sweep::follow(PortIndex index) {
   const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
   const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
   const bool up = port.physical_state() == link_up || port.state() >= state_init;
-  if (leads_on && up && node.hops < options_.radius) queue({What::beyond, port.number, false, level_beyond(port.node), index});
+  if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue({What::beyond, port.number, false, level_beyond(port.node), index});
 }
 
 }  // namespace ib::subnet

@@ -70,6 +70,7 @@ async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute,
                              .responder = responder,
                              .optional = attribute == smp::MlnxExtPortInfo::attribute_id};
   Answer answer = co_await transactor_.try_call(request);
+  if (reason == mad::asked && tries_in_vain(answer) != 0U) ++stats_.asked;
   co_return answer;
 }
 

@@ -5,12 +5,15 @@
 // reading continues. Otherwise its silence is one failure.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "subnet/sweep.hpp"
 
 namespace ib::subnet {
 namespace {
+constexpr std::size_t most_names_at_once = 256;
 constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::Limits)
-}
+}  // namespace
 
 void Sweep::queue_read(const Work& work) {
   Reading& reading = readings_[work.at];
@@ -69,6 +72,22 @@ async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
   const std::vector<Work> unread = std::exchange(silence.unread, {});
   for (const Work& work : unread) queue(work);
   pump();
+}
+
+/// Reads the descriptions of nodes that failures name, where the others are not wanted. What does not answer stays without one.
+async::Task<> Sweep::name_failed_nodes() {
+  std::set<NodeIndex> nodes;
+  for (const Failure& failure : subnet_.failures) {
+    if (failure.node != none && !options_.needs.descriptions.has(subnet_.node(failure.node).kind())) nodes.insert(failure.node);
+  }
+  const auto read = [this](NodeIndex node) { return read_name(node); };
+  co_await async::for_each(nodes, most_names_at_once, read);
+}
+
+async::Task<> Sweep::read_name(NodeIndex node) {
+  if (is_silent(node)) co_return;
+  const Answer answer = co_await ask_node(node, smp::NodeDescription::attribute_id, 0, named);
+  if (answer) take({What::description, 0, false, 0, node}, answer->payload());
 }
 
 void Sweep::report_silence(NodeIndex node, const Silence& silence) {

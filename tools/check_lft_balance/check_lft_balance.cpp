@@ -98,7 +98,8 @@ class CheckLftBalance final : public Command {
  private:
   // ibtool: the fabric is asked
 
-  async::Task<> check_fabric(Session& session, Emit& emit) const {
+  async::Task<> check_fabric(Session& session, Emit& emit) {
+    discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     path::IbDrPath local(&session.end_port());

@@ -46,6 +46,7 @@ class FabricCheck final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (looks_.errors) thresholds_ = read_thresholds(thresholds_file_);
+    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is no enhanced one is not checked
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     path::IbDrPath here(&session.end_port());
@@ -53,8 +54,10 @@ class FabricCheck final : public Command {
     path::Path start = here;
     session.apply_options(start);
     SaView sa{subnet::PortPaths(fabric.subnet, start)};
-    co_await session.prepare_sa();
-    co_await ask_sa(session, sa);
+    if (looks_.node || looks_.errors) {
+      co_await session.prepare_sa();
+      co_await ask_sa(session, sa);
+    }
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
     CheckReport report(fabric);
@@ -66,8 +69,13 @@ class FabricCheck final : public Command {
   }
 
  private:
-  static async::Task<> ask_sa(Session& session, SaView& sa) {
+  async::Task<> ask_sa(Session& session, SaView& sa) const {
     mad::Transactor& transactor = session.transactor();
+    if (looks_.node) co_await ask_for_nodes(transactor, sa);
+    if (sa.silence.empty()) co_await sa.paths.read_service_levels(transactor);
+  }
+
+  static async::Task<> ask_for_nodes(mad::Transactor& transactor, SaView& sa) {
     try {
       const sa::Pattern all(sa::NodeRecord::info());
       const sa::Records records = co_await sa::find_records(transactor, all);
@@ -80,9 +88,7 @@ class FabricCheck final : public Command {
       throw;
     } catch (const Error& error) {  // a silent SA is a result of the check, not its end
       sa.silence = error.message();
-      co_return;
     }
-    co_await sa.paths.read_service_levels(transactor);
   }
 
   /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the model, which are printed.

@@ -93,6 +93,7 @@ class DumpTables final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.first && wanted_.last && !as_diags_ && *wanted_.first > *wanted_.last)
       throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));
+    if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     async::Task<> sweep = discover_switches(session, fabric);
     co_await std::move(sweep);

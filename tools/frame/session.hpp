@@ -17,6 +17,7 @@
 #include "async/task.hpp"
 #include "mad/error.hpp"
 #include "path/path.hpp"
+#include "subnet/discovery.hpp"
 #include "subnet/node_name_map.hpp"
 #include "sys/device.hpp"
 #include "tools/frame/command.hpp"
@@ -138,7 +139,11 @@ class Session {
   void debug(int level, std::string_view text) const;
   /// Prints the effect of a Set on stderr. A Set prints nothing else.
   void note(std::string_view line) const;
-  /// With --stats: what was sent, on stderr.
+  /// Counts a sweep: its requests are compared with its plan, all others are a plan of their own (print_stats()).
+  void count_plan(const subnet::DiscoverStats& stats);
+  /// The plan of all sweeps so far, in requests.
+  std::uint64_t sweep_plan() const { return plan_.plan; }
+  /// With --stats: what was planned, what was sent, and why it was more, on stderr.
   void print_stats() const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr).
   void report(const Error& error) const;
@@ -187,6 +192,7 @@ class Session {
   std::vector<std::string> operands_;
   async::Loop& loop_;
   ProgressLine progress_;
+  subnet::DiscoverStats plan_;  ///< of all sweeps together
   std::optional<sys::DeviceList> devices_;
   std::optional<subnet::NodeNameMap> node_name_map_;
   const sys::EndPort* end_port_{};

@@ -12,7 +12,7 @@
 #include "mad/rpc.hpp"
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
-#include "sa/subn_adm.hpp"
+#include "sa/resolve.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"
 
@@ -90,21 +90,27 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
   if (guid.value == 0) co_return std::nullopt;
   const Gid self = end_port().default_gid();
   const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
-  sa::PathRecord::Query query;
-  query.dgid(Gid::from(prefix, guid)).sgid(self);
+  path::IbPath to;
+  to.end_port = &end_port();
+  to.dgid = Gid::from(prefix, guid);
+  to.sgid = self;
   diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id, diags_name(transactor().sa_path())));
   if (transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
     diags_warning("sa_rpc_call", "only lid routes are supported");
     diags_warning("ib_path_query_via", "sa call path_query failed");
     co_return std::nullopt;
   }
-  const auto record = co_await sa::try_subn_adm_get(transactor(), query);
-  if (!record) {
-    tell_failure(record.error());
+  try {  // what it learns serves GMPs to the same port too
+    const path::Path path = co_await resolver().resolve(to);
+    co_return path_of_lid(path.ib().dlid.value);
+  } catch (const mad::MadError& error) {
+    tell_failure(error);
     diags_warning("ib_path_query_via", "sa call path_query failed");
-    co_return std::nullopt;
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error&) {  // a path to no LID
   }
-  co_return path_of_lid(record->dlid.value);
+  co_return std::nullopt;
 }
 
 std::optional<path::Path> Session::path_of_lid(long lid) {

@@ -283,16 +283,29 @@ void Session::debug_path(std::string_view name, const path::Path& path) const {
   debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, options_.keys)));
 }
 
+void Session::count_plan(const subnet::DiscoverStats& stats) {
+  if (stored_) return;  // nothing is sent
+  plan_.plan += stats.plan;
+  plan_.asked += stats.asked;
+  for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
+}
+
 void Session::print_stats() const {
   if (!options_.stats || (!rpc_ && !stored_)) return;
   static const mad::Stats nothing_sent;
   const mad::Stats* stats = rpc_ ? rpc_->stats() : &nothing_sent;
   const auto line = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), world_.err); };
-  line(fmt::format("mads sent: {}\n", stats->sent()));
+  std::uint64_t asked = 0;
+  for (const auto& [reason, count] : stats->first_tries) asked += reason == mad::asked ? count : 0;
+  line(fmt::format("mads planned: {}\nmads sent: {}\n", plan_.plan + asked - plan_.asked, stats->sent()));
+  for (const auto& [reason, count] : plan_.beyond) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
   for (const auto& [reason, count] : stats->first_tries) {
     if (reason != mad::asked) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
   }
-  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost}, {"busy", stats->retries_busy}}) {
+  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost},
+                                    {"busy", stats->retries_busy},
+                                    {"further segments of requests", stats->request_segments},
+                                    {"acknowledgements of segments", stats->acks}}) {
     if (count != 0) line(fmt::format("mads beyond plan: {} {}\n", what, count));
   }
   for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {

@@ -110,7 +110,9 @@ async::Task<std::vector<Session::NamedPort>> Session::ports_of_sweep() {
   start.ib().sqpn = Qpn{0};
   apply_options(start);
   subnet::DiscoverOptions how;
-  co_await subnet::discover(lowest_transactor(), subnet, start, how);
+  how.needs.switch_infos = false;
+  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), subnet, start, how);
+  count_plan(stats);
   co_return ports_in(subnet);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "subnet/find_port.hpp"
 #include "subnet/forwarding.hpp"
 #include "subnet/names.hpp"
 #include "tools/frame/commands.hpp"
@@ -121,15 +122,10 @@ class Ibfindnodesusing final : public Command {
   // ibtool
 
   async::Task<> find(Session& session, Emit& emit) {
-    const Destination node = co_await session.smp_node(target_);
-    const smp::NodeInfo info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
-    if (info.node_type != smp::NodeType::switch_) throw not_a_switch(node.path, info);
-    if (port_ < 1 || port_ > info.num_ports)
-      throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));
+    discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const NodeIndex at = fabric.subnet.find_node(info.node_guid);
-    if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
+    const NodeIndex at = co_await find_switch(session, fabric.subnet);
     emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
@@ -141,6 +137,23 @@ class Ibfindnodesusing final : public Command {
     report.details = session.options().verbosity > 0;
     emit(report);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+  }
+
+  /// The switch of TARGET. A node that the sweep did not find is asked what it is, so that the error tells why it is none.
+  async::Task<NodeIndex> find_switch(Session& session, const subnet::Subnet& subnet) const {
+    const subnet::FoundPort found = subnet::find_port(subnet, *target_.path);
+    const NodeIndex at = found ? subnet.port(found.port).node : none;
+    smp::NodeInfo info;
+    if (at != none) info = subnet.node(at).info;
+    if (info.node_type != smp::NodeType::switch_) {
+      const Destination node = co_await session.smp_node(target_);
+      if (at == none) info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
+      if (info.node_type != smp::NodeType::switch_) throw not_a_switch(node.path, info);
+    }
+    if (port_ < 1 || port_ > info.num_ports)
+      throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));
+    if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
+    co_return at;
   }
 
   void find_destinations(const Fabric& fabric, const subnet::ForwardingTables& tables, LinkReport::End& end) const {

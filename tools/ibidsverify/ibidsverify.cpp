@@ -188,6 +188,8 @@ class Ibidsverify final : public Command {
       co_await run_script(session, emit, fabric);
       co_return;
     }
+    discovery_.needs.switch_infos = false;
+    if (!emit.json()) discovery_.needs.descriptions = {};
     co_await discover(session, discovery_, fabric);
     IdsReport report(fabric);
     report.verbose = session.options().verbosity > 0;

@@ -227,6 +227,7 @@ class Iblinkinfo final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    discovery_.needs.switch_infos = emit.json();
     Fabric fabric;
     if (diags_) {
       co_await run_diags(session, emit, fabric);

@@ -207,6 +207,7 @@ class Ibnetdiscover final : public Command {
     Fabric stored, fabric;
     if (diff_.file) load_stored(session, stored);
     if (discovery_.diags && !discovery_.load_cache) open_for_libibnetdisc(session);
+    if (shown_.any_list() || shown_.ports) need_less(emit.json());
     co_await find(session, fabric);
     if (discovery_.diags) trace_sweep(session, fabric, emit.text());
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
@@ -227,6 +228,15 @@ class Ibnetdiscover final : public Command {
 
  private:
   static constexpr std::uint64_t most_outstanding = 4096;
+
+  /// What a listing shows, or the report on ports.
+  void need_less(bool json) {
+    subnet::DiscoverNeeds& needs = discovery_.needs;
+    needs.switch_infos = json;
+    if (shown_.ports) return;
+    if (!json && shown_.kind()) needs.descriptions = {*shown_.kind()};
+    needs.end_ports = json ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
+  }
 
   void load_stored(const Session& session, Fabric& fabric) const {
     try {

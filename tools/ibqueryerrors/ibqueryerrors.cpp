@@ -116,6 +116,8 @@ class Ibqueryerrors final : public Command {
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
     report.diags = as_diags_;
+    shows_links_ = wanted_.report_port || emit.json();
+    discovery_.needs = needs();
     std::vector<NodeIndex> nodes = co_await find_nodes(session, fabric);
     if (as_diags_ && !target_.given()) trace_sweep(session, fabric, emit.text());
     report.has_thresholds = read_thresholds();
@@ -124,7 +126,7 @@ class Ibqueryerrors final : public Command {
     path::Path start = path::IbDrPath(&session.end_port());
     session.apply_options(start);
     subnet::PortPaths paths(fabric.subnet, start);
-    const bool reachable = co_await find_paths(session, paths, !nodes.empty());
+    const bool reachable = co_await find_paths(session, paths, fabric, nodes);
     if (!reachable) co_return;
     if (interval_.repeats()) {
       co_await watch(session, emit, fabric, paths, std::move(nodes));
@@ -168,7 +170,7 @@ class Ibqueryerrors final : public Command {
     bool found = false;
     if (target_.given() && !(as_diags_ && discovery_.load_cache)) {
       try {
-        node = co_await discover_around(session, discovery_, target_, fabric);
+        node = co_await discover_target(session, fabric);
         found = true;
       } catch (const DiagsFailure&) {
         session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
@@ -179,7 +181,6 @@ class Ibqueryerrors final : public Command {
       }
     }
     if (!found) co_await discover_all(session, fabric);
-    if (route_ && wanted_.report_port && node != subnet::none) node = co_await with_other_end(session, fabric, node);
     if (route_ && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
     if (target_.given()) {
       if (as_diags_) node = named_node(session, fabric, node);
@@ -211,21 +212,31 @@ class Ibqueryerrors final : public Command {
     if (route_) session.tell_failure(error);
   }
 
-  /// A directed route to a host ends there: for the other end of its link the node before it is looked around. Returns the host in
-  /// the model that `fabric` is then.
-  async::Task<NodeIndex> with_other_end(Session& session, Fabric& fabric, NodeIndex node) const {
-    const subnet::Node& host = fabric.subnet.node(node);
-    const std::size_t last_hop = route_->rfind(',');
-    const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-    if (last_hop == std::string::npos || std::ranges::any_of(fabric.subnet.ports_of(host), is_linked)) co_return node;
-    Target before = target_;
-    before.word = route_->substr(0, last_hop);
-    Fabric around;
-    co_await discover_around(session, discovery_, before, around);
-    const NodeIndex found = around.subnet.find_node(host.guid());
-    if (found == subnet::none) co_return node;
-    fabric = std::move(around);
-    co_return found;
+  /// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node. A directed route to a host ends
+  /// there: for the other end of its link the discovery begins at the node before it.
+  async::Task<NodeIndex> discover_target(Session& session, Fabric& fabric) {
+    if (!route_ || !wanted_.report_port) {
+      const NodeIndex found = co_await discover_around(session, discovery_, target_, fabric, shows_links_);
+      co_return found;
+    }
+    const Destination target = co_await session.smp_node(target_);
+    const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(target.path);
+    if (!info) info.error().raise();
+    subnet::KnownNode known{*info};
+    path::IbDrPath start = *target.path.directed();
+    if (info->node_type != smp::NodeType::switch_ && start.hops > 0) {
+      known.beyond = start.route[start.hops];
+      start.route[start.hops--] = 0;
+    }
+    co_await discover_from(session, discovery_, start, 1, fabric, known);
+    NodeIndex node = fabric.subnet.find_node(info->node_guid);
+    if (node == subnet::none && known.beyond != 0) {  // the node before it does not answer
+      fabric = Fabric();
+      co_await discover_from(session, discovery_, target.path, 1, fabric, subnet::KnownNode{*info});
+      node = fabric.subnet.find_node(info->node_guid);
+    }
+    libibnetdisc_failures(session, fabric, true);
+    co_return node;
   }
 
   async::Task<> discover_all(Session& session, Fabric& fabric) {
@@ -255,18 +266,75 @@ class Ibqueryerrors final : public Command {
     return node;
   }
 
+  /// What is used of the nodes, besides those that are checked: of the others what is told of links.
+  subnet::DiscoverNeeds needs() const {
+    subnet::NodeKinds kinds;
+    for (const subnet::NodeKind kind : {subnet::NodeKind::ca, subnet::NodeKind::sw, subnet::NodeKind::router}) {
+      if (is_checked(kind)) kinds |= {kind};
+    }
+    subnet::DiscoverNeeds needs;
+    needs.switch_infos = kinds.has(subnet::NodeKind::sw);
+    if (!shows_links_ && !target_.given()) needs.descriptions = needs.end_ports = kinds;
+    return needs;
+  }
+
+  /// The paths to the PMAs of one node alone, end port by end port.
+  async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node) const {
+    const path::IbPath& sa = session.transactor().sa_path().ib();
+    if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without("no subnet administrator is known");
+    std::vector<subnet::PortIndex> ends;
+    for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
+    ends.erase(std::ranges::unique(ends).begin(), ends.end());
+    for (const subnet::PortIndex end : ends) {
+      if (fabric.subnet.lid(end) == session.end_port().lid) continue;  // some SAs have no path to the requesting port itself
+      const path::Path to = address_of(session, fabric.subnet, end);
+      try {
+        const path::Path path = co_await session.gmp_path(&to);
+        paths.use(end, path);
+      } catch (const SysError&) {
+        throw;
+      } catch (const Error& error) {
+        paths.do_without(error.message());
+      }
+    }
+  }
+
+  /// How the SA is asked for the path to an end port: by its GUID where it was asked for that before, else by its LID.
+  path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end) const {
+    path::IbPath to;
+    to.end_port = &session.end_port();
+    const subnet::Port& port = subnet.port(end);
+    const Guid guid = subnet.node(port.node).kind() == subnet::NodeKind::sw ? subnet.node(port.node).info.port_guid : port.guid;
+    std::optional<Gid> known;
+    if (target_.path) known = target_.path->ib().dgid;
+    if (guid_) {
+      const GidPrefix prefix = session.end_port().default_gid().prefix();
+      known = Gid::from(prefix.value != 0 ? prefix : link_local_prefix, Guid{c_number(*guid_)});
+    }
+    if (known && known->guid() == guid) {
+      to.dgid = known;
+    } else {
+      to.dlid = subnet.lid(end);
+    }
+    return to;
+  }
+
   /// Asks for the service levels. False where infiniband-diags ends for want of them: it asks for none of the node of -G, and if there is
   /// no node of -D.
-  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, bool any_nodes) {
+  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
     if (wanted_.skip_sl) co_return true;
     co_await session.prepare_sa();
-    co_await paths.read_service_levels(session.transactor());
+    if (!target_.given()) {
+      co_await paths.read_service_levels(session.transactor());
+    } else if (!nodes.empty()) {
+      co_await find_paths_to(session, paths, fabric, nodes.front());
+    }
     if (paths.why_sl_0().empty()) co_return true;
     if (!as_diags_) {
       log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
       co_return true;
     }
-    if (paths.has_service_levels() || guid_ || (route_ && !any_nodes)) co_return true;
+    if (paths.has_service_levels() || guid_ || (route_ && nodes.empty())) co_return true;
     if (session.transactor().sa_path().ib().dlid == Lid{}) {
       session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", session.options().device.value_or("(null)"),
                                                          std::strtol(session.options().port.value_or("").c_str(), nullptr, 0)));
@@ -360,6 +428,7 @@ class Ibqueryerrors final : public Command {
   std::map<NodeIndex, subnet::PmaSupport> supports_;  ///< of nodes that are asked again
   std::optional<std::string> guid_, route_;           ///< of infiniband-diags: -G and -S, -D
   bool ignored_{}, as_diags_{};
+  bool shows_links_{};  ///< in text or JSON
 };
 
 }  // namespace

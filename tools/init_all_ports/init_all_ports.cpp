@@ -77,6 +77,8 @@ class InitAllPorts final : public Command {
     // Links that train do not answer at a LID.
     if (!discovery_.mode && !session.options().use_sa) discovery_.mode = "DR";
     discovery_.retries = session.options().retries.value_or(patient_retries);
+    discovery_.needs.switch_infos = false;
+    discovery_.needs.descriptions = {};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     InitReport report(fabric);
@@ -147,7 +149,9 @@ class InitAllPorts final : public Command {
 
   /// False where there was nothing to set: the other end of the link has been set down since.
   static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number) {
-    const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, number);
+    // The sweep has read it, but a Set at the other end may have changed it since.
+    const mad::Result<smp::PortInfo> info =
+        co_await transactor.try_subn_get<smp::PortInfo>(path, number, smp::PortInfo(), subnet::read_before_set);
     if (!info) co_return info.shared_error();
     if (!carries_data(info->port_state)) co_return false;
     smp::PortInfo wanted = subnet::no_change(*info);

@@ -68,6 +68,16 @@ std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, std::optional<Node
   return nodes;
 }
 
+/// What a list of nodes of these kinds shows. Of an end node that is nothing of its ports.
+subnet::DiscoverNeeds needs_of_list(subnet::NodeKinds kinds, bool json) {
+  subnet::DiscoverNeeds needs;
+  needs.descriptions = kinds;
+  needs.switch_infos = kinds.has(NodeKind::sw);
+  needs.end_ports = needs.switch_infos ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
+  needs.links = json;  // the routes
+  return needs;
+}
+
 /// The words of the scripts that infiniband-diags has by these names.
 struct ScriptWords {
   bool usage{};                     ///< they are no use
@@ -121,6 +131,7 @@ class ListNodes final : public Command {
       co_await run_script(session, emit);
       co_return;
     }
+    discovery_.needs = needs_of_list(kind_ ? subnet::NodeKinds{*kind_} : subnet::NodeKinds{NodeKind::ca, NodeKind::sw}, emit.json());
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
@@ -220,6 +231,11 @@ class PrintNode final : public Command {
     add_common(set, common, group_fabric);
   }
   async::Task<> run(Session& session, Emit& emit) override {
+    if (list_) {
+      discovery_.needs = needs_of_list({kind_}, emit.json());
+    } else {
+      discovery_.needs.switch_infos = kind_ == NodeKind::sw;
+    }
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     if (list_) {

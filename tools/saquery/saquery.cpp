@@ -218,7 +218,7 @@ class Saquery final : public Command {
   }
 
  private:
-  /// If there is no end port, infiniband-diags reports that it finds no SA.
+  /// If there is no end port, or no subnet manager knows it, infiniband-diags reports that it finds no SA.
   static void find_diags_port(Session& session) {
     try {
       if (session.end_port().sm_lid != Lid{}) return;

@@ -88,6 +88,8 @@ class SetPortState final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    discovery_.needs.switch_infos = false;
+    discovery_.needs.descriptions = {};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     StateReport report(fabric);
@@ -117,7 +119,10 @@ class SetPortState final : public Command {
     mad::Transactor& transactor = session.smp_transactor();
     std::size_t silent = 0;
     for (Chosen& port : ports) {
-      mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
+      // By the way of the Set: it is seen that this way works, and what is written back is as new as it can be.
+      const bool was_read = port.port != none && fabric.subnet.port(port.port).has_info;
+      const mad::Reason reason = was_read ? subnet::read_before_set : mad::asked;
+      mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
       if (!info) {
         tell(session, fabric, port, info.shared_error(), "can not be read, so nothing is set");
         ++silent;

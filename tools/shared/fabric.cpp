@@ -113,26 +113,25 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
   return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 
-/// Reads the source once. Everything that was not read becomes a failure of the model.
+/// Reads the source once. The model lists everything that was not read. libibnetdisc reads everything whatever is printed of it, and
+/// tells on stderr of each attribute that does not come: by a legacy name everything is read, so that the same is told.
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
+  if (!options.diags) wanted.needs = options.needs;
   const bool tells = !options.diags && session.options().error_level() >= 1;
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
   if (tells) wanted.tell = log::debug;
-  fabric.stats = co_await source.read(std::move(wanted), fabric.subnet);
+  const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric.subnet);
+  session.count_plan(stats);
   fabric.stored = source.stored();
 }
 
 void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
-  std::FILE* err = session.world().err;
   if (options.diags) {
     if (!options.quiet) libibnetdisc_failures(session, fabric, true);
     return;
   }
   print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-  if (!session.options().stats) return;
-  tell(err, fmt::format("mads planned: {}\n", fabric.stats.plan));
-  for (const auto& [reason, count] : fabric.stats.beyond) tell(err, fmt::format("mads beyond plan: {} {}\n", reason, count));
 }
 
 /// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
@@ -218,7 +217,10 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
   const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
   FabricWanted wanted;
   wanted.radius = options.radius;
-  co_await read_fabric(session, options, *source, wanted, fabric);
+  // What is kept serves other commands too.
+  DiscoveryOptions how = options;
+  if (cache && !is_cached) how.needs = {};
+  co_await read_fabric(session, how, *source, wanted, fabric);
   if (is_cached) {
     session.use_cache(*cache);
   } else if (cache) {
@@ -227,11 +229,13 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
   tell_outcome(session, options, fabric);
 }
 
-async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric) {
+async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
+                            std::optional<subnet::KnownNode> known) {
   fabric.names = session.node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
   wanted.start = std::move(start);
+  wanted.known = known;
   wanted.radius = radius;
   std::shared_ptr<const mad::MadError> failed;
   try {
@@ -255,12 +259,14 @@ void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool fr
   }
 }
 
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric) {
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
+                                               bool neighbours) {
   fabric.names = session.node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
+  wanted.alone = !neighbours && !options.diags;
   co_await read_fabric(session, options, *source, wanted, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
@@ -276,7 +282,6 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       node = found;
       std::erase_if(whole.subnet.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, found); });
       fabric.subnet = std::move(whole.subnet);
-      fabric.stats = std::move(whole.stats);
     }
   }
   tell_outcome(session, options, fabric);

@@ -30,6 +30,7 @@ struct DiscoveryOptions {
   bool diags{};                           ///< failures are printed as infiniband-diags prints them
   unsigned radius = ~0U;                  ///< for discover(): the greatest distance from this host in links
   bool quiet{};                           ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
+  subnet::DiscoverNeeds needs{};          ///< what the command uses of the nodes; not with `diags`
 };
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
@@ -44,7 +45,6 @@ void open_for_libibnetdisc(Session& session);
 /// The result of a discovery.
 struct Fabric {
   subnet::Subnet subnet;
-  subnet::DiscoverStats stats;
   subnet::NodeNameMap names;
   std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
 };
@@ -55,13 +55,15 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
 /// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
 /// distance, only the attributes that describe the link to them are read. Does not print what did not answer; libibnetdisc_failures()
 /// does that.
-async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric);
+async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
+                            std::optional<subnet::KnownNode> known = {});
 /// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
-/// Reads only the node at `target` and its neighbours. Returns the node. Some nodes do not support directed routes that begin at a LID. If
+/// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, asks nothing beyond its ports. Some nodes do not support directed routes that begin at a LID. If
 /// the target is such a node and is given by its LID, the whole fabric is swept. Then only failures that concern the node are printed and
 /// count for the exit status.
-async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric);
+async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
+                                               bool neighbours = true);
 
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Session& session, std::string_view what);

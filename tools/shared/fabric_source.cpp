@@ -26,6 +26,9 @@ class Sweep : public FabricSource {
     subnet::DiscoverOptions how;
     how.routing = routing_;
     how.radius = wanted.radius;
+    how.alone = wanted.alone;
+    how.needs = wanted.needs;
+    how.known = wanted.known;
     how.mlnx_extended_port_info = asks_fdr10();
     how.progress = wanted.progress;
     how.tell = wanted.tell;
@@ -66,6 +69,7 @@ class FromSnapshot final : public Sweep {
     if (whole) {
       session_.snapshot().read_fabric(subnet, &session_.end_port());
       if (!asks_fdr10()) forget_fdr10(subnet);
+      std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, wanted.needs, failure); });
       co_return subnet::DiscoverStats{};
     }
     subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), subnet);
@@ -73,6 +77,16 @@ class FromSnapshot final : public Sweep {
   }
 
  private:
+  /// A command that does not ask for something would not know that it does not come.
+  static bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs, const subnet::Failure& failure) {
+    if (failure.node == subnet::none || failure.beyond) return true;
+    const subnet::NodeKind kind = subnet.node(failure.node).kind();
+    if (failure.attribute == "SwitchInfo") return needs.switch_infos;
+    if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
+    if (failure.attribute != "PortInfo" || failure.port < 0) return true;
+    const subnet::PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+    return port == subnet::none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
+  }
   /// A command that did not ask for MlnxExtPortInfo would not know of FDR10.
   static void forget_fdr10(subnet::Subnet& subnet) {
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) subnet.port(at).fdr10 = subnet.port(at).fdr10_supported = 0;
@@ -89,6 +103,8 @@ class SaTables final : public FabricSource {
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     subnet::SaDiscoverOptions how;
     how.radius = wanted.radius;
+    how.alone = wanted.alone;
+    how.needs = wanted.needs;
     how.progress = wanted.progress;
     co_await session_.prepare_sa();
     mad::Transactor& transactor = session_.transactor();

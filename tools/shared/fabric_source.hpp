@@ -21,9 +21,12 @@ struct DiscoveryOptions;
 
 /// What part of a fabric is wanted, and who gets messages meanwhile.
 struct FabricWanted {
-  Target around{};                    ///< where to begin; this node, where none is given
-  std::optional<path::Path> start{};  ///< the path to the node to begin at, where it is known already
-  unsigned radius = ~0U;              ///< links from there
+  Target around{};                           ///< where to begin; this node, where none is given
+  std::optional<path::Path> start{};         ///< the path to the node to begin at, where it is known already
+  unsigned radius = ~0U;                     ///< links from there
+  std::optional<subnet::KnownNode> known{};  ///< a node that was asked already
+  bool alone{};                              ///< only the node there, and nothing of what is linked to it
+  subnet::DiscoverNeeds needs{};             ///< what is to be known of the nodes; more may be known
   std::function<void(std::size_t nodes)> progress{};
   std::function<void(std::string_view line)> tell{};  ///< one line for people when the way of reading changes
 };

@@ -106,7 +106,7 @@ class Snapshot final : public Command {
     co_await discover(session, how, fabric);
     PartRow row;
     row.part = Part::topology;
-    row.planned = row.answered = fabric.stats.plan;
+    row.planned = row.answered = session.sweep_plan();
     row.failures = fabric.subnet.failures.size();
     row.seconds = seconds_since(session, begin);
     report.parts.push_back(row);

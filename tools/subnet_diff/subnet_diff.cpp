@@ -202,6 +202,7 @@ class SubnetDiff final : public Command {
     if (current_) {
       load(*current_, current);
     } else {
+      discovery_.needs.switch_infos = false;
       co_await discover(session, discovery_, current);
     }
     emit(DiffReport(current, reference));

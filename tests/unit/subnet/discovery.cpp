@@ -104,6 +104,113 @@ TEST_CASE("by LID the same is found") {
   CHECK(fell_back != fabric.network.combined_routes);
 }
 
+TEST_CASE("what is not wanted is not asked for, and the plan says so") {
+  FakeFabric fabric = torus(3);
+  fabric.link(0, 6, fabric.add_router(0xa000, 1, "a router"), 1);
+  fabric.assign_lids();
+  const Swept whole(fabric);
+  const bool described = GENERATE(true, false), end_ports = GENERATE(true, false), switch_infos = GENERATE(true, false);
+  DiscoverOptions options;
+  SECTION("by directed routes") {}
+  SECTION("by LID") { options.routing = Routing::lid; }
+  SECTION("near the start") { options.radius = 2; }
+  if (!described) options.needs.descriptions = {NodeKind::router};
+  if (!end_ports) options.needs.end_ports = {};
+  options.needs.switch_infos = switch_infos;
+  const Swept swept(fabric, options);
+  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+  if (options.radius == ~0U) CHECK(swept.link_names() == whole.link_names());
+  for (const Node& node : swept.subnet.nodes()) {
+    const bool is_switch = node.kind() == NodeKind::sw;
+    CHECK(node.has_description == (described || node.kind() == NodeKind::router));
+    CHECK(node.has_switch_info == (is_switch && switch_infos && node.hops < options.radius));
+    for (const Port& port : swept.subnet.ports_of(node)) {
+      const PortIndex index = node.first_port + port.number;
+      if (is_switch && port.number == 0) CHECK(port.has_info == (end_ports || options.routing == Routing::lid));
+      if (is_switch && port.number != 0 && node.hops < options.radius) CHECK(port.has_info);
+      if (!is_switch && port.peer != none) CHECK(port.has_info == (end_ports || index == swept.subnet.start));
+    }
+  }
+}
+
+TEST_CASE("of one node alone nothing is asked beyond its ports") {
+  FakeFabric fabric = FakeFabric::fat_tree(3, 2, 4);
+  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+    if (fabric.node(id).is_switch()) fabric.attach(id, 0);
+  }
+  DiscoverOptions options;
+  options.radius = 1;
+  options.alone = true;
+  const Swept swept(fabric, options);
+  REQUIRE(swept.subnet.nodes().size() == 1);
+  CHECK(swept.sent() == 1 + 1 + 1 + 1U + swept.subnet.node(0).info.num_ports);
+  CHECK(swept.stats.plan == swept.sent());
+  CHECK(swept.subnet.node(0).has_switch_info);
+}
+
+TEST_CASE("a node that is known is not asked what it is") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  const Swept whole(fabric);
+  const NodeIndex start = whole.subnet.port(whole.subnet.start).node;
+  const NodeIndex leaf = whole.subnet.port(whole.subnet.port(whole.subnet.start).peer).node;
+  DiscoverOptions options;
+  SECTION("the first one") { options.known = KnownNode{whole.subnet.node(start).info}; }
+  SECTION("the next one") { options.known = KnownNode{whole.subnet.node(leaf).info, 1}; }
+  const Swept swept(fabric, options);
+  CHECK(swept.sent() == whole.sent() - 1);
+  CHECK(swept.stats.plan == swept.sent());
+  CHECK(swept.link_names() == whole.link_names());
+}
+
+TEST_CASE("a node that is known and is not there does not count") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  DiscoverOptions options;
+  options.known = KnownNode{fabric.node(0).info, 7};
+  const Swept swept(fabric, options);
+  CHECK(swept.subnet.nodes().size() == fabric.size());
+  CHECK(swept.stats.plan == swept.sent());
+}
+
+TEST_CASE("a switch that turns out to be nearer than the rim is read whole") {
+  // Two ways lead to the last switch: the short one over a slow switch.
+  FakeFabric fabric;
+  const auto first = fabric.add_switch(0x100, 4, "first"), slow = fabric.add_switch(0x200, 4, "slow");
+  const auto one = fabric.add_switch(0x300, 4, "one"), two = fabric.add_switch(0x400, 4, "two"), last = fabric.add_switch(0x500, 4, "last");
+  const auto host = fabric.add_ca(0x600, 1, "host"), beyond = fabric.add_ca(0x700, 1, "beyond");
+  fabric.link(first, 1, host, 1);
+  fabric.link(first, 2, slow, 1);
+  fabric.link(slow, 2, last, 1);
+  fabric.link(first, 3, one, 1);
+  fabric.link(one, 2, two, 1);
+  fabric.link(two, 2, last, 2);
+  fabric.link(last, 3, beyond, 1);
+  fabric.assign_lids();
+  fabric.attach(host);
+  fabric.node(slow).faults.delay = std::chrono::milliseconds(300);
+  DiscoverOptions options;
+  options.radius = 4;
+  const Swept swept(fabric, options);
+  const NodeIndex at = swept.subnet.find_node(Guid{0x500});
+  REQUIRE(at != none);
+  CHECK(swept.subnet.node(at).hops == 3);
+  CHECK(swept.subnet.node(at).has_switch_info);
+  CHECK(swept.subnet.find_node(Guid{0x700}) != none);
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+}
+
+TEST_CASE("a node that fails is named, whatever is wanted") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  fabric.node(1).faults.status = mad::status::unsupported_method_attribute;
+  fabric.node(1).faults.status_attribute = smp::PortInfo::attribute_id;
+  DiscoverOptions options;
+  options.needs.descriptions = {};
+  const Swept swept(fabric, options);
+  REQUIRE(!swept.subnet.failures.empty());
+  for (const Node& node : swept.subnet.nodes()) CHECK(node.has_description == (node.guid() == fabric.node(1).info.node_guid));
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+}
+
 TEST_CASE("what nodes say is kept") {
   FakeFabric fabric;
   const auto sw = fabric.add_switch(0x100, 4, std::string(64, 'x'));

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The plan of MADs of every command that sweeps, in both dialects: nothing is asked twice, what was sent is what was planned and what
+// --stats counts beyond it, and a command that shows little asks for little.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "iba-gen/mad.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "support/fake_sa.hpp"
+#include "support/program.hpp"
+#include "support/stored_fabric.hpp"
+
+using namespace ib;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::Outcome;
+
+namespace {
+
+/// Two spines (LIDs 1 and 2), two leaves (3 and 6) with two hosts each, and at the second leaf a router and a host of which two ports are
+/// linked. Each node has a PMA, and there is an SA. The program runs at the first host. What all of them are asked is recorded.
+struct Site {
+  using Words = std::vector<std::string>;
+
+  FakeFabric fabric;
+  FakeFabric::NodeId spine0, spine1, leaf0, leaf1, here, host, far, dual, router;
+  ibtest::FakeSa sa{fabric};
+  std::vector<ibtest::FakePma*> pmas;
+  std::map<std::string, unsigned> smps;  ///< answered SubnGets, by node, attribute and modifier
+  std::size_t sent = 0;
+
+  Site() {
+    spine0 = fabric.add_switch(0x100, 4, "spine 0");
+    spine1 = fabric.add_switch(0x200, 4, "spine 1");
+    leaf0 = fabric.add_switch(0x300, 8, "leaf 0");
+    leaf1 = fabric.add_switch(0x400, 8, "leaf 1");
+    here = fabric.add_ca(0x500, 1, "here");
+    host = fabric.add_ca(0x600, 1, "host");
+    far = fabric.add_ca(0x700, 1, "far");
+    dual = fabric.add_ca(0x800, 2, "dual");
+    router = fabric.add_router(0x900, 1, "router");
+    fabric.link(leaf0, 1, here, 1);
+    fabric.link(leaf0, 2, host, 1);
+    fabric.link(leaf0, 3, spine0, 1);
+    fabric.link(leaf0, 4, spine1, 1);
+    fabric.link(leaf1, 1, far, 1);
+    fabric.link(leaf1, 2, dual, 1);
+    fabric.link(leaf1, 3, spine0, 2);
+    fabric.link(leaf1, 4, spine1, 2);
+    fabric.link(leaf1, 5, dual, 2);
+    fabric.link(leaf1, 6, router, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      if (fabric.node(id).is_switch()) fabric.node(id).switch_info.multicast_fdb_cap = 64;
+      pmas.push_back(&ibtest::run_pma(fabric, id));
+      fabric.node(id).faults.lie = [this, id](FakeFabric::Answer& answer) { record(id, answer); };
+    }
+    fabric.network.tamper = [this](Bytes, std::optional<FakeFabric::Answer> answer) {
+      ++sent;
+      return answer ? std::vector{*answer} : std::vector<FakeFabric::Answer>{};
+    };
+    fabric.network.rmpp = true;
+  }
+
+  void record(FakeFabric::NodeId id, Bytes answer) {
+    const mad::HeaderView header(answer);
+    if (!mad::is_smp(header.mgmt_class()) || header.method() != mad::response_method(mad::method::get)) return;
+    const Bytes data = answer.subspan(mad::data_area(header.mgmt_class()).offset);
+    std::uint32_t modifier = header.attribute_modifier();
+    // What a node says of itself depends on the port by which it is asked.
+    if (header.attribute_id() == smp::NodeInfo::attribute_id) modifier = smp::NodeInfo::unpack(data).local_port_num;
+    if (header.attribute_id() == smp::PortInfo::attribute_id && modifier == 0 && !fabric.node(id).is_switch())
+      modifier = smp::PortInfo::unpack(data).local_port_num;
+    ++smps[fmt::format("{:#x} attribute {:#x} modifier {:#x}", fabric.node(id).info.node_guid.value, header.attribute_id(), modifier)];
+  }
+
+  void forget() {
+    smps.clear();
+    sent = 0;
+    sa.asked.clear();
+    for (ibtest::FakePma* pma : pmas) pma->asked.clear();
+  }
+
+  /// What was asked more than once with the method Get.
+  std::vector<std::string> twice() const {
+    std::map<std::string, unsigned> asked = smps;
+    for (const auto& query : sa.asked) {
+      if (query.method == mad::method::set) continue;
+      ++asked[fmt::format("SA {:#x} {:#x} {:#x} {:02x}", query.method, query.attribute, query.component_mask, fmt::join(query.record, ""))];
+    }
+    for (const ibtest::FakePma* pma : pmas) {
+      for (const auto& one : pma->asked) {
+        if (one.method == mad::method::get) ++asked[fmt::format("PMA {} {:#x} port {}", fmt::ptr(pma), one.attribute, one.port)];
+      }
+    }
+    std::vector<std::string> found;
+    for (const auto& [what, times] : asked) {
+      if (times > 1) found.push_back(fmt::format("{} times {}", times, what));
+    }
+    return found;
+  }
+
+  /// How often nodes were asked for an attribute; of one node if `id` is given.
+  unsigned times(std::uint16_t attribute, std::optional<FakeFabric::NodeId> id = {}) {
+    unsigned sum = 0;
+    for (const auto& [what, times] : smps) {
+      const bool is_it = what.find(fmt::format(" attribute {:#x} ", attribute)) != std::string::npos;
+      const bool is_there = !id || what.starts_with(fmt::format("{:#x} ", fabric.node(*id).info.node_guid.value));
+      sum += is_it && is_there ? times : 0;
+    }
+    return sum;
+  }
+
+  std::string lid(FakeFabric::NodeId id, unsigned port) { return std::to_string(fabric.node(id).ports.at(port).info.lid.value); }
+  std::string guid(FakeFabric::NodeId id, unsigned port) { return to_text(fabric.port_guid(id, port)); }
+  std::string diags_guid(FakeFabric::NodeId id, unsigned port) { return fmt::format("{:#x}", fabric.port_guid(id, port).value); }
+
+  Outcome ibtool(Words words) {
+    forget();
+    words.insert(words.begin() + 1, "--stats");
+    return ibtest::ibtool(fabric, std::move(words));
+  }
+  Outcome diags(Words words) {
+    forget();
+    return ibtest::diags(fabric, std::move(words));
+  }
+};
+
+/// What --stats says.
+struct Told {
+  std::size_t planned = 0, sent = 0, beyond = 0;
+  unsigned plans = 0;  ///< lines that tell of a plan
+
+  explicit Told(const std::string& err) {
+    std::istringstream lines(err);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t number = std::strtoul(line.c_str() + line.rfind(' ') + 1, nullptr, 10);
+      if (line.starts_with("mads planned: ")) planned = number, ++plans;
+      if (line.starts_with("mads sent: ")) sent = number;
+      if (line.starts_with("mads beyond plan: ")) beyond += number;
+    }
+  }
+};
+
+void check_sums(const Site& site, const Outcome& outcome) {
+  const Told told(outcome.err);
+  CHECK(told.plans == 1);
+  CHECK(told.sent == site.sent);
+  CHECK(told.planned + told.beyond == told.sent);
+}
+
+std::string line_of(const Site::Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+/// Command lines of ibtool that read the fabric, or a part of it.
+std::vector<Site::Words> readers(Site& site) {
+  std::vector<Site::Words> all;
+  for (const char* name : {"ibnetdiscover", "ibhosts", "ibswitches", "ibrouters", "ibnodes", "iblinkinfo", "ibqueryerrors", "ibidsverify",
+                           "ibchecknet", "ibcheckstate", "ibcheckwidth", "ibcheckerrors", "ibdatacounters", "ibclearcounters",
+                           "ibclearerrors", "dump_fts", "dump_lfts", "dump_mfts", "check_lft_balance"})
+    all.push_back({name});
+  const std::string leaf = site.lid(site.leaf0, 0), leaf_guid = site.guid(site.leaf0, 0), dual = site.guid(site.dual, 2);
+  for (const Site::Words& words : std::vector<Site::Words>{{"ibnetdiscover", "-l"},
+                                                           {"ibnetdiscover", "-H"},
+                                                           {"ibnetdiscover", "-p"},
+                                                           {"ibprintca", to_text(site.fabric.node(site.dual).info.node_guid)},
+                                                           {"ibprintswitch", to_text(site.fabric.node(site.leaf1).info.node_guid)},
+                                                           {"ibprintrt", "-l"},
+                                                           {"iblinkinfo", leaf},
+                                                           {"iblinkinfo", leaf_guid},
+                                                           {"iblinkinfo", "0,1"},
+                                                           {"ibqueryerrors", "--data"},
+                                                           {"ibqueryerrors", "--counters"},
+                                                           {"ibqueryerrors", "-r", "--details"},
+                                                           {"ibqueryerrors", "--ca"},
+                                                           {"ibqueryerrors", "--switch", "--skip-sl"},
+                                                           {"ibqueryerrors", leaf},
+                                                           {"ibqueryerrors", leaf_guid},
+                                                           {"ibqueryerrors", "-r", leaf_guid},
+                                                           {"ibqueryerrors", dual},
+                                                           {"ibqueryerrors", "0,1"},
+                                                           {"ibfindnodesusing", leaf, "3"},
+                                                           {"ibfindnodesusing", leaf_guid, "3"},
+                                                           {"ibfindnodesusing", "0,1", "3"},
+                                                           {"ibroute", leaf},
+                                                           {"ibroute", leaf_guid, "-M"},
+                                                           {"subnet_diff", ibtest::stored_fabric()},
+                                                           {"init_all_ports", "--dry-run"}})
+    all.push_back(words);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all that they sent") {
+  pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
+  pmas.at(dual)->count(2, "port_rcv_errors") = 3;
+  for (Words words : readers(*this)) {
+    for (const char* more : {"", "--json", "--discovery=DR", "--discovery=SA"}) {
+      if (*more != '\0') words.emplace_back(more);
+      INFO("ibtool " << line_of(words));
+      const Outcome outcome = ibtool(words);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status <= 1);
+      CHECK(twice() == std::vector<std::string>{});
+      check_sums(*this, outcome);
+      if (*more != '\0') words.pop_back();
+    }
+  }
+}
+
+TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most, and told of") {
+  const Outcome outcome = ibtool({"set_port_state", "--disable", lid(leaf1, 0) + "@1"});
+  CAPTURE(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(twice().size() <= 1);
+  CHECK_THAT(outcome.err, contains("mads beyond plan: values read anew before a Set 1\n"));
+  check_sums(*this, outcome);
+}
+
+TEST_CASE_METHOD(Site, "infiniband-diags' names ask for nothing twice") {
+  pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
+  const std::string leaf_guid = diags_guid(leaf0, 0), far_guid = diags_guid(far, 1);
+  const std::vector<Words> lines{{"ibnetdiscover"},
+                                 {"ibnetdiscover", "-p"},
+                                 {"ibhosts"},
+                                 {"ibswitches"},
+                                 {"ibrouters"},
+                                 {"ibnodes"},
+                                 {"iblinkinfo"},
+                                 {"iblinkinfo", "-n", "2"},
+                                 {"iblinkinfo", "-S", leaf_guid},
+                                 {"iblinkinfo", "-G", far_guid},
+                                 {"iblinkinfo", "-D", "0,1"},
+                                 {"iblinkinfo", "-D", "0,1,2"},
+                                 {"iblinkinfo", "-D", "0,1,3,2", "-a"},
+                                 {"ibqueryerrors"},
+                                 {"ibqueryerrors", "--data", "-r"},
+                                 {"ibqueryerrors", "--details"},
+                                 {"ibqueryerrors", "-G", leaf_guid},
+                                 {"ibqueryerrors", "-G", far_guid, "-r"},
+                                 {"ibqueryerrors", "-D", "0,1"},
+                                 {"ibqueryerrors", "-D", "0,1", "-r"},
+                                 {"ibqueryerrors", "-D", "0,1,2", "-r"},
+                                 {"ibqueryerrors", "-D", "0", "-r"},
+                                 {"ibidsverify", "-R"},
+                                 {"dump_fts"},
+                                 {"dump_lfts"},
+                                 {"dump_mfts"},
+                                 {"ibfindnodesusing", leaf_guid, "3"},
+                                 {"ibroute", lid(leaf0, 0)}};
+  for (const Words& words : lines) {
+    INFO(line_of(words));
+    const Outcome outcome = diags(words);
+    CAPTURE(outcome.err, outcome.out);
+    CHECK(outcome.status <= 1);
+    CHECK(twice() == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE_METHOD(Site, "where something is silent, the sums are still right") {
+  SECTION("a host") { fabric.node(far).faults.silent = true; }
+  SECTION("a host after its NodeInfo") { fabric.node(far).faults.ignores = smp::PortInfo::attribute_id; }
+  SECTION("a switch in the middle of its ports") { fabric.node(leaf1).faults.answers_left = 6; }
+  SECTION("PMAs") {
+    for (const FakeFabric::NodeId id : {leaf1, far}) pmas.at(id)->service().faults.silent = true;
+  }
+  SECTION("the SA") { sa.silent = true; }
+  for (const Words& words : readers(*this)) {
+    INFO("ibtool " << line_of(words));
+    check_sums(*this, ibtool(words));
+    if (fabric.node(leaf1).faults.answers_left != ~0U) fabric.node(leaf1).faults.answers_left = 6;
+  }
+}
+
+TEST_CASE_METHOD(Site, "a list asks for what it shows, and links for the ports of switches") {
+  constexpr std::size_t links = 10, external = 4 + 4 + 8 + 8, switches = 4, hosts = 4;
+  const auto planned = [this](Words words) { return Told(ibtool(std::move(words)).err).planned; };
+  // NodeInfo of the start and over each link, the PortInfo of the start and of each port of a switch.
+  constexpr std::size_t found = 1 + links + 1 + external;
+  CHECK(planned({"ibhosts", "--discovery=DR"}) == found + hosts);
+  CHECK(times(smp::SwitchInfo::attribute_id) == 0);
+  CHECK(times(smp::NodeDescription::attribute_id, leaf0) == 0);
+  CHECK(times(smp::NodeDescription::attribute_id, dual) == 1);
+  CHECK(times(smp::PortInfo::attribute_id, dual) == 0);
+  CHECK(planned({"ibhosts", "--discovery=LID"}) == found + hosts + switches);  // their LIDs
+  CHECK(planned({"ibhosts", "--discovery=DR", "--json"}) == found + hosts);
+  CHECK(planned({"ibrouters", "--discovery=DR"}) == found + 1);
+  CHECK(planned({"ibswitches", "--discovery=DR"}) == found + 3 * switches);
+  CHECK(planned({"ibnodes", "--discovery=DR"}) == found + 3 * switches + hosts);
+  // What the whole topology takes: 1 + C + L + 2C + S(P+3), where a host with two linked ports counts one link and one port more
+  CHECK(planned({"ibnetdiscover", "--discovery=DR"}) == 1 + links + (hosts + 1) + (links - 4) + external + 3 * switches);
+  CHECK(planned({"ibnetdiscover", "--discovery=DR", "-l"}) == found + hosts + 1 + switches);
+  CHECK(planned({"ibidsverify", "--discovery=DR"}) == found + 5 + switches);
+  CHECK(times(smp::NodeDescription::attribute_id) == 0);
+  CHECK(planned({"ibhosts", "--discovery=SA"}) == 1);
+  CHECK(planned({"ibswitches", "--discovery=SA"}) == 3);
+  CHECK(planned({"ibnetdiscover", "--discovery=SA"}) == 4);
+}
+
+TEST_CASE_METHOD(Site, "what was not asked for is shown as not known, not as zero") {
+  const Outcome hosts = ibtool({"ibhosts", "--json"});
+  CHECK_THAT(hosts.out, !contains("\"lid\": 0"));
+  CHECK(ibtool({"ibhosts"}).status == 0);
+  const Outcome switches = ibtool({"ibswitches"});
+  CHECK_THAT(switches.out, contains("\"leaf 0\" base port 0 lid " + lid(leaf0, 0) + " lmc 0\n"));
+}
+
+TEST_CASE_METHOD(Site, "a switch that fails is called by its name though a list of hosts asks for none") {
+  fabric.node(leaf1).faults.status = mad::status::unsupported_method_attribute;
+  fabric.node(leaf1).faults.status_attribute = smp::PortInfo::attribute_id;
+  const Outcome outcome = ibtool({"ibhosts", "--discovery=DR"});
+  CHECK(outcome.status == 4);
+  CHECK_THAT(outcome.err,
+             contains("'leaf 1' refuses to tell its PortInfo") && contains("mads beyond plan: names of nodes that failed 1\n"));
+  CHECK(times(smp::NodeDescription::attribute_id, leaf0) == 0);
+  check_sums(*this, outcome);
+}
+
+TEST_CASE_METHOD(Site, "one node's counters take the path to it alone, and no neighbour") {
+  const auto path_queries = [this] {
+    std::size_t gets = 0;
+    for (const auto& query : sa.asked) {
+      if (query.attribute != sa::PathRecord::attribute_id) continue;
+      CHECK(query.method == mad::method::get);
+      ++gets;
+    }
+    return gets;
+  };
+  for (const std::string& target : {lid(leaf0, 0), guid(leaf0, 0), std::string("0,1")}) {
+    INFO(target);
+    const Outcome outcome = ibtool({"ibqueryerrors", target});
+    CHECK(outcome.status == 0);
+    CHECK(path_queries() == 1);
+    CHECK(times(smp::NodeInfo::attribute_id) == 1);
+    CHECK(times(smp::PortInfo::attribute_id) == times(smp::PortInfo::attribute_id, leaf0));
+  }
+  CHECK(diags({"ibqueryerrors", "-G", diags_guid(leaf0, 0)}).status == 0);
+  CHECK(path_queries() == 1);
+  CHECK(diags({"ibqueryerrors", "-D", "0,1,2"}).status == 0);
+  CHECK(path_queries() == 1);
+  sa.silent = true;
+  CHECK_THAT(ibtool({"ibqueryerrors", lid(leaf0, 0)}).err, contains("SL 0 is used: "));
+}
+
+TEST_CASE_METHOD(Site, "counters cost what pma_readings says: one ClassPortInfo and one sum a node, ports where the sum tells") {
+  pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
+  const Outcome outcome = ibtool({"ibqueryerrors", "--discovery=DR"});
+  CHECK(outcome.status == 1);
+  constexpr std::size_t nodes = 9, ports_of_leaf = 8, paths = 1;
+  std::size_t asked = 0;
+  for (const ibtest::FakePma* pma : pmas) asked += pma->asked.size();
+  CHECK(asked == 2 * nodes + ports_of_leaf);
+  const std::size_t sweep = Told(ibtool({"ibnetdiscover", "--discovery=DR"}).err).planned;
+  CHECK(Told(outcome.err).planned == sweep + asked + paths);
+}
+
+TEST_CASE_METHOD(Site, "tables cost their blocks") {
+  const Outcome outcome = ibtool({"check_lft_balance", "--discovery=DR"});
+  constexpr std::size_t switches = 4, others = 5, blocks = 1;
+  const std::size_t sweep = Told(ibtool({"ibnetdiscover", "--discovery=DR"}).err).planned;
+  CHECK(Told(outcome.err).planned == sweep - others + switches * blocks);
+}
