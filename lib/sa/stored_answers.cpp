@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "iba-gen/mad.hpp"
@@ -121,15 +122,21 @@ Query prepare(const mad::Request& request, const StructInfo& record, const Store
 
 /// Zeros for what an SA tells only in answers to trusted requests (IBA 15.4.1).
 void hide_from_untrusted(const StructInfo& record, const std::vector<SecretPlace>& keys, MutableBytes row) {
-  for (const SecretPlace& key : keys) std::ranges::fill(row.subspan(key.offset, key.size), std::uint8_t{0});
+  const auto zero = [row](std::size_t at, std::size_t size) {
+    const std::size_t begin = std::min(at, row.size());
+    std::ranges::fill(row.subspan(begin, std::min(size, row.size() - begin)), std::uint8_t{0});
+  };
+  for (const SecretPlace& key : keys) zero(key.offset, key.size);
   const auto clear = [&](std::string_view member) { write_number(row, *find_path(record, member), 0); };
   if (&record == &InformInfoRecord::info()) clear("inform_info.qpn");
   if (&record != &MCMemberRecord::info()) return;
   constexpr std::size_t port_gid_at = 16, gid_size = 16;
-  std::ranges::fill(row.subspan(port_gid_at, gid_size), std::uint8_t{0});
+  zero(port_gid_at, gid_size);
   clear("join_state");
   clear("proxy_join");
 }
+
+std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 std::string_view method_name(std::uint8_t method) {
   switch (method) {
@@ -157,6 +164,7 @@ bool is_valid(const MCMemberRecord& wanted, std::uint64_t mask) {
 struct StoredAnswers::Stored {
   std::optional<mad::Result<mad::Reply>> answer;
   TableRows table;
+  std::size_t step{};                                           ///< bytes of a record in an answer
   std::vector<std::pair<std::uint16_t, std::uint32_t>> by_lid;  ///< first LID and row, sorted
 
   /// Calls `found` with each row, or with those of a LID, in the order of the table.
@@ -180,9 +188,13 @@ StoredAnswers::Stored& StoredAnswers::stored(const TableInfo& table) {
   auto loaded = std::make_unique<Stored>();
   loaded->answer = load_(table);
   const StructInfo& record = table.record();
+  if (loaded->answer && *loaded->answer && (*loaded->answer)->bytes.size() < mad::data_area(mad::mgmt_class::sa).offset)
+    throw Error(fmt::format("The stored {} ends within its header", table.name));
   if (loaded->answer && *loaded->answer && &record != &mad::ClassPortInfo::info()) {
     loaded->table = table_rows(**loaded->answer, least_size(record));
     loaded->table.records = loaded->table.records.first(record.bytes);
+    loaded->step = std::size_t{8} * load_be<std::uint16_t>(&(*loaded->answer)->bytes[mad::attribute_offset_offset]);
+    if (loaded->table.records.empty()) loaded->step = whole_words(record.bytes);
     if (begins_with_lid(record)) {
       std::uint32_t at = 0;
       for (const Bytes row : loaded->table.records) loaded->by_lid.emplace_back(first_lid(row).value, at++);
@@ -217,6 +229,11 @@ const TableInfo* StoredAnswers::table_of(const mad::Request& request) {
   return asks_for_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
 }
 
+bool StoredAnswers::was_read(const mad::Request& request) {
+  const TableInfo* table = table_of(request);
+  return table != nullptr && stored(*table).answer.has_value();
+}
+
 std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& request) {
   if (request.method == mad::method::set || request.method == mad::method::delete_)
     return "A change of the subnet administrator's records needs the subnet administrator.";
@@ -235,7 +252,8 @@ std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& reque
 std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& request, const TableInfo& table) {
   const StructInfo& record = table.record();
   const std::uint64_t mask = request.component_mask;
-  const TableRows& rows = stored(table).table;
+  const Stored& kept = stored(table);
+  const TableRows& rows = kept.table;
   if (&record == &PortInfoRecord::info() && (mask & port_options) != 0) {
     if ((PortInfoRecord::unpack(record_of(request, record)).options & full_port_info) != 0)
       return "PortInfoRecords were read without the option for full PortInfo.";
@@ -247,7 +265,7 @@ std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& reques
   if (&record == &MCMemberRecord::info() && table.trust == Trust::none && (mask & member_join_state) != 0)
     return "The join states of multicast groups were not read: only those of their members, which takes an SM_Key.";
   if (!rows.torn || request.method != mad::method::get) return {};
-  TableReply found(request, record.bytes);
+  TableReply found(request, kept.step);
   select(request, table, found);
   if (found.size() == 0) return fmt::format("The table of {}s did not arrive whole.", table.name);
   return {};
@@ -268,14 +286,14 @@ mad::Result<mad::Reply> StoredAnswers::answer(const mad::Request& request) {
   if (&record == &PathRecord::info()) return answer_paths(request);
   if (&record == &MCMemberRecord::info() && !is_valid(MCMemberRecord::unpack(record_of(request, record)), request.component_mask))
     return error_reply(request, invalid_request);
-  TableReply reply(request, record.bytes);
+  TableReply reply(request, rows.step);
   select(request, table, reply);
   return reply.finish(rows.table.torn);
 }
 
 mad::Result<mad::Reply> StoredAnswers::answer_once(const mad::Request& request, const Stored& stored) const {
   if (request.method != mad::method::get) return error_reply(request, invalid_request);
-  TableReply reply(request, mad::ClassPortInfo::wire_size);
+  TableReply reply(request, whole_words(mad::ClassPortInfo::wire_size));
   reply.add((*stored.answer)->payload());
   return reply.finish(false);
 }
@@ -285,13 +303,14 @@ mad::Result<mad::Reply> StoredAnswers::answer_paths(const mad::Request& request)
                         request.method == mad::method::get};
   const StoredPaths::Answer found = paths().answer(query);
   if (found.status != 0) return error_reply(request, found.status);
-  TableReply reply(request, PathRecord::wire_size);
+  const Stored& rows = stored(*find_stored_table("PathRecord"));
+  TableReply reply(request, rows.step);
   std::array<std::uint8_t, PathRecord::wire_size> bytes{};
   for (const PathRecord& path : found.paths) {
     path.pack(bytes);
     reply.add(bytes);
   }
-  return reply.finish(stored(*find_stored_table("PathRecord")).table.torn);
+  return reply.finish(rows.table.torn);
 }
 
 void StoredAnswers::select(const mad::Request& request, const TableInfo& table, TableReply& reply) {
@@ -363,18 +382,20 @@ void StoredAnswers::add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t ma
 /// not read the tables of unused ports.
 std::vector<PKeyTableRecord> StoredAnswers::p_key_ports(std::optional<Lid> lid) {
   std::vector<PKeyTableRecord> found;
-  const auto add = [&found](Lid of, std::uint8_t port) {
-    if (!found.empty() && found.back().lid == of && found.back().port_num == port) return;
+  std::set<std::pair<Lid, std::uint8_t>> known;
+  const auto add = [&](Lid of, std::uint8_t port) {
+    if (!known.emplace(of, port).second) return;
     PKeyTableRecord record;
     record.lid = of;
     record.port_num = port;
     found.push_back(record);
   };
+  std::set<Lid> switches;
   const Stored& all_ports = stored(*find_stored_table("PortInfoRecord"));
   stored(*find_stored_table("PKeyTableRecord")).for_each(lid, [&](Bytes row) {
     const auto record = wire::unpack_short<PKeyTableRecord>(row);
     if (!ports().is_switch(record.lid) || all_ports.by_lid.empty()) return add(record.lid, record.port_num);
-    if (!found.empty() && found.back().lid == record.lid) return;
+    if (!switches.insert(record.lid).second) return;
     all_ports.for_each(record.lid, [&](Bytes port) { add(record.lid, wire::unpack_short<PortInfoRecord>(port).port_num); });
   });
   return found;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/rates.hpp"
@@ -71,6 +72,17 @@ bool limit_rate(Rate& value, Selector selector, Rate wanted) {
 }
 
 std::uint32_t by_lids(Lid from, Lid to) { return std::uint32_t{from.value} << 16 | to.value; }
+std::uint32_t lids_of(Bytes row) {
+  const auto path = wire::unpack_short<PathRecord>(row);
+  return by_lids(path.slid, path.dlid);
+}
+
+/// Throws Error if no port can have all these LIDs.
+void check_lids(Lid first, Lid last) {
+  constexpr unsigned most_lids = 128;  // IBA 14.2.5.6: LMC has 3 bits
+  if (last.value - first.value >= static_cast<int>(most_lids))
+    throw Error(fmt::format("The stored PathRecords give one port the LIDs {} to {}", first.value, last.value));
+}
 
 /// Makes a stored path the path that the SA offers for `query`. Returns false if it offers none. The path back is not considered.
 bool fit(PathRecord& path, const PathQuery& query) {
@@ -113,11 +125,15 @@ StoredPaths::StoredPaths(const RecordRows& rows, const RecordRows& back, const s
     to.last = std::max(to.last, path.dlid);
     to.rows.push_back(at);
     std::vector<std::size_t>& there = by_lid_[path.dlid.value];
-    if (std::ranges::find(there, known->second) == there.end()) there.push_back(known->second);
+    if (there.empty() || there.back() != known->second) there.push_back(known->second);
+  }
+  check_lids(first_source_, last_source_);
+  for (Destination& to : destinations_) {
+    check_lids(to.first, to.last);
+    std::ranges::sort(to.rows, {}, [this](std::size_t at) { return lids_of(rows_[at]); });
   }
   for (std::size_t at = 0; at < back_.size(); ++at) {
-    const auto path = wire::unpack_short<PathRecord>(back_[at]);
-    back_by_lids_.emplace(by_lids(path.slid, path.dlid), at);
+    back_by_lids_.emplace(lids_of(back_[at]), at);
   }
 }
 
@@ -182,6 +198,8 @@ std::vector<const StoredPaths::Destination*> StoredPaths::destinations(const Pat
     if (found != by_guid_.end()) result.push_back(&destinations_[found->second]);
   } else if (has(query, dlid)) {
     for (const std::size_t at : by_lid_[query.wanted.dlid.value]) result.push_back(&destinations_[at]);
+    std::ranges::sort(result);  // they are in one array, so this is the order of the table
+    result.erase(std::ranges::unique(result).begin(), result.end());
   } else {
     for (const Destination& to : destinations_) result.push_back(&to);
   }
@@ -196,17 +214,15 @@ void StoredPaths::add_paths(const PathQuery& query, const Destination& to, std::
   const Lid to_first = has(query, dlid) ? query.wanted.dlid : to.first, to_last = has(query, dlid) ? to_first : to.last;
   unsigned found = 0;
   const auto add = [&](unsigned from_lid, unsigned to_lid, std::uint8_t preference) {
-    for (const std::size_t at : to.rows) {
-      auto path = wire::unpack_short<PathRecord>(rows_[at]);
-      if (path.slid.value != from_lid || path.dlid.value != to_lid) continue;
-      const bool both_ways = is_reversible(path, query);
-      if (!fit(path, query) || (has(query, reversible) && query.wanted.reversible != 0 && !both_ways)) return;
-      path.reversible = both_ways ? 1 : 0;
-      path.preference = preference;
-      paths.push_back(path);
-      ++found;
-      return;
-    }
+    const auto row = std::ranges::lower_bound(to.rows, from_lid << 16 | to_lid, {}, [this](std::size_t at) { return lids_of(rows_[at]); });
+    if (row == to.rows.end() || lids_of(rows_[*row]) != (from_lid << 16 | to_lid)) return;
+    auto path = wire::unpack_short<PathRecord>(rows_[*row]);
+    const bool both_ways = is_reversible(path, query);
+    if (!fit(path, query) || (has(query, reversible) && query.wanted.reversible != 0 && !both_ways)) return;
+    path.reversible = both_ways ? 1 : 0;
+    path.preference = preference;
+    paths.push_back(path);
+    ++found;
   };
   const unsigned sources = from_last.value - from_first.value + 1U, targets = to_last.value - to_first.value + 1U;
   for (unsigned i = 0; i < std::min(sources, targets) && found < most; ++i) add(from_first.value + i, to_first.value + i, 0);

@@ -26,7 +26,7 @@ struct PathQuery {
 class StoredPaths {
  public:
   /// `rows` are the PathRecords whose SGID is the default GID of `end_port`, with all pairs of LIDs, and `back` those whose DGID it is,
-  /// or none. All must outlive this object.
+  /// or none. All must outlive this object. Throws Error if the LIDs contradict each other.
   StoredPaths(const RecordRows& rows, const RecordRows& back, const sys::EndPort& end_port);
 
   /// Why the stored paths cannot answer the query, as a sentence. `has_qos` says whether paths depend on a service or QoS class;

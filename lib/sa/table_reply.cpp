@@ -36,16 +36,15 @@ void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn) {
   std::copy_n(header.begin(), begin, mad.begin());
 }
 
-TableReply::TableReply(const mad::Request& request, std::size_t record_size)
-    : request_(request), record_size_(record_size), step_((record_size + 7) / 8 * 8), mad_(answer_header(request)) {}
+TableReply::TableReply(const mad::Request& request, std::size_t step) : request_(request), step_(step), mad_(answer_header(request)) {}
 
 MutableBytes TableReply::add(Bytes record) {
-  const Bytes part = record.first(std::min(record.size(), record_size_));
+  const Bytes part = record.first(std::min(record.size(), step_));
   const std::size_t at = mad_.size();
   mad_.insert(mad_.end(), part.begin(), part.end());
   mad_.resize(at + step_);
   ++count_;
-  return MutableBytes(mad_).subspan(at, record_size_);
+  return MutableBytes(mad_).subspan(at, step_);
 }
 
 mad::Result<mad::Reply> TableReply::finish(bool torn) {

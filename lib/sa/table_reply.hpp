@@ -18,10 +18,10 @@ void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn);
 /// Collects the records that answer a SubnAdmGet or SubnAdmGetTable.
 class TableReply {
  public:
-  /// `request` must outlive this object. Records have `record_size` bytes.
-  TableReply(const mad::Request& request, std::size_t record_size);
+  /// `request` must outlive this object. Records have `step` bytes each, a multiple of 8: SAs differ in their size.
+  TableReply(const mad::Request& request, std::size_t step);
 
-  /// Adds a record, cut or filled with zeros to the record size. Returns its bytes, which may be changed until the next call.
+  /// Adds a record, cut or filled with zeros to `step` bytes. Returns its bytes, which may be changed until the next call.
   MutableBytes add(Bytes record);
   std::size_t size() const { return count_; }
 
@@ -31,7 +31,7 @@ class TableReply {
 
  private:
   const mad::Request& request_;
-  std::size_t record_size_, step_, count_ = 0;
+  std::size_t step_, count_ = 0;
   std::vector<std::uint8_t> mad_;
 };
 

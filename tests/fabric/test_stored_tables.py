@@ -20,7 +20,8 @@ def both_methods(*words, key=0):
     return [f"{key} {method} {' '.join(word for word in words if word)}" for method in ("get", "table")]
 
 
-class Stored(case.FabricCase):
+class SaCase(case.FabricCase):
+    """A fabric whose SA has groups, members, services and subscribers."""
     netfile, lids = os.path.join(GOLDEN, "fattree.net"), os.path.join(GOLDEN, "fattree.guid2lid")
 
     @classmethod
@@ -51,6 +52,8 @@ class Stored(case.FabricCase):
         with open(self.lids, encoding="ascii") as lids:
             return next(int(line.split()[1], 16) for line in lids if line.strip() and int(line.split()[0], 16) == guid)
 
+
+class Stored(SaCase):
     def ask(self, queries, *options):
         """What the program says of the tables, and of each query."""
         done = self.run_ours([STORED, *options], stdin="".join(query + "\n" for query in queries), timeout=240)

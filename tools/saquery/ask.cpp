@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "iba-gen/mad.hpp"
+#include "snapshot/transactor.hpp"
 #include "tools/saquery/saquery.hpp"
 
 namespace ib::tools::saquery {
@@ -36,7 +37,9 @@ std::string status_line(unsigned status) {
 [[noreturn]] void give_up_as_diags(const Session& session, const StructInfo& record, const mad::MadError& error) {
   int status = EIO;
   std::string text;
-  if (error.reply().empty()) {
+  if (dynamic_cast<const snapshot::NotRead*>(&error) != nullptr) {
+    text = fmt::format("Query SA failed: {}\n", error.message());
+  } else if (error.reply().empty()) {
     status = ETIMEDOUT;
     const std::string reason = std::strerror(status);
     session.diags_warning("sa_query", fmt::format("umad_recv failed: attr 0x{:x}: {}\n", record.attribute_id, reason));

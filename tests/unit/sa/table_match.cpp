@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Which records a component mask selects.
+#include "sa/table_match.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "iba-gen/sa.hpp"
+#include "iba/generic.hpp"
+#include "sa/pattern.hpp"
+#include "sa/rates.hpp"
+#include "sa/stored_tables.hpp"
+#include "support/catch.hpp"
+
+using namespace ib;
+
+namespace {
+
+using Row = std::vector<std::uint8_t>;
+
+template <class Record>
+Row packed(const Record& record) {
+  Row row(Record::wire_size);
+  record.pack(row);
+  return row;
+}
+
+/// Whether a query like "MTUSelector=1 MTU=4" selects the record.
+template <class Record>
+bool selects(std::initializer_list<std::pair<std::string_view, std::string_view>> members, const Record& record) {
+  sa::Pattern pattern(Record::info());
+  for (const auto& [member, value] : members) pattern.match(member, value);
+  return sa::matches(Record::info(), packed(record), pattern.bytes(), pattern.component_mask());
+}
+
+}  // namespace
+
+TEST_CASE("a component that is heeded excludes records with another value, one that is not excludes none") {
+  for (const sa::TableInfo& table : sa::stored_table_infos()) {
+    const StructInfo& record = table.record();
+    if (table.name == "ClassPortInfo" || table.name.starts_with("PathRecord")) continue;
+    Row row(record.bytes);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::uint8_t>(37 * i + 11);
+    for (const sa::Component& component : sa::components(record)) {
+      INFO(table.name << " " << component.member);
+      const FieldRef field = *find_path(record, component.member);
+      if (component.member.ends_with("Selector") || find_path(record, component.member + "Selector")) continue;
+      if (field.field->kind == FieldKind::structure) continue;
+      CHECK(sa::matches(record, row, row, component.mask));
+      Row other = row;
+      other[(field.bit_offset + field.field->bits - 1) / 8] ^=
+          static_cast<std::uint8_t>(1U << (7 - (field.bit_offset + field.field->bits - 1) % 8));
+      const bool heeded = (sa::heeded_components(record) & component.mask) != 0 && !component.reserved;
+      CHECK(sa::matches(record, other, row, component.mask) == !heeded);
+      CHECK(sa::matches(record, other, row, 0));
+    }
+  }
+}
+
+TEST_CASE("names are equal up to their end") {
+  sa::NodeRecord node;
+  const std::string_view name = "leaf";
+  std::copy(name.begin(), name.end(), node.node_description.node_string.begin());
+  CHECK(selects({{"nodeDescription.nodeString", "leaf"}}, node));
+  CHECK_FALSE(selects({{"nodeDescription.nodeString", "lea"}}, node));
+  CHECK_FALSE(selects({{"nodeDescription.nodeString", "leaf 1"}}, node));
+  node.node_description.node_string[10] = 'x';  // beyond the end
+  CHECK(selects({{"nodeDescription.nodeString", "leaf"}}, node));
+}
+
+TEST_CASE("a selector says how MTUs and rates of groups are compared; without a selector they are not") {
+  sa::MCMemberRecord group;
+  group.mtu = smp::Mtu::mtu_2048;
+  group.rate = sa::Rate::gbps_25;
+  CHECK(selects({{"MTUSelector", "0"}, {"MTU", "3"}}, group));
+  CHECK_FALSE(selects({{"MTUSelector", "0"}, {"MTU", "4"}}, group));
+  CHECK(selects({{"MTUSelector", "1"}, {"MTU", "5"}}, group));
+  CHECK_FALSE(selects({{"MTUSelector", "1"}, {"MTU", "4"}}, group));
+  CHECK(selects({{"MTUSelector", "2"}, {"MTU", "4"}}, group));
+  CHECK_FALSE(selects({{"MTUSelector", "2"}, {"MTU", "5"}}, group));
+  CHECK(selects({{"MTUSelector", "3"}, {"MTU", "1"}}, group));
+  CHECK(selects({{"MTU", "1"}}, group));
+  CHECK_FALSE(selects({{"MTUSelector", "2"}}, group));            // exactly 0
+  CHECK(selects({{"rateSelector", "0"}, {"rate", "4"}}, group));  // 25 Gb/s carry more than "30 Gb/s"
+  CHECK_FALSE(selects({{"rateSelector", "1"}, {"rate", "4"}}, group));
+  CHECK(selects({{"rateSelector", "1"}, {"rate", "7"}}, group));
+  CHECK(selects({{"packetLifeTimeSelector", "2"}, {"packetLifeTime", "9"}}, group));  // opensm does not compare it
+}
+
+TEST_CASE("a rate follows the next lower one") {
+  CHECK(sa::next_lower(sa::Rate::gbps_2_5) == sa::Rate{});
+  CHECK(sa::next_lower(sa::Rate::gbps_10) == sa::Rate::gbps_5);
+  CHECK(sa::next_lower(sa::Rate::gbps_25) == sa::Rate::gbps_30);
+  CHECK(sa::next_lower(sa::Rate::gbps_40) == sa::Rate::gbps_28);
+  CHECK(sa::next_lower(sa::Rate{63}) == sa::Rate{});
+  unsigned count = 0;
+  for (sa::Rate rate = sa::Rate::gbps_1200; rate != sa::Rate{}; rate = sa::next_lower(rate)) ++count;
+  CHECK(count == 23);
+}
+
+TEST_CASE("partitions match unless both sides are limited members") {
+  sa::MCMemberRecord group;
+  group.p_key = 0xffff;
+  CHECK(selects({{"PKey", "0x7fff"}}, group));
+  CHECK_FALSE(selects({{"PKey", "0xfffe"}}, group));
+  group.p_key = 0x7fff;
+  CHECK(selects({{"PKey", "0xffff"}}, group));
+  CHECK_FALSE(selects({{"PKey", "0x7fff"}}, group));
+}
+
+TEST_CASE("capabilities: the same, or at least these") {
+  sa::PortInfoRecord port;
+  port.port_info.capability_mask = smp::PortInfo{}.capability_mask;
+  Row row = packed(port), wanted(row.size());
+  const FieldRef mask = *find_path(sa::PortInfoRecord::info(), "portInfo.capabilityMask");
+  write_number(row, mask, 0x0251086a);
+  write_number(wanted, mask, 0x2);
+  CHECK_FALSE(sa::TableMatch(sa::PortInfoRecord::info(), wanted, mask.mask)(row));
+  CHECK(sa::TableMatch(sa::PortInfoRecord::info(), wanted, mask.mask, {.all_of_these_bits = true})(row));
+  write_number(wanted, mask, 0x6);
+  CHECK_FALSE(sa::TableMatch(sa::PortInfoRecord::info(), wanted, mask.mask, {.all_of_these_bits = true})(row));
+}
+
+TEST_CASE("extended link speeds are compared where they are valid") {
+  const StructInfo& info = sa::PortInfoRecord::info();
+  Row row(info.bytes), wanted(info.bytes);
+  const FieldRef speed = *find_path(info, "portInfo.linkSpeedExtActive");
+  write_number(wanted, speed, 1);
+  CHECK(sa::matches(info, row, wanted, speed.mask));
+  write_number(row, *find_path(info, "portInfo.capabilityMask"), 1U << 14);
+  CHECK_FALSE(sa::matches(info, row, wanted, speed.mask));
+  const auto never = [](Bytes) { return false; };
+  CHECK(sa::TableMatch(info, wanted, speed.mask, {.has_extended_speeds = never})(row));
+}
+
+TEST_CASE("bytes that a record lacks count as zero") {
+  const StructInfo& info = sa::ServiceRecord::info();
+  Row wanted(info.bytes);
+  const FieldRef data = *find_path(info, "serviceData64[1]");
+  const Row row(100);
+  CHECK(sa::matches(info, row, wanted, data.mask));
+  CHECK(sa::matches(info, row, Bytes(wanted).first(50), data.mask));
+  write_number(wanted, data, 1);
+  CHECK_FALSE(sa::matches(info, row, wanted, data.mask));
+}
