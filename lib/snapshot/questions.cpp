@@ -58,6 +58,8 @@ void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
   if (names(of, mad::ClassPortInfo::info()) || names(of, mlx::ClassPortInfo::info())) {
     asked = has_agent = true;
     capability_mask = mad::ClassPortInfo::unpack(payload).capability_mask;
+  } else if (names(of, cc::CongestionInfo::info())) {
+    has_agent = true;
   } else if (names(of, cc::CongestionControlTable::info()) && value == 0) {
     ccti_limit = load_be<std::uint16_t>(payload.data());
   } else if (names(of, mlx::GeneralInfo::info())) {
@@ -211,9 +213,7 @@ std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint
 std::vector<Questions> Questionnaire::ports(const Agent& of) const {
   std::vector<Questions> all = missing_port_infos(of);
   const auto add = [&](const StructInfo& info, bool is_supported) {
-    Questions asked{.attribute = &info, .values = of.numbers, .unsure = !is_supported};
-    if (!is_supported) asked.values.resize(1);
-    all.push_back(std::move(asked));
+    all.push_back({.attribute = &info, .values = of.numbers, .unsure = !is_supported});
   };
   const bool has_mask2 = (of.info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
   const bool has_extended = has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
@@ -276,14 +276,15 @@ std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsig
 }
 
 std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step, const Learnt& learnt) {
-  if (step == 0)
-    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true}};
+  if (step == 0) {
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true},
+            {.attribute = &cc::CongestionInfo::info(), .values = {0}, .unsure = true}};
+  }
   if (!learnt.has_agent || step > 2) return {};
   if (step == 2)
     return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(learnt.ccti_limit + 1U, cc_entries_per_block, 1)}};
   std::vector<Questions> all;
   const auto add = [&all](const StructInfo& info, bool is_sure) { all.push_back({.attribute = &info, .values = {0}, .unsure = !is_sure}); };
-  add(cc::CongestionInfo::info(), true);
   add(cc::CongestionKeyInfo::info(), true);
   add(cc::CongestionLogSwitch::info(), true);  // adapters have another layout of the same attribute
   add(cc::SwitchCongestionSetting::info(), of.is_switch);

@@ -10,7 +10,7 @@
 //   part        agents            requests, and who sends them
 //   ports       all               PortInfo: 1…N where the sweep had no reason (smpquery, ibaddr, ibportstate)
 //                                 PortInfoExtended: 0…N and 255 (smpquery, perfquery -T). MlnxExtPortInfo: 0…N (smpquery,
-//                                 ibportstate, ibnetdiscover --fdr10). Of a node that does not say that it has them: one of each
+//                                 ibportstate, ibnetdiscover --fdr10)
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
@@ -61,7 +61,7 @@ struct Questions {
 /// What the answers of an agent tell about what to ask next.
 struct Learnt {
   bool asked{};                     ///< ClassPortInfo was asked for, and the agent did not fall silent
-  bool has_agent{};                 ///< ClassPortInfo was answered
+  bool has_agent{};                 ///< ClassPortInfo, or CongestionInfo, was answered
   std::uint16_t capability_mask{};  ///< from it
   std::uint16_t ccti_limit{};       ///< from CongestionControlTable
   std::uint16_t device_id{};        ///< from GeneralInfo
