@@ -183,7 +183,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {
-  if (const auto why = sa_.not_in_table(request)) return not_read(request, sa_.was_read(request) ? *why : std::string());
+  if (const auto why = sa_.not_in_table(request)) return not_read(request, sa_.is_unread(request) ? std::string() : *why);
   return sa_.answer(request);
 }
 
