@@ -78,7 +78,8 @@ TEST_CASE("the part ports: a device that is not known to have MlnxExtPortInfo is
   CHECK(done.failures.empty());
   CHECK(read.times(smp::PortInfo::attribute_id) == 0);
   CHECK(read.times(smp::PortInfoExtended::attribute_id) == 0);
-  CHECK(read.modifiers(smp::MlnxExtPortInfo::attribute_id) == "0,1,2:0 0,1,2:1 0,1,2:2 0,1,3:0 0,1,3:1 0,1,3:2 0,1:0 0,1:1 0,1:2 0,1:3 0,1:4 0:0 0:1");
+  CHECK(read.modifiers(smp::MlnxExtPortInfo::attribute_id) ==
+        "0,1,2:0 0,1,2:1 0,1,2:2 0,1,3:0 0,1,3:1 0,1,3:2 0,1:0 0,1:1 0,1:2 0,1:3 0,1:4 0:0 0:1");
   CHECK(done.refused == 0);
   CHECK(done.answered == 13);
   CHECK(done.planned == 13);
