@@ -150,7 +150,8 @@ mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request,
 
 std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request, const AnswerKey& key) {
   std::optional<StoredAnswer> stored = snapshot_.find(key);
-  if (!stored && key.attribute == smp::NodeInfo::attribute_id && key.selector == by_lid) {
+  const bool of_arrival = key.mgmt_class == mad::mgmt_class::smp && key.attribute == smp::NodeInfo::attribute_id && key.selector == by_lid;
+  if (of_arrival && (!stored || stored->status != answered)) {
     AnswerKey by_route = key;
     by_route.selector = 0;
     stored = snapshot_.find(by_route);

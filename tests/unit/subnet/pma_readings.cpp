@@ -254,9 +254,10 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
   SECTION("and what refuses a Set is told of, with what was read") {
     make_simple(pma);
     pma.count(3, "symbol_error_counter") = 7;
-    pma.service().answer = [this](unsigned, Bytes request) {
+    const auto served = pma.service().answer;  // it owns the PMA
+    pma.service().answer = [served](unsigned in_port, Bytes request) -> std::optional<ibtest::FakeFabric::Answer> {
       if (mad::HeaderView(request).method() == set) return ibtest::answer_to(request, mad::status::unsupported_method_attribute);
-      return pma.answer(request);
+      return served(in_port, request);
     };
     const PmaNode& node = read_leaf();
     CHECK(node.ports.at(2).error_count(symbol).value == 7);
