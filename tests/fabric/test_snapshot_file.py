@@ -70,16 +70,18 @@ class Files(case.FabricCase):
             self.assertEqual(self.ibtool("iblinkinfo").stdout, right)
             begin = time.monotonic()
             self.take()
-            length = time.monotonic() - begin
-        self.whole = self.leftovers = 0
+            self.length = time.monotonic() - begin
+        self.whole = self.killed = self.leftovers = 0
         self.moments = random.Random(16)
-        for _ in range(KILLS // KILLS_AT_ONCE):
+        while self.killed < KILLS and self.whole < KILLS:
             with self.other_fabric():
-                for _ in range(KILLS_AT_ONCE):
-                    self.kill_one(1.1 * length)
+                end = self.killed + KILLS_AT_ONCE
+                while self.killed < end and self.whole < KILLS:
+                    self.kill_one()
             self.assertEqual(right, self.from_file())
-        print(f"\n{KILLS} runs of {length:.2f} s: {self.whole} whole, {self.leftovers} times a FILE.new was left", flush=True)
-        self.assertTrue(self.leftovers and self.whole < KILLS, "the kills did not hit")
+        print(f"\n{self.killed} runs of {self.length:.2f} s killed, {self.whole} whole; {self.leftovers} times a FILE.new was left", flush=True)
+        self.assertGreaterEqual(self.killed, KILLS)
+        self.assertTrue(self.leftovers, "no kill hit the writing")
         # A leftover is in nobody's way.
         with open(self.file + ".new", "wb") as leftover:
             leftover.write(old[:5000])
@@ -88,17 +90,21 @@ class Files(case.FabricCase):
         self.assertEqual(["one"], os.listdir(self.directory))
         self.assertEqual(right, self.from_file())
 
-    def kill_one(self, latest):
+    def kill_one(self):
         """Begins a snapshot and kills it at some moment. The file is there, and nothing but it and FILE.new."""
-        before = os.stat(self.file).st_ino
+        before = os.stat(self.file).st_mtime_ns
+        begin = time.monotonic()
         child = self.start(self.file)
         try:
-            child.wait(self.moments.uniform(0, latest))
+            child.wait(self.moments.uniform(0, self.length))
+            self.assertEqual(0, child.returncode)
+            self.length = min(self.length, time.monotonic() - begin)
         except subprocess.TimeoutExpired:
             child.kill()
+            self.killed += 1
         child.stderr.close()
         child.wait()
-        self.whole += os.stat(self.file).st_ino != before
+        self.whole += os.stat(self.file).st_mtime_ns != before
         self.leftovers += os.path.exists(self.file + ".new")
         self.assertLessEqual(set(os.listdir(self.directory)), {"one", "one.new"})
         with contextlib.closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
