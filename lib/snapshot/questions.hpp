@@ -10,8 +10,7 @@
 //   part        agents            requests, and who sends them
 //   ports       all               PortInfo: 1…N where the sweep had no reason (smpquery, ibaddr, ibportstate)
 //                                 PortInfoExtended of nodes that say that they have it: 0…N and 255 (smpquery, perfquery -T).
-//                                 MlnxExtPortInfo: 0…N (smpquery, ibportstate, ibnetdiscover --fdr10); one of a device that is not
-//                                 known to have it
+//                                 MlnxExtPortInfo: 0…N (smpquery, ibportstate, ibnetdiscover --fdr10)
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
