@@ -79,7 +79,8 @@ class Files(case.FabricCase):
                 while self.killed < end and self.whole < KILLS:
                     self.kill_one()
             self.assertEqual(right, self.from_file())
-        print(f"\n{self.killed} runs of {self.length:.2f} s killed, {self.whole} whole; {self.leftovers} times a FILE.new was left", flush=True)
+        print(f"\n{self.killed} runs of {self.length:.2f} s killed, {self.whole} whole; "
+              f"{self.leftovers} times a FILE.new was left", flush=True)
         self.assertGreaterEqual(self.killed, KILLS)
         self.assertTrue(self.leftovers, "no kill hit the writing")
         # A leftover is in nobody's way.
