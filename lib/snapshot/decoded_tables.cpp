@@ -104,7 +104,8 @@ std::string block_views() {
   views += fmt::format(
       "CREATE VIEW pkeys AS {}, entry AS (SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS "
       "pkey_index, {} AS pkey, time FROM raw_answer, place WHERE {} {} AND length(payload) > n * 2) SELECT node, port, pkey_index, pkey, "
-      "pkey & 32767 AS partition, pkey >> 15 AS is_full_member, time FROM entry WHERE pkey & 32767 <> 0;",
+      "pkey & 32767 AS partition, pkey >> 15 AS is_full_member, max(time) AS time FROM entry WHERE pkey & 32767 <> 0 GROUP BY node, port, "
+      "pkey_index;",
       places(32), number_at("n * 2", 2), where, smp::PKeyTable::attribute_id);
   views += fmt::format(
       "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl FROM "

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Files that are damaged, or made to do harm: each is refused with one sentence, or answers.
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "snapshot/format.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/sqlite.hpp"
+#include "snapshot/transactor.hpp"
+#include "snapshot/writer.hpp"
+#include "support/catch.hpp"
+#include "support/small_fabric.hpp"
+#include "support/temporary_directory.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace {
+
+using namespace ib;
+using namespace ibtest;
+using snapshot::Snapshot;
+
+/// A good snapshot in a directory of its own, to be damaged.
+struct Victim {
+  TemporaryDirectory directory;
+  SmallFabric small;
+  std::string file = directory.file("one");
+  std::string good;
+
+  Victim() {
+    Swept swept(small.fabric);
+    snapshot::Writer writer(file, Keys::hidden);
+    writer.put_origin(small.fabric.end_port());
+    writer.put_fabric(swept.subnet);
+    writer.commit();
+    std::ifstream in(file, std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(in), {});
+  }
+
+  void write(const std::string& content) const { std::ofstream(file, std::ios::binary | std::ios::trunc) << content; }
+
+  void run(const std::string& sql) const {
+    snapshot::Database database(file, snapshot::Database::Mode::write);
+    database.run(sql);
+  }
+
+  /// Reads all of the file. Returns why it was refused, or nothing.
+  std::string refused() const {
+    try {
+      Snapshot snapshot(file);
+      static_cast<void>(snapshot.devices());
+      subnet::Subnet subnet;
+      snapshot.read_fabric(subnet, &small.fabric.end_port());
+    } catch (const UsageError& error) {
+      CHECK_FALSE(error.message().empty());
+      CHECK(error.message().find('\n') == std::string::npos);
+      return error.message();
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A snapshot with what no snapshot holds is refused") {
+  const auto [sql, why] = GENERATE(table<std::string, std::string>({
+      {"CREATE TRIGGER t AFTER INSERT ON raw_fact BEGIN DELETE FROM raw_node; END", "holds what no snapshot does"},
+      {"CREATE INDEX i ON raw_port(guid)", "holds what no snapshot does"},
+      {"CREATE VIEW raw_view AS SELECT 1", "tables are not those"},
+      {"CREATE TABLE raw_more(a)", "tables are not those"},
+      {"CREATE VIRTUAL TABLE v USING fts5(a)", "holds what no snapshot does"},
+      {"DROP TABLE raw_port; CREATE VIEW raw_port AS SELECT 1", "tables are not those"},
+      {"ALTER TABLE raw_node ADD COLUMN more", "tables are not those"},
+      {"DROP VIEW nodes; DROP VIEW ports; DROP VIEW links; DROP VIEW failures; DROP VIEW facts; DROP TABLE raw_fact", "lacks tables"},
+      {"PRAGMA user_version=2", "newer ibtool"},
+      {"PRAGMA user_version=0", "no format number"},
+      {"PRAGMA application_id=1", "is not a snapshot"},
+  }));
+  Victim victim;
+  REQUIRE(victim.refused().empty());
+  victim.run(sql);
+  CAPTURE(sql);
+  CHECK_THAT(victim.refused(), contains(why));
+}
+
+TEST_CASE("A snapshot whose rows were changed is refused") {
+  const std::string sql =
+      GENERATE(as<std::string>(), "UPDATE raw_node SET via_node=1000000 WHERE node=1", "UPDATE raw_port SET peer_node=77",
+               "UPDATE raw_port SET port=port+200", "DELETE FROM raw_node WHERE node=1",
+               "UPDATE raw_answer SET node=4000000000 WHERE node=1", "UPDATE raw_answer SET payload=zeroblob(100000000)",
+               "UPDATE raw_answer SET payload=NULL||'' WHERE 0; UPDATE raw_answer SET payload=3.5",
+               "UPDATE raw_fact SET value='[[[[' WHERE name='device'", "UPDATE raw_fact SET value='x' WHERE name='start'");
+  Victim victim;
+  victim.run(sql);
+  CAPTURE(sql);
+  CHECK_THAT(victim.refused(), contains("damaged snapshot"));
+}
+
+TEST_CASE("A device that is no JSON, with the right checksum, is refused") {
+  const std::string text =
+      GENERATE(as<std::string>(), "", "[", "[]", "{}", "null", R"({"name":1})", R"({"name":"\ud800"})", std::string(100000, '['));
+  Victim victim;
+  const std::string both = "device=" + text;
+  const auto checksum = snapshot::row_checksum({}, Bytes(reinterpret_cast<const std::uint8_t*>(both.data()), both.size()));
+  victim.run("UPDATE raw_fact SET value='" + text + "', checksum=" + std::to_string(checksum) + " WHERE name='device'");
+  CHECK_THAT(victim.refused(), contains("device"));
+}
+
+TEST_CASE("Cut files and changed bits are refused, or change nothing") {
+  Victim victim;
+  std::mt19937 random(16);
+  unsigned refused = 0;
+  for (unsigned run = 0; run < 400; ++run) {
+    std::string bad = victim.good;
+    if (run % 4 == 0) {
+      bad.resize(random() % bad.size());
+    } else {
+      for (unsigned flip = 0; flip <= run % 3; ++flip) {
+        // The first page holds the header and the schema; what is not read is not noticed.
+        const std::size_t at = run % 2 == 0 ? random() % 4096 : random() % bad.size();
+        bad[at] = static_cast<char>(bad[at] ^ 1 << random() % 8);
+      }
+    }
+    victim.write(bad);
+    refused += victim.refused().empty() ? 0 : 1;
+  }
+  CHECK(refused > 100);
+}
