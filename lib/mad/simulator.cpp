@@ -2,8 +2,10 @@
 // The simulated umad as a UmadHost.
 #include "mad/simulator.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -35,6 +37,9 @@ class Simulator final : public UmadHost {
   void prepare(MutableBytes mad) const override {
     if (is_only_segment_of_request(mad)) set_whole(mad);
   }
+  void receive(MutableBytes mad) const override {
+    if (!passes_all_bytes_ && mad.size() > simulator_bytes) std::ranges::fill(mad.subspan(simulator_bytes), std::uint8_t{});
+  }
   void serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent) override {
     if (issm_) return;
     for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) add_agent(mgmt_class);
@@ -42,6 +47,7 @@ class Simulator final : public UmadHost {
   }
 
  private:
+  bool passes_all_bytes_ = ::dlsym(RTLD_DEFAULT, simulator_tail_symbol) != nullptr;
   UniqueFd issm_;  // requests arrive only while it is open
 };
 

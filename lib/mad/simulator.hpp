@@ -7,7 +7,8 @@
 //   therefore polls it alone, in slices. Its read() may return the negative error number itself.
 // - It reports no timeouts.
 // - It and ibsim block each other when each has filled the other's socket, which holds 11 packets.
-// - It passes on only simulator_bytes of a MAD and reports 256 bytes. The rest is old content of its memory.
+// - It passes on only simulator_bytes of a MAD and reports 256 bytes. The rest is old content of its memory, and is set to zero
+//   here. The preloads of our tests pass on the whole MAD; they define simulator_tail_symbol.
 // - It does no RMPP. If an SA leaves an answer to its kernel to segment, only the first MAD arrives, Active and with RMPPType
 //   0. A table therefore ends after simulator_bytes; sa/simulator_tables.hpp repairs this. An SA repeats the RMPP header of the
 //   request in its answer.
@@ -21,6 +22,8 @@ namespace ib::mad {
 
 /// Bytes of a MAD that the simulated umad passes to its reader.
 inline constexpr std::size_t simulator_bytes = 224;
+/// A global function of a preloaded library that restores the other bytes.
+inline constexpr const char* simulator_tail_symbol = "ibtest_tail";
 
 /// Makes the program receive requests only while it serves and after their agents are registered, whatever the environment says
 /// (SIM_SET_ISSM). To be called at the start of the program, before anything is opened.

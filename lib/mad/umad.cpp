@@ -139,11 +139,13 @@ void Device::deliver(std::size_t length) {
   length = std::min(length, buffer_.size());
   ib_user_mad_t header{};
   std::memcpy(&header, buffer_.data(), header_bytes);
-  const auto bytes = Bytes(buffer_).subspan(header_bytes, length - header_bytes);
+  const auto mad = MutableBytes(buffer_).subspan(header_bytes, length - header_bytes);
+  const Bytes bytes = mad;
   if (header.status != 0) {
     events_->send_failed(bytes, static_cast<int>(header.status));
     return;
   }
+  host_->receive(mad);
   events_->received(bytes, umad_source(header.addr, end_port_));
 }
 

@@ -31,6 +31,8 @@ class UmadHost {
   virtual async::Duration poll_slice() const { return async::Duration::zero(); }
   /// May change a MAD before it is sent.
   virtual void prepare(MutableBytes /*mad*/) const {}
+  /// May change a MAD that was received.
+  virtual void receive(MutableBytes /*mad*/) const {}
   /// The program is about to answer requests that come to `end_port`. `add_agent` registers an agent that answers nothing for a
   /// class that has no agent yet. Called for each class that is served.
   virtual void serve(const sys::EndPort& /*end_port*/, const std::function<void(std::uint8_t mgmt_class)>& /*add_agent*/) {}

@@ -229,9 +229,9 @@ const TableInfo* StoredAnswers::table_of(const mad::Request& request) {
   return asks_for_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
 }
 
-bool StoredAnswers::was_read(const mad::Request& request) {
+bool StoredAnswers::is_unread(const mad::Request& request) {
   const TableInfo* table = table_of(request);
-  return table != nullptr && stored(*table).answer.has_value();
+  return table != nullptr && !stored(*table).answer;
 }
 
 std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& request) {

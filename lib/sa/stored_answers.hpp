@@ -36,8 +36,9 @@ class StoredAnswers {
   StoredAnswers(const StoredAnswers&) = delete;
   StoredAnswers& operator=(const StoredAnswers&) = delete;
 
-  /// Whether the table with the answer to `request` was read, or was tried to be read. Throws Error if it contradicts itself.
-  bool was_read(const mad::Request& request);
+  /// Whether a table would have the answer to `request`, but was not read. not_in_table() says so too. Throws Error if the table
+  /// contradicts itself.
+  bool is_unread(const mad::Request& request);
 
   /// Why stored tables cannot answer `request`, as a sentence for people. Nothing if they can. `request` is one of the class of
   /// subnet administration. Throws Error if a stored table contradicts itself.

@@ -20,36 +20,65 @@ namespace {
 constexpr std::string_view node_views = R"(
 CREATE VIEW facts AS SELECT name, value FROM raw_fact;
 CREATE VIEW nodes AS
-  SELECT n.node, i.node_guid AS guid, i.node_type_text AS type, d.node_string AS description, i.num_ports, i.vendor_id, i.device_id,
-         n.hops
+  SELECT n.node, i.node_guid AS guid, i.node_type_text AS type, d.node_string AS description, i.num_ports,
+         (SELECT p.lid FROM port_info p WHERE p.node = n.node AND p.lid <> 0 ORDER BY p.port LIMIT 1) AS lid,
+         i.system_image_guid, i.vendor_id, i.device_id, i.revision, n.hops
   FROM raw_node n LEFT JOIN node_info i USING(node) LEFT JOIN node_description d USING(node);
 CREATE VIEW ports AS
-  SELECT p.node, p.port, printf('%04x:%04x:%04x:%04x', r.guid >> 48 & 65535, r.guid >> 32 & 65535, r.guid >> 16 & 65535, r.guid & 65535)
-         AS guid, p.lid, p.lmc, p.port_state_text AS state, p.port_physical_state_text AS physical_state,
-         p.link_width_active_text AS width, p.link_speed_active_text AS speed,
-         nullif(r.peer_node, -1) AS peer_node, CASE WHEN r.peer_node >= 0 THEN r.peer_port END AS peer_port
+  SELECT p.node, p.port, CASE WHEN r.guid <> 0 THEN printf('%04x:%04x:%04x:%04x', r.guid >> 48 & 65535, r.guid >> 32 & 65535,
+         r.guid >> 16 & 65535, r.guid & 65535) END AS guid, p.lid, p.lmc, p.port_state_text AS state,
+         p.port_physical_state_text AS physical_state, p.link_width_active_text AS width,
+         CASE WHEN p.link_speed_ext_active2 <> 0 THEN p.link_speed_ext_active2_text
+              WHEN p.link_speed_ext_active <> 0 THEN p.link_speed_ext_active_text
+              WHEN r.fdr10 & 255 THEN 'FDR10' ELSE p.link_speed_active_text END AS speed,
+         nullif(r.peer_node, -1) AS peer_node, CASE WHEN r.peer_node >= 0 THEN r.peer_port END AS peer_port,
+         CASE p.link_width_active WHEN 1 THEN 1 WHEN 2 THEN 4 WHEN 4 THEN 8 WHEN 8 THEN 12 WHEN 16 THEN 2 END AS lanes,
+         CASE WHEN p.link_width_supported & 8 THEN 12 WHEN p.link_width_supported & 4 THEN 8 WHEN p.link_width_supported & 2 THEN 4
+              WHEN p.link_width_supported & 16 THEN 2 WHEN p.link_width_supported & 1 THEN 1 END AS lanes_supported,
+         CASE p.link_speed_ext_active2 WHEN 2 THEN 200 WHEN 1 THEN 100 ELSE
+           CASE p.link_speed_ext_active WHEN 4 THEN 50 WHEN 2 THEN 25 WHEN 1 THEN 14 ELSE
+             CASE WHEN r.fdr10 & 255 THEN 10 ELSE CASE p.link_speed_active WHEN 4 THEN 10 WHEN 2 THEN 5 WHEN 1 THEN 2.5 END END
+           END END AS lane_speed,
+         CASE WHEN p.link_speed_ext_supported2 & 2 THEN 200 WHEN p.link_speed_ext_supported2 & 1 THEN 100
+              WHEN p.link_speed_ext_supported & 4 THEN 50 WHEN p.link_speed_ext_supported & 2 THEN 25
+              WHEN p.link_speed_ext_supported & 1 THEN 14 WHEN p.link_speed_supported & 4 THEN 10
+              WHEN p.link_speed_supported & 2 THEN 5 WHEN p.link_speed_supported & 1 THEN 2.5 END AS lane_speed_supported
   FROM port_info p LEFT JOIN raw_port r USING(node, port);
 CREATE VIEW links AS
-  SELECT r.node AS node_a, r.port AS port_a, a.node_string AS description_a,
-         r.peer_node AS node_b, r.peer_port AS port_b, b.node_string AS description_b
-  FROM raw_port r LEFT JOIN node_description a ON a.node = r.node LEFT JOIN node_description b ON b.node = r.peer_node
-  WHERE r.peer_node > r.node OR (r.peer_node = r.node AND r.peer_port >= r.port);
+  SELECT a.node AS node_a, a.port AS port_a, c.node_string AS description_a,
+         a.peer_node AS node_b, a.peer_port AS port_b, d.node_string AS description_b, p.state, p.width, p.speed,
+         p.lanes, min(p.lanes_supported, q.lanes_supported) AS lanes_supported,
+         p.lane_speed, min(p.lane_speed_supported, q.lane_speed_supported) AS lane_speed_supported
+  FROM raw_port a LEFT JOIN node_description c ON c.node = a.node LEFT JOIN node_description d ON d.node = a.peer_node
+  LEFT JOIN ports p ON p.node = a.node AND p.port = a.port LEFT JOIN ports q ON q.node = a.peer_node AND q.port = a.peer_port
+  WHERE a.peer_node > a.node OR (a.peer_node = a.node AND a.peer_port >= a.port);
 CREATE VIEW failures AS
-  SELECT nullif(node, -1) AS node, nullif(port, -1) AS port, beyond, attribute, modifier, why FROM raw_failure
+  SELECT nullif(node, -1) AS node, nullif(port, -1) AS port, beyond, attribute, modifier, why,
+         (SELECT CAST(value AS INTEGER) FROM raw_fact WHERE name = 'begun') AS time
+  FROM raw_failure
   UNION ALL
-  SELECT node, entry_port, 0, printf('class 0x%02x attribute 0x%04x', mgmt_class, attribute), modifier,
-         CASE status WHEN -1 THEN 'no answer' WHEN -2 THEN CAST(payload AS TEXT) ELSE printf('status 0x%04x', status) END
-  FROM raw_answer WHERE status <> 0;
+  SELECT CASE mgmt_class WHEN 3 THEN NULL ELSE node END, nullif(entry_port, 0), 0,
+         coalesce(name, printf('class 0x%02x attribute 0x%04x', mgmt_class, attribute)), modifier,
+         CASE WHEN status = -1 THEN 'no answer' WHEN status = -2 THEN CAST(payload AS TEXT)
+              WHEN status & 28 = 4 THEN 'refused: class version not supported' WHEN status & 28 = 8 THEN 'refused: method not supported'
+              WHEN status & 28 = 12 THEN 'refused: method and attribute not supported'
+              WHEN status & 28 = 28 THEN 'refused: invalid field' ELSE printf('refused: status 0x%04x', status) END,
+         time
+  FROM raw_answer LEFT JOIN attributes USING(mgmt_class, attribute) WHERE status <> 0;
 )";
 
-/// An SQL expression: the number that `digits` hexadecimal digits of a payload make, from the digit `first` (an expression, from
-/// 0) on. Zeros at the end of a payload are not stored.
-std::string number_at(std::string_view first, unsigned digits) {
+/// An SQL expression: the number that a hexadecimal digit of `bytes` makes, counted from 1. `bytes` is an expression too; of bytes
+/// that are not there the digits are 0, for zeros at the end of a payload are not stored.
+std::string digit_of(std::string_view bytes, std::string_view digit) {
+  return fmt::format("instr('123456789ABCDEF', substr(hex({}) || '0000', {}, 1))", bytes, digit);
+}
+
+/// An SQL expression: the number in `size` bytes of a payload, from the byte `first` on, which is an expression that counts from 0.
+std::string number_at(std::string_view first, unsigned size) {
+  const std::string bytes = fmt::format("substr(payload, {} + 1, {})", first, size);
   std::string sum;
-  for (unsigned i = 1; i <= digits; ++i) {
-    const std::string place = fmt::format("({} + {})", first, i);
-    sum += fmt::format("{}(length(payload) * 2 >= {}) * instr('123456789ABCDEF', substr(hex(payload), {}, 1)) * {}", i > 1 ? " + " : "",
-                       place, place, 1U << (4 * (digits - i)));
+  for (unsigned digit = 1; digit <= 2 * size; ++digit) {
+    sum += fmt::format("{}{} * {}", digit > 1 ? " + " : "", digit_of(bytes, std::to_string(digit)), 1U << (4 * (2 * size - digit)));
   }
   return "(" + sum + ")";
 }
@@ -61,27 +90,45 @@ std::string places(unsigned count) {
 
 /// The views of the tables that nodes have in blocks.
 std::string block_views() {
-  constexpr std::string_view from = "FROM raw_answer, place WHERE status = 0 AND mgmt_class = 1 AND attribute =";
+  constexpr std::string_view where = "status = 0 AND mgmt_class = 1 AND attribute =";
   std::string views;
-  views += fmt::format("CREATE VIEW lft AS {} SELECT node, modifier * 64 + n AS lid, {} AS out_port {} {};", places(64),
-                       number_at("n * 2", 2), from, smp::LinearForwardingTable::attribute_id);
+  views += fmt::format(
+      "CREATE VIEW lft AS {} SELECT node, modifier * 64 + n AS lid, {} AS out_port, modifier AS block FROM raw_answer JOIN switch_info "
+      "USING(node), place WHERE {} {} AND modifier * 64 + n BETWEEN 1 AND linear_fdb_top;",
+      places(64), number_at("n", 1), where, smp::LinearForwardingTable::attribute_id);
   views += fmt::format(
       "CREATE VIEW mft AS {}, bit(b) AS (VALUES(0) UNION ALL SELECT b + 1 FROM bit WHERE b < 15) SELECT node, 49152 + (modifier & 511) * "
-      "32 + n "
-      "AS mlid, (modifier >> 28) * 16 + b AS out_port FROM raw_answer, place, bit WHERE status = 0 AND mgmt_class = 1 AND attribute = {} "
-      "AND "
+      "32 + n AS mlid, (modifier >> 28) * 16 + b AS out_port FROM raw_answer, place, bit WHERE {} {} AND length(payload) > n * 2 AND "
       "({} >> b) & 1;",
-      places(32), smp::MulticastForwardingTable::attribute_id, number_at("n * 4", 4));
+      places(32), where, smp::MulticastForwardingTable::attribute_id, number_at("n * 2", 2));
   views += fmt::format(
-      "CREATE VIEW pkeys AS {} SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS pkey_index, {} AS pkey "
-      "{} "
-      "{};",
-      places(32), number_at("n * 4", 4), from, smp::PKeyTable::attribute_id);
+      "CREATE VIEW pkeys AS {}, entry AS (SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS "
+      "pkey_index, {} AS pkey, time FROM raw_answer, place WHERE {} {} AND length(payload) > n * 2) SELECT node, port, pkey_index, pkey, "
+      "pkey & 32767 AS partition, pkey >> 15 AS is_full_member, time FROM entry WHERE pkey & 32767 <> 0;",
+      places(32), number_at("n * 2", 2), where, smp::PKeyTable::attribute_id);
   views += fmt::format(
-      "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl {} "
-      "{};",
-      places(16), number_at("n", 1), from, smp::SLToVLMappingTable::attribute_id);
+      "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl FROM "
+      "raw_answer, place WHERE {} {};",
+      places(16), digit_of("substr(payload, n / 2 + 1, 1)", "n % 2 + 1"), where, smp::SLToVLMappingTable::attribute_id);
   return views;
+}
+
+/// Makes the table of the attributes' names, for the view of failures.
+void write_names(Database& database) {
+  database.run(
+      "CREATE TABLE attributes(mgmt_class INTEGER, attribute INTEGER, name TEXT, PRIMARY KEY(mgmt_class, attribute)) WITHOUT ROWID");
+  Statement row(database, "INSERT OR IGNORE INTO attributes VALUES(?1,?2,?3)");
+  struct ClassVersion {
+    std::uint8_t mgmt_class, version;
+  };
+  for (const ClassVersion one : {ClassVersion{0x01, 1}, {0x03, 2}, {0x04, 1}, {0x0a, 1}, {0x21, 2}}) {
+    for (const StructInfo* any : all_structs()) {
+      if (any->attribute_id < 0) continue;
+      const auto id = static_cast<std::uint16_t>(any->attribute_id);
+      const StructInfo* info = find_attribute(one.mgmt_class, one.version, id);
+      if (info != nullptr) row.bind(1, one.mgmt_class).bind(2, id).bind(3, info->title).run();
+    }
+  }
 }
 
 /// Which column of raw_answer says the port of an attribute.
@@ -108,10 +155,16 @@ std::string table_name(const StructInfo& info) {
 }
 
 bool is_column(const FieldInfo& field) {
-  return !field.reserved && !field.secret && field.count == 1 && field.kind != FieldKind::bytes && field.kind != FieldKind::structure;
+  const bool is_plain = field.kind == FieldKind::uint ? field.bits <= 64 : field.count == 1;
+  return !field.reserved && !field.secret && is_plain && field.kind != FieldKind::bytes && field.kind != FieldKind::structure;
 }
 
 bool has_text(const FieldInfo& field) { return field.enumeration != nullptr && field.kind == FieldKind::uint; }
+
+/// The name of a column: of a field of several elements with the number of the element.
+std::string column_name(const FieldInfo& field, std::uint32_t index) {
+  return field.count == 1 ? std::string(field.name) : fmt::format("{}_{}", field.name, index);
+}
 
 std::vector<AttributeTable> attribute_tables() {
   constexpr std::uint8_t smp_class = 0x01, performance = 0x04;
@@ -126,9 +179,9 @@ std::vector<AttributeTable> attribute_tables() {
   return tables;
 }
 
-/// Binds one field, and its text, from parameter `at` on. Returns the next one. `texts` keeps what is bound.
-int bind_field(Statement& row, int at, Bytes bytes, const FieldInfo& field, std::vector<std::string>& texts) {
-  const Value value = read_field(bytes, field);
+/// Binds one element of a field, and its text, from parameter `at` on. Returns the next one. `texts` keeps what is bound.
+int bind_field(Statement& row, int at, Bytes bytes, const FieldInfo& field, std::uint32_t index, std::vector<std::string>& texts) {
+  const Value value = read_field(bytes, field, index);
   const auto bind_text = [&](std::string text) {
     texts.push_back(std::move(text));
     row.bind(at++, std::string_view(texts.back()));
@@ -158,10 +211,12 @@ void write_table(Database& database, const AttributeTable& table) {
   std::size_t text_count = 0;
   for (const FieldInfo& field : table.info.fields) {
     if (!is_column(field)) continue;
-    columns += fmt::format(", \"{}\"", field.name);
-    if (has_text(field)) columns += fmt::format(", \"{}_text\"", field.name);
-    parameters += has_text(field) ? 2 : 1;
-    text_count += 1;
+    for (std::uint32_t index = 0; index < field.count; ++index) {
+      columns += fmt::format(", \"{}\"", column_name(field, index));
+      if (has_text(field)) columns += fmt::format(", \"{}_text\"", column_name(field, index));
+      parameters += has_text(field) ? 2 : 1;
+      text_count += 1;
+    }
   }
   database.run(fmt::format("CREATE TABLE {}({}{}", name, columns, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
   std::string values = "?1";
@@ -181,7 +236,8 @@ void write_table(Database& database, const AttributeTable& table) {
     if (has_port) row.bind(at++, answers.integer(table.port == PortColumn::modifier ? 1 : 2));
     row.bind(at++, answers.integer(3));
     for (const FieldInfo& field : table.info.fields) {
-      if (is_column(field)) at = bind_field(row, at, answers.bytes(4), field, texts);
+      for (std::uint32_t index = 0; is_column(field) && index < field.count; ++index)
+        at = bind_field(row, at, answers.bytes(4), field, index, texts);
     }
     row.run();
   }
@@ -191,6 +247,7 @@ void write_table(Database& database, const AttributeTable& table) {
 
 void write_decoded_tables(Database& database) {
   for (const AttributeTable& table : attribute_tables()) write_table(database, table);
+  write_names(database);
   database.run(std::string(node_views));
   database.run(block_views());
 }

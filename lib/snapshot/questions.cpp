@@ -55,6 +55,7 @@ std::vector<std::uint8_t> Questions::payload(std::uint32_t value) const {
 }
 
 void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
+  if (names(of, cc::CongestionInfo::info())) has_agent = true;
   if (names(of, mad::ClassPortInfo::info()) || names(of, mlx::ClassPortInfo::info())) {
     asked = has_agent = true;
     capability_mask = mad::ClassPortInfo::unpack(payload).capability_mask;
@@ -210,16 +211,13 @@ std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint
 
 std::vector<Questions> Questionnaire::ports(const Agent& of) const {
   std::vector<Questions> all = missing_port_infos(of);
-  const auto add = [&](const StructInfo& info, bool is_supported) {
-    Questions asked{.attribute = &info, .values = of.numbers, .unsure = !is_supported};
-    if (!is_supported) asked.values.resize(1);
-    all.push_back(std::move(asked));
-  };
   const bool has_mask2 = (of.info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
-  const bool has_extended = has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
-  add(smp::PortInfoExtended::info(), has_extended);
-  if (has_extended) all.back().values.push_back(subnet::all_ports);
-  add(smp::MlnxExtPortInfo::info(), subnet::has_mlnx_ext_port_info(of.node.info));
+  if (has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0) {
+    all.push_back({.attribute = &smp::PortInfoExtended::info(), .values = of.numbers});
+    all.back().values.push_back(subnet::all_ports);
+  }
+  all.push_back({.attribute = &smp::MlnxExtPortInfo::info(), .values = of.numbers});
+  all.back().unsure = !subnet::has_mlnx_ext_port_info(of.node.info);
   return all;
 }
 
@@ -276,27 +274,27 @@ std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsig
 }
 
 std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step, const Learnt& learnt) {
+  // Some agents answer no ClassPortInfo.
   if (step == 0)
-    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true}};
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true},
+            {.attribute = &cc::CongestionInfo::info(), .values = {0}, .unsure = true}};
   if (!learnt.has_agent || step > 2) return {};
   if (step == 2)
     return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(learnt.ccti_limit + 1U, cc_entries_per_block, 1)}};
   std::vector<Questions> all;
-  const auto add = [&all](const StructInfo& info, bool is_sure) { all.push_back({.attribute = &info, .values = {0}, .unsure = !is_sure}); };
-  add(cc::CongestionInfo::info(), true);
-  add(cc::CongestionKeyInfo::info(), true);
-  add(cc::CongestionLogSwitch::info(), true);  // adapters have another layout of the same attribute
-  add(cc::SwitchCongestionSetting::info(), of.is_switch);
-  add(cc::CaCongestionSetting::info(), !of.is_switch);
-  add(cc::CongestionControlTable::info(), !of.is_switch);
-  add(cc::TimeStamp::info(), true);
+  for (const StructInfo* attribute :
+       {&cc::CongestionKeyInfo::info(), &cc::CongestionLogSwitch::info(),  // adapters have another layout of the log
+        &cc::SwitchCongestionSetting::info(), &cc::CaCongestionSetting::info(), &cc::CongestionControlTable::info(),
+        &cc::TimeStamp::info()})
+    all.push_back({.attribute = attribute, .values = {0}, .unsure = true});
   if (of.is_switch)
-    all.push_back({.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(of.last() + 1U, cc_ports_per_block)});
+    all.push_back(
+        {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(of.last() + 1U, cc_ports_per_block), .unsure = true});
   return all;
 }
 
 std::vector<Questions> Questionnaire::vendor(const Agent& of, unsigned step, const Learnt& learnt) {
-  // Nodes that say that they support a vendor class need not support this one.
+  // IsVendorClassSupported is set for agents that answer nobody, too.
   if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
   if (!learnt.has_agent || step > 2) return {};
   if (step == 1)

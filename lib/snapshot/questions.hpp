@@ -9,8 +9,8 @@
 //
 //   part        agents            requests, and who sends them
 //   ports       all               PortInfo: 1…N where the sweep had no reason (smpquery, ibaddr, ibportstate)
-//                                 PortInfoExtended: 0…N and 255 (smpquery, perfquery -T). MlnxExtPortInfo: 0…N (smpquery,
-//                                 ibportstate, ibnetdiscover --fdr10). Of a node that does not say that it has them: one of each
+//                                 PortInfoExtended of nodes that say that they have it: 0…N and 255 (smpquery, perfquery -T).
+//                                 MlnxExtPortInfo: 0…N (smpquery, ibportstate, ibnetdiscover --fdr10)
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
@@ -21,8 +21,9 @@
 //   sminfo      with IsSM         SMInfo
 //   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
 //   details     all, at QP1       the attributes of detail_attributes(), of 0, of each port and of 255
-//   congestion  all, at QP1       ClassPortInfo; CongestionInfo, CongestionKeyInfo, CongestionLog, SwitchCongestionSetting,
-//                                 CACongestionSetting, CongestionControlTable, TimeStamp; of switches SwitchPortCongestionSetting
+//   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionKeyInfo, CongestionLog, TimeStamp,
+//                                 SwitchCongestionSetting, CACongestionSetting, CongestionControlTable; of switches
+//                                 SwitchPortCongestionSetting
 //   vendor      Mellanox, at QP1  ClassPortInfo; GeneralInfo, CounterGroupInfo of 0…N; PortXmitWait of InfiniScale III (vendstat)
 #pragma once
 
@@ -61,7 +62,7 @@ struct Questions {
 /// What the answers of an agent tell about what to ask next.
 struct Learnt {
   bool asked{};                     ///< ClassPortInfo was asked for, and the agent did not fall silent
-  bool has_agent{};                 ///< ClassPortInfo was answered
+  bool has_agent{};                 ///< ClassPortInfo or CongestionInfo was answered
   std::uint16_t capability_mask{};  ///< from it
   std::uint16_t ccti_limit{};       ///< from CongestionControlTable
   std::uint16_t device_id{};        ///< from GeneralInfo

@@ -132,7 +132,7 @@ unsigned Snapshot::port_number() {
 
 bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
 
-/// Calls `take`(node, modifier, payload) for each stored answer of an SMP's attribute, in the order of nodes.
+/// Calls `take`(node, modifier, payload) for each answer to a sweep for an SMP's attribute, in the order of nodes.
 template <class Take>
 void Snapshot::read_answers(std::uint16_t attribute, Take take) {
   Statement row(
@@ -149,7 +149,7 @@ void Snapshot::read_answers(std::uint16_t attribute, Take take) {
     before = key;
     if (row.integer(7) != row_checksum({1, attribute, node, entry_port, modifier, selector, row.integer(4), row.integer(5)}, payload))
       damaged("a checksum is wrong");
-    if (row.integer(4) == answered) take(node, modifier, payload);
+    if (row.integer(4) == answered && selector == 0) take(node, modifier, payload);
   }
 }
 

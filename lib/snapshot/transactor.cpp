@@ -207,7 +207,7 @@ std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {
-  if (const auto why = sa_.not_in_table(request)) return not_read(request, sa_.was_read(request) ? *why : std::string());
+  if (const auto why = sa_.not_in_table(request)) return not_read(request, sa_.is_unread(request) ? std::string() : *why);
   return sa_.answer(request);
 }
 

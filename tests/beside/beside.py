@@ -133,7 +133,8 @@ def differences(fabric, words, ignored=(), with_stderr=False):
     except subprocess.TimeoutExpired:
         return None
     ours = fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
-    return list(difflib.unified_diff(ran(theirs, ignored, with_stderr), ran(ours, ignored, with_stderr), "Debian", "ours", lineterm="", n=1))
+    both = [ran(done, ignored, with_stderr) for done in (theirs, ours)]
+    return list(difflib.unified_diff(*both, "Debian", "ours", lineterm="", n=1))
 
 
 def lines_of_file():

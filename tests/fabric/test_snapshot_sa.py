@@ -57,18 +57,21 @@ class FromSnapshot(SaCase):
     def test_records_by_address(self):
         lids = [self.lid(gid) for gid in (OURS, OTHER, SECOND, SWITCH)]
         for lid in (*lids, 500):
-            self.same(*(f"saquery {record} {lid}" for record in ("NR", "PIR", "SWIR", "SMIR", "LR", "LFTR", "MFTR", "SL2VL", "VLAR", "GIR")))
-            self.same(f"saquery PIR {lid}/1", f"saquery LR {lid}/1", f"saquery VLAR {lid}/1/1", f"saquery LFTR {lid}/0", f"saquery GIR {lid}/0",
-                      f"saquery SL2VL {lid}/1/1", f"saquery PKTR {lid}/1/0 --smkey 1", f"saquery -O {lid}", f"saquery LR / {lid}")
-        self.same("saquery NR nodeInfo.nodeType=2", "saquery -l leaf-2", "saquery -L nobody", "saquery -G node01~HCA-1", "saquery NR leaf-2",
+            for record in ("NR", "PIR", "SWIR", "SMIR", "LR", "LFTR", "MFTR", "SL2VL", "VLAR", "GIR"):
+                self.same(f"saquery {record} {lid}")
+            self.same(f"saquery PIR {lid}/1", f"saquery LR {lid}/1", f"saquery VLAR {lid}/1/1", f"saquery LFTR {lid}/0",
+                      f"saquery GIR {lid}/0", f"saquery SL2VL {lid}/1/1", f"saquery PKTR {lid}/1/0 --smkey 1", f"saquery -O {lid}",
+                      f"saquery LR / {lid}")
+        self.same("saquery NR nodeInfo.nodeType=2", "saquery -l leaf-2", "saquery -L nobody", "saquery -G node01~HCA-1",
+                  "saquery NR leaf-2",
                   "saquery PIR portInfo.portState=4", "saquery LR fromPort=1", "saquery NR nodeInfo.numPorts=9")
 
     def test_paths(self):
         for to in (OTHER, SWITCH, OURS, NOBODY):
             self.same(f"saquery PR DGID={to}", f"saquery -p --dgid {to} --sgid {OURS}", f"saquery PR DGID={to} MTU=4 MTUSelector=1",
                       f"saquery PR DGID={to} rate=7 --json", f"saquery -p --dlid {self.lid(OTHER)} --dgid {to}")
-        self.same(f"saquery -p --slid {self.lid(OURS)} --dlid {self.lid(SWITCH)}", f"saquery --src-to-dst {self.lid(OURS)}:{self.lid(OTHER)}",
-                  "saquery -p --numb-path 4")
+        self.same(f"saquery -p --slid {self.lid(OURS)} --dlid {self.lid(SWITCH)}",
+                  f"saquery --src-to-dst {self.lid(OURS)}:{self.lid(OTHER)}", "saquery -p --numb-path 4")
         done = self.ibtool("saquery", "--from", self.file, "PR", f"SGID={OTHER}", status=3)
         self.assertEqual("", done.stdout)
         self.assertIn(f"Only paths from {OURS} were read.", done.stderr)
@@ -83,13 +86,14 @@ class FromSnapshot(SaCase):
     def test_attributes_by_sa(self):
         switch, ours = self.lid(SWITCH), self.lid(OURS)
         self.same(f"smpquery NI {switch} --sa", f"smpquery PI {switch} 1 --sa", f"smpquery ND {ours} --sa", f"smpquery SI {switch} --sa",
-                  f"smpquery PI {ours} --sa", f"query SubnAdmGet SANodeRecord -f LID={ours}", f"query SubnAdmGetTable SANodeRecord -f LID={ours}",
-                  "query SubnAdmGet MADClassPortInfo")
+                  f"smpquery PI {ours} --sa", f"query SubnAdmGet SANodeRecord -f LID={ours}",
+                  f"query SubnAdmGetTable SANodeRecord -f LID={ours}", "query SubnAdmGet MADClassPortInfo")
 
     def test_as_infiniband_diags(self):
         lid, switch = self.lid(OTHER), self.lid(SWITCH)
-        self.same_as_diags(*DIAGS_RECORDS, "", "-D", "-N", "-c", "-S", "-I", "-x", "-g", "-m", "-s", f"-O {lid}", f"-U {0x2c903000014d1:#x}",
-                           "-L leaf-2", "-l leaf-2", "-G leaf-2", "-L nobody", f"NR {switch}", f"PIR {switch}/1", f"LR {switch}/1",
+        self.same_as_diags(*DIAGS_RECORDS, "", "-D", "-N", "-c", "-S", "-I", "-x", "-g", "-m", "-s", f"-O {lid}",
+                           f"-U {0x2c903000014d1:#x}", "-L leaf-2", "-l leaf-2", "-G leaf-2", "-L nobody",
+                           f"NR {switch}", f"PIR {switch}/1", f"LR {switch}/1",
                            f"SL2VL {switch}/1/1", f"VLAR {switch}/1/1", f"LFTR {switch}/0", f"-p --slid {self.lid(OURS)} --dlid {lid}",
                            f"-p --sgid {OURS} --dgid {OTHER}", "PKTR", f"PKTR {lid}/1/0 --smkey 1", "-m --smkey 1", f"--mgid {GROUP} MCMR",
                            "NR 500", f"--src-to-dst {self.lid(OURS)}:{lid}", "ZZ")

@@ -6,25 +6,55 @@ import re
 import shlex
 import subprocess
 import tempfile
+import unittest
 
 import golden
 import simfabric
 
 # What changes, serves, pings or watches a fabric.
 NEEDS_FABRIC = re.compile(
-    r"(ibtool )?(ibping|ibsysstat|init_all_ports|set_\w+|ibclear\w+|ibccconfig|ibswportwatch|rdma_bw|snapshot)\b|.*--interval\b|.* -[A-Za-z]*S\b")
+    r"(ibtool )?(ibping|ibsysstat|init_all_ports|set_\w+|ibclear\w+|ibccconfig|ibswportwatch|rdma_bw|snapshot)\b|.*--interval\b"
+    r"|(ibtool )?perfquery .*-\w*[rR]|(ibtool )?ibqueryerrors .*-[kK]\b")
+# What the simulator, or opensm, answers otherwise than a fabric would: combined routes, a wrong SM_Key; paths from other ports than ours.
+NOT_KEPT = re.compile(r"smpquery -c|ibportstate \d+ \d+ query|saquery --smkey 5|ibtool saquery PR --dgid \S+ --get")
 # What does not look at the fabric, or is about how it was asked: devices of this host, packets, traces, statistics.
 OF_THE_HOST = re.compile(r"(ibtool )?(ibstat|ibstatus|ibv_devices|decode_mad|help|ibcacheedit|saquery -dd|smpdump -p)\b|.* (-d+|-v+|-e|--stats)\b"
                          r"|.*(--sa-path|--cache|--discovery|--load-cache|-C |-P |--gmp)")
 
 
 def is_offline(case):
-    return not (case.prep or case.lmc or case.loss or not case.rmpp or NEEDS_FABRIC.match(case.cmd) or OF_THE_HOST.match(case.cmd))
+    return not (case.prep or case.lmc or case.loss or not case.rmpp or NEEDS_FABRIC.match(case.cmd) or OF_THE_HOST.match(case.cmd)
+                or NOT_KEPT.match(case.cmd))
 
 
 def cases():
     """All cases that a snapshot can answer, theirs first."""
     return [case for case in golden.recorded() + golden.ours() if is_offline(case)]
+
+
+class Refused(unittest.TestCase):
+    def test_what_needs_a_fabric_is_one_line_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as directory, golden.open_fabric("net") as fabric:
+            file = os.path.join(directory, "snapshot")
+            fabric.run(["ibtool", "snapshot", file], executable=simfabric.IBTOOL)
+            for line in ("ibtool ibping 2", "ibtool ibping -S", "ibtool perfquery -R 2 1", "ibtool perfquery -r 2 1", "ibtool ibportstate 2 5 disable",
+                         "ibtool set_port_state 2@5 --down", "ibtool ibclearcounters", "ibtool perfquery --interval 1 2 1", "ibping 2",
+                         "ibportstate 2 5 disable", "perfquery -R 2 1", "ibsysstat 2"):
+                with self.subTest(line):
+                    words = line.split()
+                    done = subprocess.run(words, executable=simfabric.IBTOOL, env=dict(os.environ, IBTOOL_FROM=file), timeout=60, check=False,
+                                          capture_output=True, encoding="utf-8")
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_what_was_not_read_names_its_part(self):
+        with tempfile.TemporaryDirectory() as directory, golden.open_fabric("net") as fabric:
+            file = os.path.join(directory, "snapshot")
+            fabric.run(["ibtool", "snapshot", "--skip", "lft", file], executable=simfabric.IBTOOL)
+            done = subprocess.run(["ibtool", "ibroute", "--from", file, "2"], executable=simfabric.IBTOOL, check=False, capture_output=True,
+                                  encoding="utf-8")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("--skip lft", done.stderr)
 
 
 class Offline(golden.FabricCases):

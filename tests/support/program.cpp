@@ -54,7 +54,6 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
   const std::string dir = fmt::format("class/infiniband/fake0/ports/{}/", here.number);
   sysfs.write(dir + "lid", fmt::format("0x{:x}\n", here.lid.value));
   sysfs.write(dir + "lid_mask_count", "0\n");
-  sysfs.write(dir + "sm_lid", fmt::format("0x{:x}\n", here.sm_lid.value));
 
   ib::async::FakeClock clock;
   ib::tools::World world = ib::tools::this_host();

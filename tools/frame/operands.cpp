@@ -133,6 +133,7 @@ std::string OptionSet::operand_line() const {
 void OptionSet::bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const {
   check_combinations();
   const bool none_expected = !instead_of_operands_.empty() && is_given(instead_of_operands_);
+  if (none_expected && !words.empty()) refuse_together(instead_of_operands_, operands_.front().name);
   std::size_t at = 0;
   std::vector<std::string> missing;
   for (const Operand& operand : operands_) {
@@ -158,7 +159,6 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
       }
     } while (operand.repeated && at < words.size());
   }
-  if (none_expected && !words.empty()) refuse_together(instead_of_operands_, operands_.front().name);
   if (!missing.empty() && !none_expected)
     throw MissingOperands(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
   if (at < words.size()) {

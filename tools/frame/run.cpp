@@ -15,7 +15,6 @@
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "snapshot/transactor.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -48,8 +47,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
-    if (info.needs_fabric && session.options().from)
-      throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it can not be run on a snapshot", info.name));
+    if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(command.run(session, emit));
     session.save_cache();
     emit.finish();
@@ -149,7 +147,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
     Session session(world, Dialect::diags, called, common, {}, loop);
-    if (info.needs_fabric && common.from) throw snapshot::NeedsFabric("it can not be run on a snapshot: it needs a fabric");
+    if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(command.run(session, emit));
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {

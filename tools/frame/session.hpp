@@ -85,6 +85,8 @@ class Session {
   mad::Transactor& lowest_transactor();
   /// The engine. For commands that serve requests. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
+  /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a snapshot.
+  void require_fabric(std::string_view what) const;
   /// The snapshot of --from.
   snapshot::Snapshot& snapshot();
   /// Keeps the whole of `subnet`, which was just swept, and what is asked from now on in the file `cache`, until save_cache().

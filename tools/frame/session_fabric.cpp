@@ -81,9 +81,13 @@ std::unique_ptr<mad::Channel> Session::open_channel() {
 }
 
 mad::Rpc& Session::rpc() {
-  if (options_.from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric, not a snapshot", program_));
+  require_fabric(program_);
   if (!rpc_) open_fabric();
   return *rpc_;
+}
+
+void Session::require_fabric(std::string_view what) const {
+  if (options_.from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it can not be done to a snapshot", what));
 }
 
 void Session::open_fabric() {

@@ -61,6 +61,7 @@ class Ibportstate final : public Command {
     if (!as_diags_) changes_ = Changes::read(common, words_);
     const Destination node = co_await session.smp_node(target_);
     if (as_diags_) changes_ = Changes::read_as_diags(common, words_);
+    if (!changes_.is_query()) session.require_fabric("A change of a port");
     Side side(node, port_);
     // What is set begins with what is there, of which the node itself knows best.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();

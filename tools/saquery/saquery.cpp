@@ -201,7 +201,8 @@ class Saquery final : public Command {
     if (!as_diags_ && list_ != List::records) check_look_up();
     if (as_diags_) find_diags_port(session);
     co_await session.prepare_sa();
-    if (as_diags_ && session.options().debug > 1 && !session.options().from) session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
+    if (as_diags_ && session.options().debug > 1 && !session.options().from)
+      session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
     switch (list_) {
       case List::managers:
         co_await list_managers(ask);

@@ -59,9 +59,9 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
                             std::optional<subnet::KnownNode> known = {});
 /// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
-/// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, asks nothing beyond its ports. Some nodes do not support directed routes that begin at a LID. If
-/// the target is such a node and is given by its LID, the whole fabric is swept. Then only failures that concern the node are printed and
-/// count for the exit status.
+/// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, asks nothing beyond its ports. Some nodes do
+/// not support directed routes that begin at a LID. If the target is such a node and is given by its LID, the whole fabric is swept. Then
+/// only failures that concern the node are printed and count for the exit status.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours = true);
 

@@ -8,7 +8,6 @@
 
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
-#include "snapshot/transactor.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
@@ -54,7 +53,7 @@ void check_interval(const Interval& interval) {
 }
 
 async::Task<> repeat(Session& session, Interval interval, Once once) {
-  if (interval.repeats() && session.options().from) throw snapshot::NeedsFabric("--interval needs a fabric: a snapshot has one reading");
+  if (interval.repeats()) session.require_fabric("--interval");
   async::Task<> rounds = repeat_on(session.loop(), interval, std::move(once));
   co_await async::until_interrupted(session.loop(), std::move(rounds));
 }

@@ -101,8 +101,7 @@ class Snapshot final : public Command {
 
   async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
     const async::Time begin = session.loop().now();
-    DiscoveryOptions how;
-    how.fdr10 = !is_wanted(Part::ports);  // else that part asks for it
+    const DiscoveryOptions how;  // the part ports asks for FDR10
     co_await discover(session, how, fabric);
     PartRow row;
     row.part = Part::topology;

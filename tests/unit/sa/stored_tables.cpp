@@ -100,6 +100,7 @@ struct Bench {
     path.ib().sm_key = key;
     const mad::Request request = sa::sa_request(path, Record::info(), method, bytes, query.component_mask);
     why = answers.not_in_table(request).value_or("");
+    unread = answers.is_unread(request);
     if (!why.empty()) return no_answer(request);
     return answers.answer(request);
   }
@@ -120,6 +121,7 @@ struct Bench {
   Scripted transactor;
   std::map<std::string, mad::Result<mad::Reply>, std::less<>> kept;
   std::string why;
+  bool unread = false;
   sa::StoredAnswers answers{port, [this](const sa::TableInfo& table) -> std::optional<mad::Result<mad::Reply>> {
                               const auto found = kept.find(table.name);
                               if (found == kept.end()) return std::nullopt;
@@ -288,6 +290,7 @@ TEST_CASE("what no table has is told") {
   bench.keep("PathRecord", std::vector{path_between(8, 1, 0x102)});
   const auto told = [&](const auto& query, std::uint8_t method = mad::method::get_table) {
     static_cast<void>(bench.ask(query, method));
+    CHECK(bench.unread == (bench.why == "No NodeRecord was read."));
     return bench.why;
   };
   CHECK(told(sa::NodeRecord::Query()) == "No NodeRecord was read.");

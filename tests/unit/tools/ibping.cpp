@@ -258,6 +258,7 @@ TEST_CASE_METHOD(Hosts, "operands of ibping and ibsysstat that are missing, wron
   CHECK_THAT(ibtool(fabric, {"ibsysstat", "3"}).err, contains("ping|host|cpu|cpi is missing"));
   CHECK_THAT(ibtool(fabric, {"ibsysstat", "3", "hots"}).err, contains("Not one of ping, host, cpi or cpu: did you mean host?"));
   CHECK_THAT(ibtool(fabric, {"ibsysstat", "-S", "3", "ping"}).err, contains("-S and TARGET contradict each other"));
+  CHECK_THAT(ibtool(fabric, {"ibsysstat", "-S", "nobody"}).err, contains("-S and TARGET contradict each other"));
   CHECK_THAT(ibtool(fabric, {"ibping", "-S", "3"}).err, contains("-S and TARGET contradict each other"));
   CHECK_THAT(ibtool(fabric, {"ibping", "-f", "-S"}).err, contains("-S and -f contradict each other"));
   for (const char* number : {"-1", "0", "x"}) CHECK(ibtool(fabric, {"ibping", "-c", number, "3"}).status == 2);

@@ -68,7 +68,7 @@ struct Site {
     }
     fabric.network.tamper = [this](Bytes, std::optional<FakeFabric::Answer> answer) {
       ++sent;
-      return answer ? std::vector{*answer} : std::vector<FakeFabric::Answer>{};
+      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
     };
     fabric.network.rmpp = true;
   }

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A snapshot is written whole or not at all: killed writers, two writers, a full disk, places where nothing can be written, and files that
+are something else. Nobody but its owner reads it."""
+import os
+import random
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+import case
+
+KILLS = 200
+PARTS = ("--only", "lft,pkeys")  # short runs: most of the time then is the writing
+
+
+def limit_files(size):
+    """For preexec_fn: no file of this process may grow beyond `size`; a write beyond fails as on a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return limit
+
+
+class Files(case.FabricCase):
+    def setUp(self):
+        self.directory = self.fabric.path(self._testMethodName)
+        os.mkdir(self.directory)
+        self.file = os.path.join(self.directory, "one")
+
+    def start(self, *words, **how):
+        return subprocess.Popen([case.IBTOOL, "snapshot", *PARTS, *words], env=self.fabric.env(), cwd=self.fabric.dir,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **how)
+
+    def take(self):
+        self.ibtool("snapshot", *PARTS, self.file)
+        with open(self.file, "rb") as file:
+            return file.read()
+
+    def content(self):
+        with open(self.file, "rb") as file:
+            return file.read()
+
+    def from_file(self):
+        return self.ibtool("iblinkinfo", "--from", self.file).stdout
+
+    def one_line(self, done, *status):
+        """The run ended with such a status and one line; the line."""
+        error = "".join(line + "\n" for line in done.stderr.splitlines() if "sim_connect" not in line)
+        self.assertEqual(1, error.count("\n"), error)
+        self.assertIn(done.returncode, status, error)
+        return error
+
+    def test_killed_at_any_moment(self):
+        old = self.take()
+        right = self.from_file()
+        self.assertEqual(self.ibtool("iblinkinfo").stdout, right)
+        begin = time.monotonic()
+        self.take()
+        length = time.monotonic() - begin
+        whole = leftovers = 0
+        moments = random.Random(16)
+        for number in range(KILLS):
+            before = os.stat(self.file).st_ino
+            child = self.start(self.file)
+            try:
+                child.wait(moments.uniform(0, 1.1 * length))
+            except subprocess.TimeoutExpired:
+                child.kill()
+            child.stderr.close()
+            child.wait()
+            whole += os.stat(self.file).st_ino != before
+            leftovers += os.path.exists(self.file + ".new")
+            self.assertLessEqual(set(os.listdir(self.directory)), {"one", "one.new"})
+            if os.stat(self.file).st_ino != before or number % 20 == 0:
+                self.assertEqual(right, self.from_file())
+        self.assertEqual(right, self.from_file())
+        print(f"\n{KILLS} runs of {length:.2f} s: {whole} whole, {leftovers} times a FILE.new was left", flush=True)
+        self.assertTrue(leftovers and whole < KILLS, "the kills did not hit")
+        # A leftover is in nobody's way.
+        with open(self.file + ".new", "wb") as leftover:
+            leftover.write(old[:5000])
+        self.take()
+        self.assertEqual(["one"], os.listdir(self.directory))
+        self.assertEqual(right, self.from_file())
+
+    def test_two_writers(self):
+        self.take()
+        first = self.start(self.file)
+        self.addCleanup(first.stderr.close)
+        self.addCleanup(first.wait)
+        self.addCleanup(first.kill)
+        end = time.monotonic() + 20
+        while not os.path.exists(self.file + ".new") and time.monotonic() < end:
+            time.sleep(0.001)
+        first.send_signal(signal.SIGSTOP)
+        try:
+            self.assertIsNone(first.poll())
+            error = self.one_line(self.run_ours([case.IBTOOL, "snapshot", self.file]), 3)
+        finally:
+            first.send_signal(signal.SIGCONT)
+        self.assertIn("is just being written by another process", error)
+        self.assertEqual(0, first.wait())
+        self.assertEqual(["one"], os.listdir(self.directory))
+        self.from_file()
+
+    def test_full_disk(self):
+        """Both in the midst of it and at its end."""
+        old = self.take()
+        for size in (0, 1000, 20000, len(old) // 2, len(old) - 1):
+            with self.subTest(size):
+                child = self.start(self.file, preexec_fn=limit_files(size))
+                _, error = child.communicate(timeout=60)
+                done = subprocess.CompletedProcess([], child.returncode, "", error)
+                self.assertIn("one", self.one_line(done, 3))
+                self.assertEqual(old, self.content())
+                self.assertEqual(["one"], os.listdir(self.directory))
+
+    def test_read_only_directory(self):
+        """Who may write anywhere (root) is refused where nobody may: in /proc."""
+        self.take()
+        places = ["/proc/one"]
+        if os.geteuid() != 0:
+            os.chmod(self.directory, 0o500)
+            self.addCleanup(os.chmod, self.directory, 0o700)
+            places.append(self.file)
+        for place in places + [os.path.join(self.directory, "none", "one")]:
+            self.one_line(self.run_ours([case.IBTOOL, "snapshot", place]), 2, 3)
+
+    def test_what_is_something_else(self):
+        """It is not replaced, and no command answers from it."""
+        def text():
+            with open(self.file, "w", encoding="ascii") as file:
+                file.write("my thesis\n" * 100)
+            return self.content
+
+        def database():
+            with open(self.file, "wb") as file:
+                file.write(b"SQLite format 3\0" + bytes(4080))
+            return self.content
+
+        def directory():
+            os.mkdir(self.file)
+            return lambda: stat.S_ISDIR(os.lstat(self.file).st_mode)
+
+        def fifo():
+            os.mkfifo(self.file)
+            return lambda: stat.S_ISFIFO(os.lstat(self.file).st_mode)
+
+        for make in (text, database, directory, fifo):
+            with self.subTest(make.__name__):
+                look = make()
+                before = look()
+                self.one_line(self.run_ours([case.IBTOOL, "snapshot", self.file]), 2, 3)
+                self.one_line(self.run_ours([case.IBTOOL, "iblinkinfo", "--from", self.file]), 2, 3)
+                self.assertEqual(before, look())
+                self.assertEqual(["one"], os.listdir(self.directory))
+                (os.rmdir if make is directory else os.unlink)(self.file)
+
+    def test_what_stands_at_the_new_name(self):
+        """A link there is not followed."""
+        other = os.path.join(self.directory, "other")
+        with open(other, "w", encoding="ascii") as file:
+            file.write("mine")
+        os.symlink(other, self.file + ".new")
+        self.one_line(self.run_ours([case.IBTOOL, "snapshot", self.file]), 2, 3)
+        with open(other, encoding="ascii") as file:
+            self.assertEqual("mine", file.read())
+
+    def test_mode(self):
+        """0600, whatever the umask is and whatever the old file's mode was."""
+        for mask in (0o000, 0o777):
+            child = self.start(self.file, preexec_fn=lambda mask=mask: os.umask(mask))
+            _, error = child.communicate(timeout=60)
+            self.assertEqual(0, child.returncode, error)
+            self.assertEqual(0o600, stat.S_IMODE(os.stat(self.file).st_mode))
+            os.chmod(self.file, 0o644)
+
+
+if __name__ == "__main__":
+    case.main()

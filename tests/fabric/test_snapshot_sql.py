@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The queries of ibtool-snapshot(5) on a snapshot of a fabric with a silent host, a slow link, a pulled cable and counted errors, beside
+what the commands print."""
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import time
+
+import case
+
+PAGE = os.path.join(case.HERE, "..", "..", "man", "pages", "ibtool-snapshot.5.in")
+
+
+def queries():
+    """name → SQL, as the page shows them."""
+    with open(PAGE, encoding="utf-8") as file:
+        found = re.findall(r'^\.\\" query (\w+)\n\.EX\n(.*?)^\.EE$', file.read(), re.M | re.S)
+    return {name: sql.replace("\\-", "-") for name, sql in found}
+
+
+class Queries(case.FabricCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.sql = queries()
+        cls.asked = set()
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.asked == set(cls.sql), f"no test runs {set(cls.sql) - cls.asked}"
+        super().tearDownClass()
+
+    def snapshot(self, *words, status=0):
+        file = self.fabric.path(self.id())
+        self.ibtool("snapshot", file, *words, status=status)
+        return file
+
+    def rows(self, file, name):
+        """The rows of a query of the page, as dicts."""
+        self.asked.add(name)
+        return self.select(file, self.sql[name])
+
+    def select(self, file, sql):
+        with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            return [dict(row) for row in database.execute(sql)]
+
+    def lines(self, command, *words, status=0):
+        return self.ibtool(command, *words, status=status).stdout.splitlines()
+
+    def test_nodes_links_and_time(self):
+        begin = time.time()
+        file = self.snapshot("--only", "topology")
+        (taken,) = self.rows(file, "taken")
+        self.assertRegex(taken["begun"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+        (told,) = self.select(file, "SELECT value FROM facts WHERE name = 'begun'")
+        self.assertLess(abs(int(told["value"]) / 1000 - begin), 60)
+        self.assertTrue(0 <= taken["seconds"] < 60)
+        fabric = self.ours()
+        switches = {guid for guid, node in fabric.nodes.items() if node[0] == "Switch"}
+        found = {row["type"]: row for row in self.rows(file, "types")}
+        self.assertEqual({"Switch": len(switches), "Channel Adapter": len(fabric.nodes) - len(switches)},
+                         {kind: row["nodes"] for kind, row in found.items()})
+        self.assertRegex(found["Switch"]["vendor"], r"^0x[0-9a-f]{6}$")
+        guids = {row["node"]: case.guid_of(row["guid"]) for row in self.select(file, "SELECT node, guid FROM nodes")}
+        links = {frozenset({(guids[row["node_a"]], row["port_a"]), (guids[row["node_b"]], row["port_b"])}): f"{row['width']}{row['speed']}"
+                 for row in self.select(file, "SELECT * FROM links")}
+        self.assertEqual(fabric.links, links)
+        self.assertEqual(sum(1 for link in links if all(guid in switches for guid, _ in link)), len(self.rows(file, "trunks")))
+        lids = {(guids[row["node"]], row["port"]): (row["lid"], row["lmc"]) for row in
+                self.select(file, "SELECT node, port, lid, lmc FROM ports WHERE lid <> 0")}
+        self.assertEqual(fabric.lids, lids)
+
+    def test_links_that_are_down_or_slow(self):
+        leaf = next(guid for guid, node in self.ours().nodes.items() if node[2].startswith("MF0;leaf01"))
+        self.change(f'Unlink "S-{leaf:016x}"[19]', undo=f'ReLink "S-{leaf:016x}"[19]')
+        file = self.snapshot("--only", "topology")
+        printed = self.lines("iblinkinfo")
+        down = sum(1 for line in printed if re.search(r"==\(Down/", line))
+        rows = self.rows(file, "down")
+        self.assertEqual(down, len(rows))
+        self.assertIn(("MF0;leaf01:SB7800/U1", 19), {(row["description"], row["port"]) for row in rows})
+        # A link between switches has two lines.
+        known = {node[2]: node[0] for node in self.ours().nodes.values()}
+        slow = self.rows(file, "slow")
+        twice = sum(1 for row in slow if known[row["description_a"]] == known[row["description_b"]] == "Switch")
+        self.assertEqual(sum("Could be" in line for line in printed if "==(" in line), len(slow) + twice)
+        self.assertTrue(slow)
+
+    def test_errors(self):
+        leaf = next(guid for guid, node in self.ours().nodes.items() if node[2].startswith("MF0;leaf01"))
+        for setting in ("SymbolErrorCounter=12", "PortXmitDiscards=3"):
+            name = setting.partition("=")[0]
+            self.change(f'PerformanceSet "S-{leaf:016x}"[2] PortCounters.{setting}',
+                        undo=f'PerformanceSet "S-{leaf:016x}"[2] PortCounters.{name}=0')
+        rows = self.rows(self.snapshot("--only", "counters"), "errors")
+        self.assertEqual([("MF0;leaf01:SB7800/U1", 2, 12, 0, 0, 3)], [tuple(row.values()) for row in rows])
+        printed = self.ibtool("perfquery", "1", "2").stdout
+        self.assertRegex(printed, r"SymbolErrorCounter:\.+12\n")
+        self.assertRegex(printed, r"PortXmitDiscards:\.+3\n")
+
+    def test_tables(self):
+        file = self.snapshot("--only", "lft,mft,pkeys,sl2vl")
+        routes = {row["description"]: row["out_port"] for row in self.rows(file, "route")}
+        switches = self.select(file, "SELECT description, lid FROM nodes WHERE type = 'Switch'")
+        for switch in switches:
+            printed = re.search(r"^0x0009 (\d+) :", self.ibtool("ibroute", str(switch["lid"])).stdout, re.M)
+            self.assertEqual(int(printed[1]), routes[switch["description"]])
+        self.assertEqual(len(switches), len(routes))
+        one = switches[0]
+        lids = re.findall(r"^0x([0-9a-f]{4}) (\d+) :", self.ibtool("ibroute", str(one["lid"])).stdout, re.M)
+        self.assertEqual([(int(lid, 16), int(port)) for lid, port in lids],
+                         [(row["lid"], row["out_port"]) for row in self.select(
+                             file, f"SELECT lft.lid, out_port FROM lft JOIN nodes USING(node) WHERE nodes.lid = {one['lid']} "
+                                   "AND out_port <> 255 ORDER BY lft.lid")])
+        partitions = self.rows(file, "partitions")
+        adapters = [node for node in self.ours().nodes.values() if node[0] == "Ca"]
+        self.assertEqual({(node[2], 1, "0x7fff", 1) for node in adapters}, {tuple(row.values()) for row in partitions})
+        copies = self.rows(file, "multicast")
+        printed = [line for switch in switches for line in self.lines("ibroute", "-M", str(switch["lid"])) if re.match(r"0xc0", line)]
+        self.assertEqual(sorted({line.split()[0] for line in printed}), sorted({row["mlid"] for row in copies}))
+        self.assertLessEqual({row["description"] for row in copies}, {node[2] for node in adapters})
+        shared = self.rows(file, "lanes")
+        text = self.ibtool("smpquery", "SL2VL", str(one["lid"]), "1").stdout
+        self.assertTrue(shared and text)
+        self.assertEqual({str(sl) for sl in range(16)},
+                         {sl for row in shared if row["description"] == one["description"] and row["out_port"] == 1
+                          for sl in row["sls"].split(",")})
+
+    def test_what_did_not_answer(self):
+        with open(case.CLUSTER, encoding="latin-1") as net:
+            host = [line.split('"')[1] for line in net if line.startswith(("Hca", "Ca"))][-1]
+        self.change(f'Error "{host}" 100 16', undo=f'Error "{host}" 0')  # NodeDescription is dropped
+        file = self.snapshot("--only", "congestion", status=4)
+        rows = self.rows(file, "missing")
+        guid = case.guid_of(host.split("-")[1])
+        number = {case.guid_of(row["guid"]): row["node"] for row in self.select(file, "SELECT node, guid FROM nodes")}[guid]
+        self.assertTrue(self.select(file, f"SELECT 1 FROM failures WHERE node = {number} AND attribute LIKE '%NodeDescription%'"))
+        self.assertEqual({"ClassPortInfo"}, {row["attribute"] for row in rows if row["why"] == "no answer"
+                                             and "Description" not in row["attribute"]})
+        self.assertTrue(all(re.match(r"\d{4}-", row["last"]) for row in rows))
+
+    def test_every_table_can_be_read(self):
+        """No view or table is broken, and the list of the page is the list of the file."""
+        file = self.snapshot()
+        names = [row["name"] for row in self.select(file, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")]
+        for name in names:
+            with self.subTest(name):
+                self.select(file, f'SELECT * FROM "{name}" LIMIT 3')
+        with open(PAGE, encoding="utf-8") as page:
+            text = page.read()
+        for name in names:
+            self.assertTrue(name in text or re.match(r"(sw_)?port_", name), f"{name} is not in the page")
+        counters = json.loads(self.ibtool("perfquery", "--json", "--from", file, "1", "1").stdout)
+        (row,) = self.select(file, "SELECT c.* FROM port_counters c JOIN nodes USING(node) WHERE lid = 1 AND port = 1")
+        self.assertIn(f'"symbol_error_counter": {row["symbol_error_counter"]}', json.dumps(counters))
+
+
+if __name__ == "__main__":
+    case.main()
