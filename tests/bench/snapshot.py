@@ -167,7 +167,7 @@ def take(fabric, args, rounds):
 def rows(file):
     """({request: (outcome, payload)}, {port: (GUID, port at the other end)}) of a snapshot, nodes by their GUIDs."""
     database = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-    guids = {-1: None} | dict(database.execute("SELECT node, guid FROM node_info"))
+    guids = {-1: None} | dict(database.execute("SELECT node, node_guid FROM node_info"))
     answers = {(mgmt_class, attribute, guids.get(node, node), *rest[:3]): rest[3:] for mgmt_class, attribute, node, *rest
                in database.execute("SELECT mgmt_class, attribute, node, entry_port, modifier, selector, status, payload FROM raw_answer")}
     links = {(guids[node], port): (guid, guids[peer], peer_port) for node, port, guid, peer, peer_port in database.execute(
