@@ -35,11 +35,12 @@ class Run:
         self.wall, self.cpu, self.status, self.errors = wall, cpu, status, errors
 
 
-def measure(fabric, argv, **env):
-    """Runs a program on the fabric to its end, its output into a file."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+def measure(fabric, argv, output=None, **env):
+    """Runs a program on the fabric to its end, its output into a file: `output`, if it is to be kept."""
+    with tempfile.TemporaryFile() as scratch, tempfile.TemporaryFile("w+", errors="replace") as err:
         start = time.perf_counter()
-        child = subprocess.Popen(argv, env=fabric.env(**env), cwd=fabric.dir, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        child = subprocess.Popen(argv, env=fabric.env(**env), cwd=fabric.dir, stdin=subprocess.DEVNULL,
+                                 stdout=output or scratch, stderr=err)
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)

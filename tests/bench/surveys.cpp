@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Reads a fabric as `ibtool snapshot` does and keeps nothing of it, for snapshot.py: the same requests by the same surveys, but no
+// Recording, no Writer and no file. Arguments are the parts besides the topology; without arguments, all parts are read. Prints one line
+// of JSON: the requests that were planned, answered and refused in each part, and what did not answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mad/rpc.hpp"
+#include "mad/umad.hpp"
+#include "sa/simulator_tables.hpp"
+#include "sa/stored_tables.hpp"
+#include "snapshot/reading.hpp"
+#include "subnet/discovery.hpp"
+#include "subnet/port_paths.hpp"
+#include "sys/device.hpp"
+
+using namespace ib;
+using snapshot::Part;
+
+namespace {
+
+struct Told {
+  Part part;
+  std::uint64_t planned, answered, refused;
+  std::size_t failures;
+};
+
+path::Path start_at(const sys::EndPort& port) {
+  path::IbDrPath start(&port);
+  start.sqpn = Qpn{0};
+  return start;
+}
+
+bool needs_paths(Part part) { return part > Part::sa && !snapshot::Questionnaire::by_smp(part); }
+
+async::Task<snapshot::PartReading> read_sa(mad::Transactor& mads) {
+  snapshot::PartReading result;
+  std::vector<const sa::TableInfo*> tables;
+  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  result.planned = tables.size();
+  sa::TableReading how;
+  how.keep = [&result](const sa::TableInfo&, const mad::Reply&) { ++result.answered; };
+  const std::vector<sa::TableFailure> failed = co_await sa::read_tables(mads, std::move(tables), std::move(how));
+  result.refused = failed.size();
+  co_return result;
+}
+
+async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vector<Told>& told) {
+  const sys::EndPort& port = mads.end_port();
+  const path::Path start = start_at(port);
+  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
+  subnet::Subnet subnet;
+  subnet::DiscoverOptions sweep;
+  if (port.state == active && port.lid.is_unicast()) sweep.routing = subnet::Routing::lid;
+  sweep.mlnx_extended_port_info = std::ranges::find(parts, Part::ports) == parts.end();
+  const subnet::DiscoverStats stats = co_await subnet::discover(mads, subnet, start, sweep);
+  told.push_back({Part::topology, stats.plan, stats.plan, 0, subnet.failures.size()});
+  subnet::PortPaths paths(subnet, start);
+  bool has_paths = false;
+  snapshot::ReadingOptions how(start);
+  how.paths = &paths;
+  snapshot::Reading reading(mads, subnet, how);
+  co_await snapshot::read_arrivals(mads, subnet, start);
+  for (const Part part : parts) {
+    if (needs_paths(part) && !std::exchange(has_paths, true)) co_await paths.read_service_levels(mads);
+    snapshot::PartReading done;
+    if (part == Part::sa) {
+      done = co_await read_sa(mads);
+    } else {
+      done = co_await reading.read(part);
+    }
+    told.push_back({part, done.planned, done.answered, done.refused, done.failures.size()});
+  }
+}
+
+std::vector<Part> parts_of(int argc, char** argv) {
+  std::vector<Part> parts;
+  for (const Part part : snapshot::all_parts()) {
+    if (part == Part::topology) continue;
+    const bool is_named = std::any_of(argv + 1, argv + argc, [part](const char* word) { return name(part) == word; });
+    if (argc == 1 || is_named) parts.push_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const sys::DeviceList devices = sys::DeviceList::read();
+    async::Loop loop;
+    auto channel = mad::open_umad(devices.default_end_port());
+    const bool loses_segments = channel->loses_segments();
+    mad::Rpc rpc(loop, std::move(channel));
+    sa::SimulatorTables whole_tables(rpc);
+    std::vector<Told> told;
+    loop.run(read_all(loses_segments ? static_cast<mad::Transactor&>(whole_tables) : rpc, parts_of(argc, argv), told));
+    std::string text;
+    for (const Told& one : told) {
+      text += fmt::format("{}\"{}\": {{\"planned\": {}, \"answered\": {}, \"refused\": {}, \"failures\": {}}}", text.empty() ? "" : ", ",
+                          name(one.part), one.planned, one.answered, one.refused, one.failures);
+    }
+    fmt::print("{{\"sent\": {}, \"parts\": {{{}}}}}\n", rpc.stats()->sent(), text);
+  } catch (const Error& error) {
+    fmt::print(stderr, "E: {}\n", error.what());
+    return 3;
+  }
+}
