@@ -34,7 +34,8 @@ Database::Database(const std::string& file, Mode mode) : file_(file) {
   }
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
   if (mode == Mode::write) {
-    run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536");
+    run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA "
+        "cache_size=-65536");
     return;
   }
   for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW})

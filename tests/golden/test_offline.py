@@ -18,8 +18,8 @@ NEEDS_FABRIC = re.compile(
 # What the simulator, or opensm, answers otherwise than a fabric would: combined routes, a wrong SM_Key; paths from other ports than ours.
 NOT_KEPT = re.compile(r"smpquery -c|ibportstate \d+ \d+ query|saquery --smkey 5|ibtool saquery PR --dgid \S+ --get")
 # What does not look at the fabric, or is about how it was asked: devices of this host, packets, traces, statistics.
-OF_THE_HOST = re.compile(r"(ibtool )?(ibstat|ibstatus|ibv_devices|decode_mad|help|ibcacheedit|saquery -dd|smpdump -p)\b|.* (-d+|-v+|-e|--stats)\b"
-                         r"|.*(--sa-path|--cache|--discovery|--load-cache|-C |-P |--gmp)")
+OF_THE_HOST = re.compile(r"(ibtool )?(ibstat|ibstatus|ibv_devices|decode_mad|help|ibcacheedit|saquery -dd|smpdump -p)\b"
+                         r"|.* (-d+|-v+|-e|--stats)\b|.*(--sa-path|--cache|--discovery|--load-cache|-C |-P |--gmp)")
 
 
 def is_offline(case):
@@ -37,13 +37,13 @@ class Refused(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory, golden.open_fabric("net") as fabric:
             file = os.path.join(directory, "snapshot")
             fabric.run(["ibtool", "snapshot", file], executable=simfabric.IBTOOL)
-            for line in ("ibtool ibping 2", "ibtool ibping -S", "ibtool perfquery -R 2 1", "ibtool perfquery -r 2 1", "ibtool ibportstate 2 5 disable",
-                         "ibtool set_port_state 2@5 --down", "ibtool ibclearcounters", "ibtool perfquery --interval 1 2 1", "ibping 2",
+            for line in ("ibtool ibping 2", "ibtool ibping -S", "ibtool perfquery -R 2 1", "ibtool perfquery -r 2 1",
+                         "ibtool ibportstate 2 5 disable", "ibtool set_port_state 2@5 --down", "ibtool ibclearcounters",
+                         "ibtool perfquery --interval 1 2 1", "ibping 2",
                          "ibportstate 2 5 disable", "perfquery -R 2 1", "ibsysstat 2"):
                 with self.subTest(line):
-                    words = line.split()
-                    done = subprocess.run(words, executable=simfabric.IBTOOL, env=dict(os.environ, IBTOOL_FROM=file), timeout=60, check=False,
-                                          capture_output=True, encoding="utf-8")
+                    done = subprocess.run(line.split(), executable=simfabric.IBTOOL, env=dict(os.environ, IBTOOL_FROM=file), timeout=60,
+                                          check=False, capture_output=True, encoding="utf-8")
                     self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
