@@ -33,13 +33,15 @@ Database::Database(const std::string& file, Mode mode) : file_(file) {
     throw SqliteError(fmt::format("{}: {}", quoted(file), why));
   }
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
+  // Nothing in a file runs by itself, not in the copy of an older file that a writer adds to either.
+  for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER})
+    sqlite3_db_config(handle_, setting, 0, nullptr);
   if (mode == Mode::write) {
     run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA "
         "cache_size=-65536");
     return;
   }
-  for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW})
-    sqlite3_db_config(handle_, setting, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   run("PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON");
 }

@@ -107,6 +107,7 @@ class Ibqueryerrors final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
+    if (wanted_.clears()) session.require_fabric("A reset of counters");
     if (interval_.repeats() && wanted_.clears()) throw UsageError("--interval resets nothing: it excludes -k and -K");
     if (as_diags_) {
       if (route_ && discovery_.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");

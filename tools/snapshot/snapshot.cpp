@@ -68,12 +68,11 @@ class Snapshot final : public Command {
               [this](std::string_view text) { only_ = read_parts(text, "--only"); });
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = read_parts(text, "--skip"); });
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
-    add_common(set, common, group_fabric);
+    add_common(set, common, group_fabric & ~(group_sa | group_from));
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
-    if (session.options().use_sa) throw UsageError("A snapshot is read from the nodes themselves: it takes no --sa");
     const async::Time begin = session.loop().now();
     snapshot::Writer writer(file_, session.options().keys);
     writer.put_origin(session.end_port());

@@ -84,6 +84,22 @@ TEST_CASE("A snapshot is its owner's alone, and knows the port by which it was t
   CHECK(port.gids == small.fabric.end_port().gids);
 }
 
+TEST_CASE("Keys are zero in a snapshot unless they are asked for") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  constexpr std::uint64_t m_key = 0x1122334455667788;
+  small.fabric.node(small.other).ports[1].info.m_key = m_key;
+  Swept swept(small.fabric);
+  const auto stored_m_key = [&](Keys keys) {
+    Snapshot snapshot(store(directory.file(keys == Keys::shown ? "shown" : "hidden"), small.fabric, swept.subnet, keys));
+    subnet::Subnet subnet;
+    snapshot.read_fabric(subnet, &small.fabric.end_port());
+    return subnet.port(subnet.find_lid(Lid{3})).info().m_key;
+  };
+  CHECK(stored_m_key(Keys::hidden) == 0);
+  CHECK(stored_m_key(Keys::shown) == m_key);
+}
+
 TEST_CASE("What failed is stored with its error") {
   const TemporaryDirectory directory;
   SmallFabric small;
