@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Snapshots: reading one throws UsageError or gives a fabric; every answer found in it is one that can be used.
+// Snapshots: reading one throws UsageError or gives a fabric; every answer found in it is one that can be used. An input is a whole file,
+// or begins with P and has four bytes for each byte of a good file to change: its place, then its value. Most whole files that are
+// mutated are none that SQLite opens; with single bytes changed, the rows are reached.
 #include "snapshot/snapshot.hpp"
 
 #include <fstream>
@@ -64,11 +66,35 @@ subnet::Subnet small_fabric() {
   return subnet;
 }
 
+const std::string& good_file() {
+  static const std::string file = [] {
+    snapshot::Writer writer(file_name(), Keys::hidden);
+    writer.put_origin(*host().port);
+    writer.put_fabric(small_fabric());
+    writer.put_part("lft");
+    writer.commit();
+    std::ifstream in(file_name(), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  return file;
+}
+
+/// The good file with the changes that `input` lists.
+std::string patched(const std::string& input) {
+  std::string file = good_file();
+  for (std::size_t at = 1; at + 4 <= input.size(); at += 4) {
+    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(input[at + i])); };
+    file[(byte(0) << 16U | byte(1) << 8U | byte(2)) % file.size()] = input[at + 3];
+  }
+  return file;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::ofstream(file_name(), std::ios::binary | std::ios::trunc)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  const std::string file = input.starts_with('P') ? patched(input) : input;
+  std::ofstream(file_name(), std::ios::binary | std::ios::trunc).write(file.data(), static_cast<std::streamsize>(file.size()));
   try {
     snapshot::Snapshot snapshot(file_name());
     static_cast<void>(snapshot.devices());
@@ -91,11 +117,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> ibtest::seeds() {
-  snapshot::Writer writer(file_name(), Keys::hidden);
-  writer.put_origin(*host().port);
-  writer.put_fabric(small_fabric());
-  writer.put_part("lft");
-  writer.commit();
-  std::ifstream in(file_name(), std::ios::binary);
-  return {std::string(std::istreambuf_iterator<char>(in), {})};
+  std::vector<std::string> seeds{good_file()};
+  // One byte in each stretch of the file.
+  constexpr std::size_t stretch = 97;
+  for (std::size_t at = 0; at < good_file().size(); at += stretch) {
+    seeds.push_back({'P', static_cast<char>(at >> 16U), static_cast<char>(at >> 8U), static_cast<char>(at), static_cast<char>(at * 7)});
+  }
+  return seeds;
 }
