@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""--cache keeps what a command reads, and the next one takes it from there."""
+import os
+import re
+import tempfile
+
+import case
+
+
+class Cache(case.FabricCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        self.file = os.path.join(directory.name, "cache")
+
+    def sent(self, *words, **env):
+        """What `ibtool WORDS` prints, and how many MADs it sends."""
+        done = self.run_ours([case.IBTOOL, *words, "--stats"], **env)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return re.sub("generated on .*", "", done.stdout), int(re.search(r"^mads sent: (\d+)$", done.stderr, re.M)[1])
+
+    def test_the_second_run_asks_nobody(self):
+        first, mads = self.sent("ibnetdiscover", "--cache", self.file)
+        self.assertGreater(mads, 100)
+        self.assertEqual((first, 0), self.sent("ibnetdiscover", "--cache", self.file))
+        self.assertEqual((first, mads), self.sent("ibnetdiscover", "--cache", self.file, "--refresh-cache"))
+        self.assertEqual(0o600, os.stat(self.file).st_mode & 0o777)
+
+    def test_what_is_missing_is_added(self):
+        live, _ = self.sent("dump_lfts")
+        self.sent("iblinkinfo", "--cache", self.file)
+        tables, mads = self.sent("dump_lfts", "--cache", self.file)
+        self.assertEqual(live, tables)
+        self.assertGreater(mads, 0)
+        self.assertEqual((live, 0), self.sent("dump_lfts", "--cache", self.file))
+        self.assertEqual(live, self.sent("dump_lfts", "--from", self.file)[0])
+
+    def test_counters_are_always_asked(self):
+        self.sent("ibnetdiscover", "--cache", self.file)
+        self.assertGreater(self.sent("ibdatacounters", "--cache", self.file)[1], 0)
+
+    def test_names_and_the_environment(self):
+        self.sent("ibnetdiscover", "--cache", os.path.join(self.directory, "$C-$P-$A-${CA}${PORT}"))
+        self.assertEqual(["ibsim0-1-ibsim0-1-ibsim01"], os.listdir(self.directory))
+        self.sent("ibnetdiscover", IBTOOL_CACHE=self.file)
+        self.assertEqual(0, self.sent("ibnetdiscover", IBTOOL_CACHE=self.file)[1])
+
+    def test_subnet_diff_reads_one(self):
+        self.sent("ibnetdiscover", "--cache", self.file)
+        self.assertEqual(0, self.run_ours([case.IBTOOL, "subnet_diff", self.file]).returncode)
+
+    def test_a_file_that_is_no_snapshot_is_left_alone(self):
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write("thesis\n")
+        for words in (["--cache", self.file], ["--cache", self.file, "--refresh-cache"]):
+            done = self.run_ours([case.IBTOOL, "ibnetdiscover", *words])
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+        with open(self.file, encoding="ascii") as file:
+            self.assertEqual("thesis\n", file.read())
+
+
+if __name__ == "__main__":
+    case.simfabric.run_tests()
