@@ -51,19 +51,19 @@ std::uint32_t selector_of(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class) || request.attribute_id == mad::ClassPortInfo::attribute_id) return 0;
   // The second byte of every attribute of performance management that has a PortSelect (IBA 16.1.4).
   if (request.mgmt_class == mad::mgmt_class::performance) return request.payload.size() > 1 ? request.payload[1] : 0;
-  Bytes data = request.payload;
-  while (!data.empty() && data.back() == 0) data = data.first(data.size() - 1);
+  const Bytes data = without_trailing_zeros(request.payload);
   if (data.empty()) return 0;
   const auto hash = static_cast<std::uint64_t>(row_checksum({}, data));
   return static_cast<std::uint32_t>(hash ^ hash >> 32U);
 }
 
-}  // namespace
-
+/// Whether an SMP's attribute is the same through whichever port of a node one asks.
 bool is_of_whole_node(std::uint16_t attribute) {
   return attribute == smp::NodeInfo::attribute_id || attribute == smp::NodeDescription::attribute_id ||
          attribute == smp::SwitchInfo::attribute_id;
 }
+
+}  // namespace
 
 Place place_of(const Subnet& subnet, const path::Path& path) {
   if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);

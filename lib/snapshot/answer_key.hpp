@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "mad/request.hpp"
 #include "sa/stored_tables.hpp"
@@ -49,8 +48,5 @@ AnswerKey table_key(const sa::TableInfo& table);
 /// The part of a MAD of a class that is stored: its attribute. Of congestion control, whose attributes do not all begin at the same
 /// place (IBA A10.4.3), all behind the CC_Key.
 mad::DataArea stored_area(std::uint8_t mgmt_class);
-
-/// Whether an SMP's attribute is the same through whichever port of a node one asks.
-bool is_of_whole_node(std::uint16_t attribute);
 
 }  // namespace ib::snapshot

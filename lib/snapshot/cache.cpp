@@ -11,21 +11,20 @@ Cache::Cache(mad::Transactor& below, std::string file, Keys keys)
 }
 
 void Cache::begin(const subnet::Subnet& subnet) {
-  subnet_ = subnet;
-  write_into(Writer::Begin::empty);
+  swept_ = subnet;
+  write_into(Writer::Begin::empty, swept_);
   writer_->put_origin(end_port());
-  writer_->put_fabric(subnet_);
+  writer_->put_fabric(swept_);
 }
 
 void Cache::use() {
   snapshot_.emplace(file_);
   stored_.emplace(*snapshot_, end_port());
-  snapshot_->read_fabric(subnet_, &end_port());
 }
 
-void Cache::write_into(Writer::Begin how) {
+void Cache::write_into(Writer::Begin how, const subnet::Subnet& subnet) {
   writer_.emplace(file_, keys_, how);
-  recording_.record(subnet_, *writer_);
+  recording_.record(subnet, *writer_);
 }
 
 bool Cache::save() {
@@ -43,7 +42,7 @@ mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) 
   if (stored_) {
     mad::Result<mad::Reply> stored = co_await stored_->try_call(request);
     if (stored || dynamic_cast<const NotRead*>(&stored.error()) == nullptr) co_return stored;
-    if (!writer_) write_into(Writer::Begin::with_old_content);
+    if (!writer_) write_into(Writer::Begin::with_old_content, stored_->subnet());
   }
   mad::Result<mad::Reply> live = co_await recording_.try_call(request);
   co_return live;

@@ -4,7 +4,6 @@
 // (counters) and the SA are always asked.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -33,13 +32,13 @@ class Cache final : public mad::Transactor {
   const mad::Stats* stats() const override { return below_.stats(); }
 
  private:
-  void write_into(Writer::Begin how);
+  void write_into(Writer::Begin how, const subnet::Subnet& subnet);
 
   mad::Transactor& below_;
   Recording recording_;
   std::string file_;
   Keys keys_;
-  subnet::Subnet subnet_;
+  subnet::Subnet swept_;  ///< of a new file
   std::optional<Snapshot> snapshot_;
   std::optional<SnapshotTransactor> stored_;
   std::optional<Writer> writer_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/format.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -17,23 +15,22 @@ namespace {
 constexpr std::array<TableDefinition, 5> tables{{
     {"raw_fact", "CREATE TABLE raw_fact(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"},
     {"raw_node",
-     "CREATE TABLE raw_node(node INTEGER PRIMARY KEY, hops INTEGER NOT NULL, via_node INTEGER NOT NULL, via_port INTEGER NOT NULL, "
-     "entry_port "
-     "INTEGER NOT NULL, lid_refused INTEGER NOT NULL, checksum INTEGER NOT NULL)"},
+     "CREATE TABLE raw_node(node INTEGER PRIMARY KEY, hops INTEGER NOT NULL, via_node INTEGER NOT NULL, "
+     "via_port INTEGER NOT NULL, entry_port INTEGER NOT NULL, lid_refused INTEGER NOT NULL, checksum INTEGER NOT NULL)"},
     {"raw_port",
-     "CREATE TABLE raw_port(node INTEGER NOT NULL, port INTEGER NOT NULL, guid INTEGER NOT NULL, peer_node INTEGER NOT NULL, peer_port "
-     "INTEGER NOT NULL, fdr10 INTEGER NOT NULL, swept INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY(node, port)) WITHOUT ROWID"},
+     "CREATE TABLE raw_port(node INTEGER NOT NULL, port INTEGER NOT NULL, guid INTEGER NOT NULL, "
+     "peer_node INTEGER NOT NULL, peer_port INTEGER NOT NULL, fdr10 INTEGER NOT NULL, swept INTEGER NOT NULL, "
+     "checksum INTEGER NOT NULL, PRIMARY KEY(node, port)) WITHOUT ROWID"},
     {"raw_failure",
-     "CREATE TABLE raw_failure(failure INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node INTEGER NOT NULL, port INTEGER NOT NULL, beyond "
-     "INTEGER "
-     "NOT NULL, attribute TEXT NOT NULL, modifier INTEGER NOT NULL, why TEXT NOT NULL, tries INTEGER NOT NULL, waited INTEGER NOT NULL, "
-     "path "
-     "TEXT NOT NULL, request BLOB NOT NULL, reply BLOB NOT NULL, checksum INTEGER NOT NULL)"},
+     "CREATE TABLE raw_failure(failure INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node INTEGER NOT NULL, "
+     "port INTEGER NOT NULL, beyond INTEGER NOT NULL, attribute TEXT NOT NULL, modifier INTEGER NOT NULL, "
+     "why TEXT NOT NULL, tries INTEGER NOT NULL, waited INTEGER NOT NULL, path TEXT NOT NULL, request BLOB NOT NULL, "
+     "reply BLOB NOT NULL, checksum INTEGER NOT NULL)"},
     {"raw_answer",
-     "CREATE TABLE raw_answer(mgmt_class INTEGER NOT NULL, attribute INTEGER NOT NULL, node INTEGER NOT NULL, entry_port INTEGER NOT NULL, "
-     "modifier INTEGER NOT NULL, selector INTEGER NOT NULL, status INTEGER NOT NULL, time INTEGER NOT NULL, payload BLOB NOT NULL, "
-     "checksum "
-     "INTEGER NOT NULL, PRIMARY KEY(mgmt_class, attribute, node, entry_port, modifier, selector)) WITHOUT ROWID"},
+     "CREATE TABLE raw_answer(mgmt_class INTEGER NOT NULL, attribute INTEGER NOT NULL, node INTEGER NOT NULL, "
+     "entry_port INTEGER NOT NULL, modifier INTEGER NOT NULL, selector INTEGER NOT NULL, status INTEGER NOT NULL, "
+     "time INTEGER NOT NULL, payload BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY(mgmt_class, attribute, "
+     "node, entry_port, modifier, selector)) WITHOUT ROWID"},
 }};
 
 /// FNV-1a, in steps of eight bytes.
@@ -59,6 +56,11 @@ class Hash {
 }  // namespace
 
 std::span<const TableDefinition> raw_tables() { return tables; }
+
+Bytes without_trailing_zeros(Bytes bytes) {
+  while (!bytes.empty() && bytes.back() == 0) bytes = bytes.first(bytes.size() - 1);
+  return bytes;
+}
 
 std::int64_t row_checksum(std::initializer_list<std::int64_t> numbers, Bytes bytes) {
   Hash hash;

@@ -3,6 +3,9 @@
 // that a damaged file gives no answer. The tables for people and their SQL are in decoded_tables.hpp; nothing reads them back.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -22,6 +25,18 @@ struct TableDefinition {
 };
 /// The tables that are read back, as sqlite_schema has them.
 std::span<const TableDefinition> raw_tables();
+
+/// The bytes of a text.
+inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+/// Payloads are stored without the zeros at their end …
+Bytes without_trailing_zeros(Bytes bytes);
+/// … which are put back when they are read.
+template <std::size_t size>
+std::array<std::uint8_t, size> padded(Bytes payload) {
+  std::array<std::uint8_t, size> bytes{};
+  std::copy_n(payload.begin(), std::min(payload.size(), size), bytes.begin());
+  return bytes;
+}
 
 /// The checksum of a row: of its numbers in the order of the columns, then of its bytes. A change of one bit always changes it.
 std::int64_t row_checksum(std::initializer_list<std::int64_t> numbers, Bytes bytes = {});

@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "snapshot/format.hpp"
+#include "snapshot/snapshot.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -24,10 +24,7 @@ constexpr mode_t private_mode = 0600;
 void check_replaceable(const std::string& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return;
-  const UniqueFd fd(S_ISREG(status.st_mode) ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1);
-  std::array<std::uint8_t, 72> head{};
-  const ssize_t size = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
-  if (size == 0 || (size > 0 && is_snapshot(Bytes(head).first(static_cast<std::size_t>(size))))) return;
+  if (S_ISREG(status.st_mode) && (status.st_size == 0 || is_snapshot_file(file))) return;
   throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", quoted(file)));
 }
 

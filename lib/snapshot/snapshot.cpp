@@ -29,12 +29,9 @@ using subnet::none;
 using subnet::PortIndex;
 using subnet::Subnet;
 
-Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
-/// The beginning of a query for one answer.
+/// A query for one answer of a class, whose other conditions follow.
 constexpr std::string_view select_answer =
-    "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
-    "attribute=?2 AND node=?3";
+    "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND ";
 
 /// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
 Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
@@ -45,14 +42,6 @@ Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
   const ssize_t size = ::read(fd.get(), head.data(), head.size());
   if (size < 0) throw SysError(errno, "read", file);
   return Bytes(head).first(static_cast<std::size_t>(size));
-}
-
-/// `payload` with the zeros at its end.
-template <std::size_t size>
-std::array<std::uint8_t, size> padded(Bytes payload) {
-  std::array<std::uint8_t, size> bytes{};
-  std::copy_n(payload.begin(), std::min(payload.size(), size), bytes.begin());
-  return bytes;
 }
 
 }  // namespace
@@ -74,7 +63,6 @@ Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
   try {
     database_.emplace(file_, Database::Mode::read);
     check_schema();
-    find_.emplace(*database_, std::string(select_answer) + " AND entry_port=?4 AND modifier=?5 AND selector=?6");
   } catch (const SqliteError& error) {
     throw UsageError(error.message());
   }
@@ -293,30 +281,33 @@ void Snapshot::read_fabric(Subnet& subnet, const sys::EndPort* end_port) try {
   throw UsageError(error.message());
 }
 
+Statement& Snapshot::query(std::optional<Statement>& statement, std::string_view conditions) {
+  if (!statement) statement.emplace(*database_, std::string(select_answer).append(conditions));
+  statement->reset();
+  return *statement;
+}
+
 std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
-  find_->reset();
-  find_->bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
-  return find_one(*find_, key.mgmt_class);
+  Statement& row = query(find_, "attribute=?2 AND node=?3 AND entry_port=?4 AND modifier=?5 AND selector=?6");
+  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
+  return find_one(row, key.mgmt_class);
 }
 
 std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) {
-  Statement row(*database_, std::string(select_answer) + " AND modifier=?4 AND selector=?5 LIMIT 1");
+  Statement& row = query(find_at_other_port_, "attribute=?2 AND node=?3 AND modifier=?4 AND selector=?5 LIMIT 1");
   row.bind(2, key.attribute).bind(3, key.node).bind(4, key.modifier).bind(5, key.selector);
   return find_one(row, key.mgmt_class);
 }
 
 std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) {
   // IBA 13.4.7: bad version, method not supported, method and attribute not supported.
-  Statement row(*database_, std::string(select_answer) + " AND entry_port=?4 AND status IN (-1, 4, 8, 12) LIMIT 1");
+  Statement& row = query(find_lack_, "attribute=?2 AND node=?3 AND entry_port=?4 AND status IN (-1, 4, 8, 12) LIMIT 1");
   row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port);
   return find_one(row, key.mgmt_class);
 }
 
 std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
-  Statement row(
-      *database_,
-      "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND "
-      "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
+  Statement& row = query(find_silence_, "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
   row.bind(2, key.node).bind(3, key.entry_port);
   return find_one(row, key.mgmt_class);
 }

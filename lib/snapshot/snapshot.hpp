@@ -3,9 +3,7 @@
 // UsageError with one sentence.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +49,8 @@ class Snapshot {
 
  private:
   std::string fact(std::string_view name);
+  /// `statement` ready to be bound. It is prepared at the first call.
+  Statement& query(std::optional<Statement>& statement, std::string_view conditions);
   std::optional<StoredAnswer> find_one(Statement& row, std::uint8_t mgmt_class) const;
   void check_schema();
   void read_nodes(subnet::Subnet& subnet);
@@ -62,7 +62,7 @@ class Snapshot {
 
   std::string file_;
   std::optional<Database> database_;
-  std::optional<Statement> find_;
+  std::optional<Statement> find_, find_at_other_port_, find_lack_, find_silence_;
 };
 
 /// Whether `file` begins as a snapshot does. False if it cannot be read.

@@ -77,11 +77,6 @@ Statement& Statement::bind(int at, std::string_view text) {
   return *this;
 }
 
-Statement& Statement::bind_null(int at) {
-  sqlite3_bind_null(handle_, at);
-  return *this;
-}
-
 bool Statement::step() {
   const int result = sqlite3_step(handle_);
   if (result != SQLITE_ROW && result != SQLITE_DONE) database_.fail();
@@ -101,8 +96,5 @@ std::string_view Statement::text(int at) const {
   const Bytes value = bytes(at);
   return {reinterpret_cast<const char*>(value.data()), value.size()};
 }
-
-bool Statement::is_null(int at) const { return sqlite3_column_type(handle_, at) == SQLITE_NULL; }
-bool Statement::is_integer(int at) const { return sqlite3_column_type(handle_, at) == SQLITE_INTEGER; }
 
 }  // namespace ib::snapshot

@@ -56,7 +56,6 @@ class Statement {
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, Bytes value);
   Statement& bind(int at, std::string_view text);
-  Statement& bind_null(int at);
   /// Goes to the next row. Returns false after the last one.
   bool step();
   /// Makes the statement ready to run again, with its parameters.
@@ -71,9 +70,6 @@ class Statement {
   std::int64_t integer(int at) const;
   Bytes bytes(int at) const;
   std::string_view text(int at) const;
-  bool is_null(int at) const;
-  /// Whether the column holds an integer, not a text, bytes, a fraction or nothing.
-  bool is_integer(int at) const;
 
  private:
   Database& database_;

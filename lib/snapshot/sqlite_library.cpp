@@ -56,8 +56,6 @@ int sqlite3_bind_int64(sqlite3_stmt* statement, int at, sqlite3_int64 value) {
   return call<sqlite3_bind_int64>("sqlite3_bind_int64", statement, at, value);
 }
 
-int sqlite3_bind_null(sqlite3_stmt* statement, int at) { return call<sqlite3_bind_null>("sqlite3_bind_null", statement, at); }
-
 int sqlite3_bind_blob(sqlite3_stmt* statement, int at, const void* bytes, int size, void (*destroy)(void*)) {
   return call<sqlite3_bind_blob>("sqlite3_bind_blob", statement, at, bytes, size, destroy);
 }
@@ -65,8 +63,6 @@ int sqlite3_bind_blob(sqlite3_stmt* statement, int at, const void* bytes, int si
 int sqlite3_bind_text(sqlite3_stmt* statement, int at, const char* text, int size, void (*destroy)(void*)) {
   return call<sqlite3_bind_text>("sqlite3_bind_text", statement, at, text, size, destroy);
 }
-
-int sqlite3_column_type(sqlite3_stmt* statement, int at) { return call<sqlite3_column_type>("sqlite3_column_type", statement, at); }
 
 sqlite3_int64 sqlite3_column_int64(sqlite3_stmt* statement, int at) {
   return call<sqlite3_column_int64>("sqlite3_column_int64", statement, at);

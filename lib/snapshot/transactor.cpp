@@ -202,9 +202,7 @@ std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
   const std::optional<StoredAnswer> told = snapshot_.find(key);
   if (!told || told->status != answered) return subnet_->node(node).entry_port;
-  std::array<std::uint8_t, smp::NodeInfo::wire_size> bytes{};
-  std::copy_n(told->payload.begin(), std::min(told->payload.size(), bytes.size()), bytes.begin());
-  return smp::NodeInfo::unpack(bytes).local_port_num;
+  return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(told->payload)).local_port_num;
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {

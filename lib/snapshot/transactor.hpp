@@ -36,6 +36,9 @@ class SnapshotTransactor final : public mad::Transactor {
   /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
+  /// The model of the snapshot, by which paths are followed. It is read at the first call. Throws what Snapshot::read_fabric() throws.
+  const subnet::Subnet& subnet();
+
  private:
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
@@ -46,7 +49,6 @@ class SnapshotTransactor final : public mad::Transactor {
   std::uint8_t arrival_by_lid(subnet::NodeIndex node);
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
-  const subnet::Subnet& subnet();
 
   Snapshot& snapshot_;
   std::optional<subnet::Subnet> subnet_;

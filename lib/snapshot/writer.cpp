@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -21,13 +22,6 @@ namespace {
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
-Bytes without_trailing_zeros(Bytes bytes) {
-  while (!bytes.empty() && bytes.back() == 0) bytes = bytes.first(bytes.size() - 1);
-  return bytes;
 }
 
 }  // namespace
@@ -53,7 +47,7 @@ class Writer::Tables {
     fact_->bind(1, name).bind(2, value).bind(3, row_checksum({}, as_bytes(fmt::format("{}={}", name, value)))).run();
   }
 
-  void put_answer(const AnswerKey& key, std::int64_t status, Bytes payload) {
+  void put_answer(const AnswerKey& key, Bytes payload) {
     std::vector<std::uint8_t> public_part;
     if (keys_ == Keys::hidden) {
       const StructInfo* info = find_attribute(key.mgmt_class, version_of(key.mgmt_class), key.attribute);
@@ -62,7 +56,7 @@ class Writer::Tables {
         payload = public_part;
       }
     }
-    put_row(key, status, without_trailing_zeros(payload));
+    put_row(key, answered, without_trailing_zeros(payload));
   }
 
   /// A row whose payload is stored as it is.
@@ -148,7 +142,7 @@ class Writer::Tables {
     Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7,?8)");
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
       const subnet::Port& port = subnet.port(at);
-      if (port.has_info) put_answer(smp_key(smp::PortInfo::attribute_id, port.node, port.number), answered, port.info_bytes);
+      if (port.has_info) put_answer(smp_key(smp::PortInfo::attribute_id, port.node, port.number), port.info_bytes);
       const std::int64_t fdr10 = port.fdr10_supported << 8U | port.fdr10;
       if (port.peer == subnet::none && port.guid.value == 0 && fdr10 == 0 && !port.has_info) continue;
       const std::int64_t swept = port.has_info ? 1 : 0;
@@ -221,7 +215,7 @@ void Writer::put_origin(const sys::EndPort& port) {
 void Writer::put_fabric(const subnet::Subnet& subnet) { tables_->put_fabric(subnet); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }
 
-void Writer::put_answer(const AnswerKey& key, Bytes payload) { tables_->put_answer(key, answered, payload); }
+void Writer::put_answer(const AnswerKey& key, Bytes payload) { tables_->put_answer(key, payload); }
 
 void Writer::put_table(const sa::TableInfo& table, const mad::Reply& reply) {
   std::vector<std::uint8_t> bytes = reply.bytes;
