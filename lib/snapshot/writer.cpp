@@ -47,14 +47,15 @@ class Writer::Tables {
     fact_->bind(1, name).bind(2, value).bind(3, row_checksum({}, as_bytes(fmt::format("{}={}", name, value)))).run();
   }
 
+  /// `payload` is the stored_area() of a reply.
   void put_answer(const AnswerKey& key, Bytes payload) {
-    std::vector<std::uint8_t> public_part;
-    if (keys_ == Keys::hidden) {
-      const StructInfo* info = find_attribute(key.mgmt_class, version_of(key.mgmt_class), key.attribute);
-      if (info != nullptr && has_secrets(payload, *info)) {
-        public_part = without_secrets(payload, *info);
-        payload = public_part;
-      }
+    std::vector<std::uint8_t> public_payload;
+    const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
+    const StructInfo* info = find_attribute(key.mgmt_class, version_of(key.mgmt_class), key.attribute);
+    if (keys_ == Keys::hidden && info != nullptr && payload.size() > before && has_secrets(payload.subspan(before), *info)) {
+      public_payload.assign(payload.begin(), payload.end());
+      std::ranges::copy(without_secrets(payload.subspan(before), *info), public_payload.begin() + static_cast<std::ptrdiff_t>(before));
+      payload = public_payload;
     }
     put_row(key, answered, without_trailing_zeros(payload));
   }

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "iba-gen/pm.hpp"
+#include "iba-gen/cc.hpp"
 #include "snapshot/recording.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
@@ -98,6 +98,27 @@ TEST_CASE("Keys are zero in a snapshot unless they are asked for") {
   };
   CHECK(stored_m_key(Keys::hidden) == 0);
   CHECK(stored_m_key(Keys::shown) == m_key);
+}
+
+TEST_CASE("Keys are zero also where an attribute does not stand at the beginning of what is stored") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  Swept swept(small.fabric);
+  cc::CongestionKeyInfo info;
+  info.cc_key = 0x1122334455667788;
+  std::vector<std::uint8_t> mad(mad::packet_size);
+  info.pack(MutableBytes(mad).subspan(mad::data_area(mad::mgmt_class::congestion).offset));
+  const mad::DataArea area = snapshot::stored_area(mad::mgmt_class::congestion);
+  const snapshot::AnswerKey key{.mgmt_class = mad::mgmt_class::congestion, .attribute = cc::CongestionKeyInfo::attribute_id};
+  const auto stored_size = [&](Keys keys) {
+    const std::string file = directory.file(keys == Keys::shown ? "shown" : "hidden");
+    Writer writer(file, keys);
+    writer.put_answer(key, Bytes(mad).subspan(area.offset, area.size));
+    writer.commit();
+    return Snapshot(file).find(key).value().payload.size();  // without the zeros at its end
+  };
+  CHECK(stored_size(Keys::hidden) == 0);
+  CHECK(stored_size(Keys::shown) == mad::data_area(mad::mgmt_class::congestion).offset - area.offset + 8);
 }
 
 TEST_CASE("What failed is stored with its error") {
