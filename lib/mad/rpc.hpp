@@ -118,6 +118,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   void retry_or_fail(Call& call);
   void ran_out(Call& call);
   Duration stale_after(const Lane& lane) const;
+  Duration patience(const Call& call) const;
 
   // Redirects (redirect.cpp)
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);

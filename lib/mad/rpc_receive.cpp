@@ -153,10 +153,8 @@ void Rpc::take_answer(Call& call, Reply reply) {
 
 /// Removes an answered try.
 void Rpc::answered(Sent& sent) {
-  if (!sent.lost) {
-    measure(sent);
-    lane(sent.smp).window.answered();
-  }
+  measure(sent);
+  if (!sent.lost) lane(sent.smp).window.answered();
   erase(sent);
 }
 

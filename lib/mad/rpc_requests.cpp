@@ -141,7 +141,9 @@ void Rpc::send(Call& call) {
   --call.tries_left;
   // Segments take longer, whether we or the kernel send them.
   const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
+  const Duration patience = this->patience(call);
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
+  if (patience < timeout) sent.deadline = sent.sent_at + patience;
   loop_.arm(sent,
             sent.segmented_request ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(lane(sent.smp)), sent.deadline));
 }
@@ -177,6 +179,21 @@ Duration Rpc::stale_after(const Lane& lane) const {
   // while.
   const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
   return lane.rtt == 0ns ? Duration(100ms) : std::max(8 * lane.rtt, least);
+}
+
+/// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams, and most of those without an
+/// answer for many round trips are lost; whoever waits the whole timeout for each makes a sweep wait for it level by level. The first two
+/// tries of a read are therefore repeated early. A node that is only slow loses nothing: its answer to an earlier try counts, and later
+/// tries have the whole timeout. A timeout that the user gave holds for every try, and the SA and classes with RMPP are not hurried.
+Duration Rpc::patience(const Call& call) const {
+  constexpr unsigned early_tries = 2;
+  const HeaderView header(call.mad);
+  const bool repeats_early = header.method() == method::get && !has_rmpp(header.mgmt_class()) && !call.path.ib().timeout &&
+                             call.tries <= early_tries && call.tries_left > 0;
+  if (!repeats_early) return call.timeout;
+  const Duration rtt = call.smp ? smps_.rtt : gmps_.rtt;
+  const Duration first = rtt == 0ns ? Duration(100ms) : std::max<Duration>(16 * rtt, 50ms);
+  return std::min(call.timeout, call.tries == 1 ? first : 4 * first);
 }
 
 void Rpc::sent_expired(Sent& sent) {
