@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sa/links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sa/records.hpp"
@@ -32,6 +34,12 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
   const std::optional<LinkRecord> found = co_await pick(transactor, by_port, from);
   if (found) co_return *found;
   co_return link;
+}
+
+Lid end_of(const LinkRecord& link) {
+  if (link.to_lid.is_unicast()) return link.to_lid;
+  throw Error(
+      fmt::format("The SA's link record leads from port {} of LID {} to LID {}", link.from_port, link.from_lid.value, link.to_lid.value));
 }
 
 }  // namespace ib::sa

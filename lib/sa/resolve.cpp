@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Path resolution by SubnAdmGet(PathRecord). If a query for the same path is already running, a task waits at its Entry. If the
-// task that sent the query is cancelled, one of the waiting tasks sends it again.
+// Path resolution by SubnAdmGet(PathRecord).
 #include "sa/resolve.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "async/event.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
 
@@ -81,66 +79,32 @@ void complete_roce(path::IbPath& path) {
   if (path.hop_limit == 0) path.hop_limit = roce_hop_limit;
 }
 
-/// The state of one query: its result, or the tasks that wait for its end.
-struct PathResolver::Entry {
-  std::optional<mad::Result<PathRecord>> result;  ///< absent if the asking task was cancelled
-  async::Event ended;
-};
-
-/// Lives as long as the asking task. Its destructor wakes the waiting tasks, also after a cancellation.
-struct PathResolver::Asking {
-  Asking(PathResolver& in, Key of, std::shared_ptr<Entry> at) : resolver(in), key(std::move(of)), entry(std::move(at)) {}
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-  ~Asking() {
-    const auto known = resolver.entries_.find(key);
-    if (known != resolver.entries_.end() && known->second == entry) {  // clear() may have been called
-      if (entry->result && *entry->result) {
-        resolver.keep(key);
-      } else {
-        resolver.entries_.erase(known);
-      }
-    }
-    entry->ended.set();
-  }
-  PathResolver& resolver;
-  Key key;
-  std::shared_ptr<Entry> entry;
-};
-
 PathResolver::PathResolver(mad::Transactor& transactor, std::size_t capacity) : transactor_(transactor), capacity_(capacity) {}
-PathResolver::~PathResolver() = default;
 
 void PathResolver::clear() {
-  entries_.clear();
+  answers_.clear();
   order_.clear();
 }
 
-void PathResolver::keep(const Key& key) {
-  order_.push_back(key);
+async::Task<PathResolver::Answer> PathResolver::ask_sa(PathRecord::Query query, Key key) {
+  Answer answer = co_await try_subn_adm_get(transactor_, query);
+  if (!answer) co_return answer;
+  order_.push_back(std::move(key));
   while (order_.size() > capacity_) {
-    entries_.erase(order_.front());
+    answers_.erase(order_.front());
     order_.pop_front();
   }
+  co_return answer;
 }
 
-async::Task<std::shared_ptr<PathResolver::Entry>> PathResolver::ask(PathRecord::Query query) {
+async::Task<PathResolver::Answer> PathResolver::ask(PathRecord::Query query) {
   Key key(PathRecord::wire_size, '\0');
   query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
   key += std::to_string(query.component_mask);
-  for (;;) {
-    const auto [known, is_new] = entries_.try_emplace(key);
-    if (is_new) known->second = std::make_shared<Entry>();
-    const std::shared_ptr<Entry> entry = known->second;
-    if (is_new) {
-      const Asking asking(*this, key, entry);
-      mad::Result<PathRecord> result = co_await try_subn_adm_get(transactor_, query);
-      entry->result.emplace(std::move(result));
-    } else {
-      co_await entry->ended;
-    }
-    if (entry->result) co_return entry;
-  }
+  async::Task<Answer> asking = ask_sa(query, key);
+  asking = answers_.get(std::move(key), std::move(asking));
+  Answer answer = co_await std::move(asking);
+  co_return answer;
 }
 
 async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted) {
@@ -151,9 +115,9 @@ async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted
     co_return path;
   }
   const PathRecord::Query query = make_query(ib, wanted);
-  const std::shared_ptr<Entry> entry = co_await ask(query);
-  if (!*entry->result) fail(entry->result->shared_error(), path);
-  take_over(path, **entry->result);
+  const Answer answer = co_await ask(query);
+  if (!answer) fail(answer.shared_error(), path);
+  take_over(path, *answer);
   co_return path;
 }
 

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "async/task.hpp"
+#include "async/once.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
@@ -38,9 +36,6 @@ class PathResolver {
  public:
   /// `transactor` must outlive the resolver. At most `capacity` results are stored; the oldest are removed first.
   explicit PathResolver(mad::Transactor& transactor, std::size_t capacity = 16384);
-  ~PathResolver();
-  PathResolver(const PathResolver&) = delete;
-  PathResolver& operator=(const PathResolver&) = delete;
 
   /// Completes `path`, which must have at least a DGID or a DLID. Requests one PathRecord from the SA, with the path's SGID or
   /// the end port's default GID as the source. Takes LIDs, GIDs, SL, P_Key, MTU, rate, lifetime and the GRH fields from the
@@ -59,17 +54,16 @@ class PathResolver {
   void clear();
 
  private:
-  struct Entry;
-  struct Asking;
   using Key = std::string;  ///< the record of the query and its component mask
+  using Answer = mad::Result<PathRecord>;
 
-  async::Task<std::shared_ptr<Entry>> ask(PathRecord::Query query);
-  void keep(const Key& key);
+  async::Task<Answer> ask(PathRecord::Query query);
+  async::Task<Answer> ask_sa(PathRecord::Query query, Key key);
 
   mad::Transactor& transactor_;
   std::size_t capacity_;
-  std::unordered_map<Key, std::shared_ptr<Entry>> entries_;  ///< results, and running queries
-  std::deque<Key> order_;                                    ///< keys with results, the oldest first
+  async::Once<Key, Answer> answers_;
+  std::deque<Key> order_;  ///< keys with answers, the oldest first
 };
 
 /// Resolves one path like PathResolver::resolve(), without stored results.

@@ -55,7 +55,7 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
     kind = *node;
   }
   const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &kind);
-  const mad::Result<mad::Reply> reply = co_await ask(*query, request.reason);
+  const mad::Result<mad::Reply> reply = co_await ask(*query, *lid, request.reason);
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
     const bool plausible = co_await is_plausible(*query, *lid);
@@ -63,15 +63,18 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
     const std::vector<std::uint8_t> zeros(query->size);
     co_return smp_reply(request, zeros, reply.error().reply(), {});
   }
-  const Bytes record = reply->payload();
-  if (query->attribute_id == NodeRecord::attribute_id) {
-    const NodeRecord node = NodeRecord::unpack(record);
-    nodes_[lid->value] = {node.node_info.node_type, node.node_info.num_ports};
-  }
-  co_return smp_reply(request, record.subspan(query->offset, query->size), reply->bytes, reply->source);
+  co_return smp_reply(request, reply->payload().subspan(query->offset, query->size), reply->bytes, reply->source);
 }
 
-mad::Task<mad::Result<mad::Reply>> SaTransactor::ask(const RecordQuery& query, mad::Reason reason) {
+mad::Task<mad::Result<mad::Reply>> SaTransactor::ask(RecordQuery query, Lid lid, mad::Reason reason) {
+  const bool is_node = query.attribute_id == NodeRecord::attribute_id;
+  mad::Task<mad::Result<mad::Reply>> asking = ask_sa(std::move(query), reason);
+  if (is_node) asking = nodes_.get(lid, std::move(asking));
+  mad::Result<mad::Reply> reply = co_await std::move(asking);
+  co_return reply;
+}
+
+mad::Task<mad::Result<mad::Reply>> SaTransactor::ask_sa(RecordQuery query, mad::Reason reason) {
   const mad::Request request{.path = sa_path(),
                              .mgmt_class = mad::mgmt_class::sa,
                              .class_version = 2,
@@ -97,26 +100,24 @@ mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
 }
 
 mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) {
-  const std::uint32_t key = std::uint32_t{from.value} << 8 | port;
-  if (const auto known = links_.find(key); known != links_.end()) co_return known->second;
+  mad::Task<mad::Result<Lid>> asking = ask_link(from, port);
+  asking = links_.get({from, port}, std::move(asking));
+  const mad::Result<Lid> lid = co_await std::move(asking);
+  co_return lid;
+}
+
+mad::Task<mad::Result<Lid>> SaTransactor::ask_link(Lid from, std::uint8_t port) {
   const mad::Result<LinkRecord> link = co_await find_link(*this, from, port);
   if (!link) co_return link.shared_error();
-  if (!link->to_lid.is_unicast()) {
-    throw Error(fmt::format("The SA's link record leads from port {} of LID {} to LID {}", port, from.value, link->to_lid.value));
-  }
-  links_.emplace(key, link->to_lid);
-  co_return link->to_lid;
+  co_return end_of(*link);
 }
 
 mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
-  if (const auto known = nodes_.find(lid.value); known != nodes_.end()) co_return known->second;
-  NodeRecord::Query query;
-  query.lid(lid);
-  const mad::Result<NodeRecord> node = co_await try_subn_adm_get(*this, query);
-  if (!node) co_return node.shared_error();
-  const NodeKind kind{node->node_info.node_type, node->node_info.num_ports};
-  nodes_[lid.value] = kind;
-  co_return kind;
+  const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
+  const mad::Result<mad::Reply> reply = co_await ask(query, lid, mad::asked);
+  if (!reply) co_return reply.shared_error();
+  const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
+  co_return NodeKind{node.node_type, node.num_ports};
 }
 
 mad::Task<bool> SaTransactor::is_plausible(const RecordQuery& query, Lid lid) {

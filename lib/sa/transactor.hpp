@@ -4,8 +4,9 @@
 // M_Key is needed, and this host sends no SMP. Other requests pass to the Transactor below.
 #pragma once
 
-#include <unordered_map>
+#include <utility>
 
+#include "async/once.hpp"
 #include "mad/transactor.hpp"
 #include "sa/record_query.hpp"
 
@@ -29,15 +30,17 @@ class SaTransactor final : public mad::Transactor {
 
  private:
   mad::Task<mad::Result<mad::Reply>> read(const mad::Request& request);
-  mad::Task<mad::Result<mad::Reply>> ask(const RecordQuery& query, mad::Reason reason);
+  mad::Task<mad::Result<mad::Reply>> ask(RecordQuery query, Lid lid, mad::Reason reason);
+  mad::Task<mad::Result<mad::Reply>> ask_sa(RecordQuery query, mad::Reason reason);
   mad::Task<mad::Result<Lid>> across(Lid from, std::uint8_t port);
   mad::Task<mad::Result<NodeKind>> node_kind(Lid lid);
+  mad::Task<mad::Result<Lid>> ask_link(Lid from, std::uint8_t port);
   /// Whether the node really has the table for which the SA has no record.
   mad::Task<bool> is_plausible(const RecordQuery& query, Lid lid);
 
   mad::Transactor& below_;
-  std::unordered_map<std::uint32_t, Lid> links_;       ///< by LID << 8 | port
-  std::unordered_map<std::uint16_t, NodeKind> nodes_;  ///< by LID
+  async::Once<std::pair<Lid, std::uint8_t>, mad::Result<Lid>> links_;  ///< by LID and port
+  async::Once<Lid, mad::Result<mad::Reply>> nodes_;                    ///< NodeRecords: each answers for NodeInfo and NodeDescription
 };
 
 }  // namespace ib::sa

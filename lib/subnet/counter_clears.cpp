@@ -30,17 +30,17 @@ class ClearSurvey {
       if (port.number != 0 && subnet.node(port.node).kind() == NodeKind::sw) external[port.node].insert(port.number);
     }
     for (const auto& [node, numbers] : external) {
-      if (numbers.size() > 1 && numbers.size() >= subnet.node(node).info.num_ports) whole_.try_emplace(node);
+      if (numbers.size() > 1 && numbers.size() >= subnet.node(node).info.num_ports) whole_.insert(node);
     }
   }
 
   async::Task<mad::Result<CounterClear>> clear(SurveyPort port) {
     const mad::Result<PmaSupport> support = co_await supports_.of(port);
     if (!support) co_return support.shared_error();
-    const auto whole = whole_.find(subnet_.port(port.index).node);
+    const NodeIndex node = subnet_.port(port.index).node;
     const bool has_all = (support->capability_mask & pm::capability_mask::all_port_select) != 0;
-    if (whole != whole_.end() && has_all && port.number != 0) {
-      mad::Result<CounterClear> all = co_await clear_all(whole->second, port, *support);
+    if (whole_.contains(node) && has_all && port.number != 0) {
+      mad::Result<CounterClear> all = co_await clear_all(node, port, *support);
       // The PMA may refuse only PortSelect 255, so single ports are tried next. A silent PMA would not answer these either.
       if (all || mad::tries_in_vain(all.error())) co_return all;
     }
@@ -49,31 +49,21 @@ class ClearSurvey {
   }
 
  private:
-  /// The one Set for a whole switch, and the ports that wait for its end.
-  struct Whole {
-    std::optional<mad::Result<CounterClear>> result;
-    std::shared_ptr<async::Event> ended;
-  };
+  static bool is_kept(const mad::Result<CounterClear>& answer) { return answer || !mad::tries_in_vain(answer.error()); }
 
-  async::Task<mad::Result<CounterClear>> clear_all(Whole& whole, SurveyPort port, PmaSupport support) {
-    if (whole.ended) {
-      const std::shared_ptr<async::Event> ended = whole.ended;
-      co_await *ended;
-    }
-    const bool in_vain = whole.result && !*whole.result && mad::tries_in_vain(whole.result->error());
-    if (!whole.result || in_vain) {
-      const auto mine = whole.ended = std::make_shared<async::Event>();
-      mad::Result<CounterClear> result = co_await clear_counters(port.transactor, port.path, all_ports, support, choice_);
-      whole.result.emplace(std::move(result));
-      mine->set();
-    }
-    co_return *whole.result;
+  /// Sends the one Set for a whole switch. The other ports wait for its end.
+  async::Task<mad::Result<CounterClear>> clear_all(NodeIndex node, SurveyPort port, PmaSupport support) {
+    async::Task<mad::Result<CounterClear>> clearing = clear_counters(port.transactor, port.path, all_ports, support, choice_);
+    clearing = cleared_.get(node, std::move(clearing));
+    mad::Result<CounterClear> all = co_await std::move(clearing);
+    co_return all;
   }
 
   const Subnet& subnet_;
   CounterChoice choice_;
   PmaSupports supports_;
-  std::map<NodeIndex, Whole> whole_;  // switches with all external ports in the survey
+  std::set<NodeIndex> whole_;  // switches with all external ports in the survey
+  async::Once<NodeIndex, mad::Result<CounterClear>> cleared_{is_kept};
 };
 
 }  // namespace

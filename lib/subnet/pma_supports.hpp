@@ -3,11 +3,7 @@
 // surveys of this library.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
-
-#include "async/event.hpp"
+#include "async/once.hpp"
 #include "subnet/counters.hpp"
 
 namespace ib::subnet {
@@ -19,27 +15,17 @@ class PmaSupports {
   /// The capabilities of the PMA of `port`. A PMA that did not answer is asked again, because the survey knows whether the PMA
   /// is silent and when to try again.
   async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
-    std::shared_ptr<Entry>& entry = entries_[subnet_.end_port_of(port.index)];
-    if (entry && entry->result && !*entry->result && mad::tries_in_vain(entry->result->error())) entry = nullptr;
-    if (!entry) {
-      const auto mine = entry = std::make_shared<Entry>();
-      mad::Result<PmaSupport> result = co_await read_pma_support(port.transactor, port.path);
-      mine->result.emplace(std::move(result));
-      mine->answered.set();
-      co_return *mine->result;
-    }
-    const std::shared_ptr<Entry> other = entry;
-    co_await other->answered;
-    co_return *other->result;
+    async::Task<mad::Result<PmaSupport>> asking = read_pma_support(port.transactor, port.path);
+    asking = answers_.get(subnet_.end_port_of(port.index), std::move(asking));
+    mad::Result<PmaSupport> answer = co_await std::move(asking);
+    co_return answer;
   }
 
  private:
-  struct Entry {
-    std::optional<mad::Result<PmaSupport>> result;
-    async::Event answered;
-  };
+  static bool is_kept(const mad::Result<PmaSupport>& answer) { return answer || !mad::tries_in_vain(answer.error()); }
+
   const Subnet& subnet_;
-  std::map<PortIndex, std::shared_ptr<Entry>> entries_;  // by end port
+  async::Once<PortIndex, mad::Result<PmaSupport>> answers_{is_kept};  ///< by end port
 };
 
 }  // namespace ib::subnet

@@ -3,6 +3,7 @@
 #include "support/fake_sa.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
@@ -117,6 +118,8 @@ std::vector<FakeSa::Record> FakeSa::records(std::uint16_t attribute, Bytes wante
       return ports();
     case sa::SwitchInfoRecord::attribute_id:
       return switches();
+    case sa::LinearForwardingTableRecord::attribute_id:
+      return linear_forwarding_tables();
     case sa::LinkRecord::attribute_id:
       return links();
     case sa::PathRecord::attribute_id:
@@ -171,6 +174,23 @@ std::vector<FakeSa::Record> FakeSa::switches() {
     record.lid = node.ports[0].info.lid;
     record.switch_info = node.switch_info;
     all.push_back(packed(record));
+  }
+  return all;
+}
+
+std::vector<FakeSa::Record> FakeSa::linear_forwarding_tables() {
+  std::vector<Record> all;
+  for (FakeFabric::NodeId id = 0; id < fabric_.size(); ++id) {
+    const FakeFabric::Node& node = fabric_.node(id);
+    for (std::size_t first = 0; first < node.lft.size(); first += 64) {
+      sa::LinearForwardingTableRecord record;
+      record.lid = node.ports[0].info.lid;
+      record.block_num = static_cast<std::uint16_t>(first / 64);
+      std::array<std::uint8_t, 64> block{};
+      std::copy_n(node.lft.begin() + static_cast<std::ptrdiff_t>(first), std::min(block.size(), node.lft.size() - first), block.begin());
+      record.linear_forwarding_table = smp::LinearForwardingTable::unpack(block);
+      all.push_back(packed(record));
+    }
   }
   return all;
 }

@@ -51,6 +51,7 @@ class FakeSa {
   std::vector<Record> ports();
   std::vector<Record> links();
   std::vector<Record> switches();
+  std::vector<Record> linear_forwarding_tables();
   std::vector<Record> paths(ib::Bytes wanted);
   std::vector<Record> multi_paths(ib::Bytes wanted);
 

@@ -36,10 +36,19 @@ async::Task<> Destinations::ask(Lid lid) {
   const auto found = std::make_shared<Found>(Found{*node, std::string(fixed_text(description->node_string)), port->lid, port->lmc});
   found_[lid] = found;
   const unsigned base = port->lid.value;
-  const bool is_own = lid.value >= base && lid.value < base + (1U << port->lmc);
-  for (unsigned other = base; is_own && other < base + (1U << port->lmc) && other <= last_unicast_lid; ++other) {
-    found_.emplace(Lid{static_cast<std::uint16_t>(other)}, found);
+  if (lid.value >= base && lid.value < base + (1U << port->lmc)) keep(found);
+}
+
+/// Keeps a port for all its LIDs.
+void Destinations::keep(std::shared_ptr<const Found> found) {
+  const unsigned base = found->base.value;
+  for (unsigned lid = base; lid < base + (1U << found->lmc) && lid <= last_unicast_lid; ++lid) {
+    found_.emplace(Lid{static_cast<std::uint16_t>(lid)}, found);
   }
+}
+
+void Destinations::know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
+  keep(std::make_shared<Found>(Found{node, std::move(description), port.lid, port.lmc}));
 }
 
 async::Task<> Destinations::read(std::vector<Lid> lids) {

@@ -21,7 +21,9 @@ class Destinations {
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   Destinations(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// Asks all of `lids`, in parallel.
+  /// Keeps a port that is known already, as it has told of itself.
+  void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
+  /// Asks all of `lids` that are not known, in parallel.
   async::Task<> read(std::vector<Lid> lids);
 
   std::optional<Destination> find(Lid lid) const;
@@ -36,6 +38,7 @@ class Destinations {
     unsigned lmc{};
   };
   async::Task<> ask(Lid lid);
+  void keep(std::shared_ptr<const Found> found);
 
   mad::Transactor& transactor_;
   path::IbPath like_;

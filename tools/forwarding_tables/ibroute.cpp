@@ -2,6 +2,8 @@
 // ibroute: the linear or the multicast forwarding table of one switch.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "path/json.hpp"
@@ -88,6 +90,12 @@ class Ibroute final : public Command {
     Destinations destinations(session.transactor(), like(session));
     if (!wanted_.multicast) {
       std::vector<Lid> lids = lids_of(table, node.path);
+      // Of the switch itself only its LIDs are not known yet.
+      const bool may_be_wanted = node.path.directed() != nullptr ? !lids.empty() : std::ranges::count(lids, node.path.ib().dlid) != 0;
+      if (!as_diags_ && may_be_wanted) {
+        const mad::Result<smp::PortInfo> port = co_await session.transactor().try_subn_get<smp::PortInfo>(node.path);
+        if (port) destinations.know(table.node, table.description.value_or(""), *port);
+      }
       co_await destinations.read(std::move(lids));
     }
     emit(RouteReport(session, wanted_, names, table, destinations));

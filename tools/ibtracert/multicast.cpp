@@ -87,6 +87,8 @@ class Tracer::Multicast {
       if (!found_) {
         trace_.end = End::no_way;
         if (trace_.reason.empty()) trace_.reason = "Could not find a path through the multicast spanning tree.";
+        async::Task<bool> there = find_destination();
+        co_await std::move(there);
       }
     }
     if (found_) trace_way(*found_);
@@ -96,12 +98,26 @@ class Tracer::Multicast {
  private:
   void note(const std::string& text) { trace_.notes += text + "\n"; }
 
-  async::Task<bool> begin() {
+  /// Asks the destination by its LID.
+  async::Task<bool> find_destination() {
+    if (trace_.to) co_return true;
     async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
     trace_.to = co_await std::move(destination);
-    if (!trace_.to) {
-      note("can't find to port");
-      if (!tracer_.options_.diags) co_return fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
+    if (trace_.to) co_return true;
+    note("can't find to port");
+    co_return tracer_.options_.diags || fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
+  }
+
+  /// As with unicast, only infiniband-diags asks the destination before the way is known.
+  bool is_target(const Place& at) const {
+    if (!tracer_.options_.diags) return at.owns(to_);
+    return trace_.to && at.port_guid == trace_.to->port_guid;
+  }
+
+  async::Task<bool> begin() {
+    if (tracer_.options_.diags) {
+      async::Task<bool> there = find_destination();
+      co_await std::move(there);
     }
     async::Task<std::optional<Place>> source = tracer_.place(from_, {});
     trace_.from = co_await std::move(source);
@@ -110,7 +126,8 @@ class Tracer::Multicast {
       co_return fail(End::unreachable, "The source does not answer");
     }
     const Place& at = *trace_.from;
-    if (trace_.to && at.port_guid == trace_.to->port_guid) {
+    if (is_target(at)) {
+      trace_.to = at;
       if (!at.is_switch()) {
         note("ibtracert from CA to CA is unsupported");
         co_return tracer_.options_.diags ? fail(End::no_way, "") : false;
@@ -175,7 +192,7 @@ class Tracer::Multicast {
   async::Task<> read_port(Route route, unsigned port) {
     async::Task<> asked = tracer_.ask(route, {}, &smp::PortInfo::info(), port);
     co_await std::move(asked);
-    const auto& answer = tracer_.answers_.at(Key{route, 0, smp::PortInfo::attribute_id, port});
+    const mad::Result<Bytes64>& answer = *tracer_.answers_.find(Key{route, 0, smp::PortInfo::attribute_id, port});
     if (!answer || (static_cast<unsigned>(smp::PortInfo::unpack(*answer).port_physical_state) != link_up) || route.size() >= longest)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
@@ -254,9 +271,8 @@ class Tracer::Multicast {
     co_await std::move(linked);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = branch.at.port;
-    const bool is_target = trace_.to && branch.at.port_guid == trace_.to->port_guid;
     if (!tracer_.options_.diags) branch.up_port = entry(branch);
-    if (is_target) {
+    if (is_target(branch.at)) {
       branches_.push_back(std::move(branch));
       found_ = branches_.size() - 1;
     } else if (known_.insert(branch.at.node.node_guid).second) {

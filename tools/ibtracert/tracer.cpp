@@ -71,18 +71,46 @@ path::Path Tracer::path_to(const Route& route, Lid lid) const {
   return path;
 }
 
-async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
-  Key key{route, lid.value, info->attribute_id, modifier};
-  if (answers_.contains(key)) co_return;
+async::Task<mad::Result<sa::LinkRecord>> Tracer::link(Lid from, std::uint8_t port) {
+  async::Task<mad::Result<sa::LinkRecord>> asking = sa::find_link(transactor_, from, port);
+  asking = links_.get({from, port}, std::move(asking));
+  mad::Result<sa::LinkRecord> link = co_await std::move(asking);
+  co_return link;
+}
+
+/// The LID at the end of a route, by the SA's links.
+async::Task<mad::Result<Lid>> Tracer::lid_in_sa(Route route) {
+  Lid at = transactor_.end_port().lid;
+  for (const std::uint8_t port : route) {
+    const mad::Result<sa::LinkRecord> next = co_await link(at, port);
+    if (!next) co_return next.shared_error();
+    at = sa::end_of(*next);
+  }
+  co_return at;
+}
+
+async::Task<mad::Result<Tracer::Bytes64>> Tracer::read(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  if (options_.from_sa && lid.value == 0) {
+    const mad::Result<Lid> owner = co_await lid_in_sa(route);
+    if (!owner) co_return owner.shared_error();
+    lid = *owner;
+  }
   const path::Path path = path_to(route, lid);
   mad::Result<Bytes64> answer = co_await transactor_.try_get(path, *info, modifier);
-  answers_.emplace(std::move(key), std::move(answer));
+  co_return answer;
+}
+
+async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  async::Task<mad::Result<Bytes64>> asking = read(route, lid, info, modifier);
+  Key key{std::move(route), lid.value, info->attribute_id, modifier};
+  asking = answers_.get(std::move(key), std::move(asking));
+  const mad::Result<Bytes64> answer = co_await std::move(asking);
 }
 
 async::Task<const Tracer::Bytes64*> Tracer::get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
   async::Task<> asked = ask(route, lid, info, modifier);
   co_await std::move(asked);
-  const mad::Result<Bytes64>& answer = answers_.at(Key{route, lid.value, info->attribute_id, modifier});
+  const mad::Result<Bytes64>& answer = *answers_.find(Key{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
   errors.push_back(error_);
@@ -145,8 +173,8 @@ async::Task<std::optional<Lid>> Tracer::lid_of(Route route) {
 
 async::Task<> Tracer::set_in_port(Lid from, unsigned out, Place& at) {
   if (!options_.from_sa || !at.is_switch()) co_return;
-  const mad::Result<sa::LinkRecord> link = co_await sa::find_link(transactor_, from, static_cast<std::uint8_t>(out));
-  if (link) at.port = link->to_port;
+  const mad::Result<sa::LinkRecord> crossed = co_await link(from, static_cast<std::uint8_t>(out));
+  if (crossed) at.port = crossed->to_port;
 }
 
 /// The walk of Tracer::unicast().
@@ -155,6 +183,21 @@ class Tracer::Unicast {
   Unicast(Tracer& tracer, Route& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
 
   async::Task<Trace> run() {
+    async::Task<> walking = walk();
+    co_await std::move(walking);
+    if (trace_.end != End::arrived && !tracer_.options_.diags && trace_.from) {
+      async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+      trace_.to = co_await std::move(destination);
+      if (!trace_.to && !tracer_.options_.force) {
+        trace_.hops.clear();
+        fail_unreachable();
+      }
+    }
+    co_return std::move(trace_);
+  }
+
+ private:
+  async::Task<> walk() {
     async::Task<bool> begun = begin();
     bool goes_on = co_await std::move(begun);
     for (int left = most_hops; goes_on;) {
@@ -167,10 +210,8 @@ class Tracer::Unicast {
       if (!goes_on && trace_.end == End::arrived && left == 0)
         fail(End::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
     }
-    co_return std::move(trace_);
   }
 
- private:
   bool fail(End end, std::string words, std::string reason) {
     trace_.end = end;
     trace_.of = "find_route";
@@ -179,7 +220,15 @@ class Tracer::Unicast {
     return false;
   }
 
+  bool fail_unreachable() {
+    return fail(End::unreachable, "can't reach to/from ports",
+                trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
+  }
+
   bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
+  /// Whether the packet is there. infiniband-diags asks the destination first and compares port GUIDs; otherwise it is asked only where the
+  /// way does not lead to it.
+  bool is_target(const Place& at) const { return tracer_.options_.diags ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
   bool is_inactive(const Place& at) const { return at.state != active && (!at.is_switch() || lookup_.enhanced_port0); }
 
@@ -197,16 +246,14 @@ class Tracer::Unicast {
   async::Task<bool> begin() {
     async::Task<std::optional<Place>> source = tracer_.place(route_, {});
     trace_.from = co_await std::move(source);
-    if (trace_.from) {
+    const bool asks_target = tracer_.options_.diags;
+    if (trace_.from && asks_target) {
       async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
       trace_.to = co_await std::move(destination);
     }
     target_ = trace_.to.value_or(Place());
-    if (!trace_.from || !trace_.to) {
-      if (!tracer_.options_.force) {
-        co_return fail(End::unreachable, "can't reach to/from ports",
-                       trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
-      }
+    if (!trace_.from || (asks_target && !trace_.to)) {
+      if (!tracer_.options_.force) co_return fail_unreachable();
       target_.lid = to_;
       trace_.notes = fmt::format("can't reach to/from ports\nForce: look for lid {}\n", to_.value);
     }
@@ -231,7 +278,7 @@ class Tracer::Unicast {
       co_return fail(End::not_active, fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, at_.state),
                      fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
     }
-    if (is_same(at_, target_)) {
+    if (is_target(at_)) {
       trace_.to = at_;
       co_return false;
     }
@@ -248,7 +295,7 @@ class Tracer::Unicast {
     }
     if (at_.is_switch() && out == 0) {
       trace_.to = at_;
-      co_return is_same(*next, target_) ? false : bad_table(at_, out);
+      co_return is_target(*next) ? false : bad_table(at_, out);
     }
     async::Task<> linked = tracer_.set_in_port(at_.lid, static_cast<unsigned>(out), *next);
     co_await std::move(linked);

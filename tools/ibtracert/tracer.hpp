@@ -4,14 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "async/task.hpp"
+#include "async/once.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
@@ -31,6 +32,8 @@ struct Place {
   unsigned lmc{};
   unsigned state{};  ///< PortState
   bool is_switch() const { return node.node_type == smp::NodeType::switch_; }
+  /// Whether packets to `to` are for this port.
+  bool owns(Lid to) const { return to.value >= lid.value && to.value < lid.value + (1U << lmc); }
   bool is_end_node() const { return node.node_type == smp::NodeType::channel_adapter || node.node_type == smp::NodeType::router; }
 };
 
@@ -105,6 +108,9 @@ class Tracer {
   using Key = std::tuple<Route, std::uint16_t, std::uint16_t, std::uint32_t>;  // route, LID, attribute, modifier
 
   path::Path path_to(const Route& route, Lid lid) const;
+  async::Task<mad::Result<Lid>> lid_in_sa(Route route);
+  async::Task<mad::Result<sa::LinkRecord>> link(Lid from, std::uint8_t port);
+  async::Task<mad::Result<Bytes64>> read(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<> ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<const Bytes64*> get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<std::optional<Place>> place(Route route, Lid lid);
@@ -115,7 +121,8 @@ class Tracer {
 
   mad::Transactor& transactor_;
   TracerOptions options_;
-  std::map<Key, mad::Result<Bytes64>> answers_;
+  async::Once<Key, mad::Result<Bytes64>> answers_{[](const mad::Result<Bytes64>&) { return true; }};
+  async::Once<std::pair<Lid, std::uint8_t>, mad::Result<sa::LinkRecord>> links_;
   std::shared_ptr<const mad::MadError> error_;
 };
 

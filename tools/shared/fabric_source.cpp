@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "mad/transactor.hpp"
+#include "sa/transactor.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/sa_discovery.hpp"
 #include "tools/shared/fabric.hpp"
@@ -110,12 +111,10 @@ class SaTables final : public FabricSource {
     mad::Transactor& transactor = session_.transactor();
     if (wanted.around.given()) {
       const Destination node = co_await session_.smp_node(wanted.around);
-      if (node.path.directed() == nullptr) {
-        how.start = node.path.ib().dlid;
-      } else {
-        const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path);
-        how.start = port.lid;
-      }
+      sa::SaTransactor links(transactor);
+      const mad::Result<Lid> lid = co_await links.find_lid(node.path);
+      if (!lid) lid.error().raise();
+      how.start = *lid;
     }
     subnet::DiscoverStats stats = co_await subnet::discover_from_sa(transactor, subnet, how);
     co_return stats;

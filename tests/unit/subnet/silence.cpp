@@ -87,7 +87,7 @@ TEST_CASE("a thousand switches that fall silent cost about as much as one") {
       CAPTURE(answers, routing == Routing::lid, first.took / 1ms, second.took / 1ms);
       CHECK(first.subnet.failures.size() == 1);
       CHECK(second.subnet.failures.size() == 1000);
-      CHECK(second.took < first.took * 3 / 2);
+      CHECK(second.took < first.took * 2);
       CHECK(second.sent() == second.stats.plan + second.explained());
     }
   }

@@ -82,7 +82,11 @@ struct Site {
     if (header.attribute_id() == smp::NodeInfo::attribute_id) modifier = smp::NodeInfo::unpack(data).local_port_num;
     if (header.attribute_id() == smp::PortInfo::attribute_id && modifier == 0 && !fabric.node(id).is_switch())
       modifier = smp::PortInfo::unpack(data).local_port_num;
-    ++smps[fmt::format("{:#x} attribute {:#x} modifier {:#x}", fabric.node(id).info.node_guid.value, header.attribute_id(), modifier)];
+    ++smps[smp_key(id, header.attribute_id(), modifier)];
+  }
+
+  std::string smp_key(FakeFabric::NodeId id, std::uint16_t attribute, std::uint32_t modifier) {
+    return fmt::format("{:#x} attribute {:#x} modifier {:#x}", fabric.node(id).info.node_guid.value, attribute, modifier);
   }
 
   void forget() {
@@ -93,8 +97,11 @@ struct Site {
   }
 
   /// What was asked more than once with the method Get.
-  std::vector<std::string> twice() const {
+  std::vector<std::string> twice() {
     std::map<std::string, unsigned> asked = smps;
+    // Whoever asks LIDs does not know before the answer that `dual` has two of them.
+    if (const auto told = asked.find(smp_key(dual, smp::NodeDescription::attribute_id, 0)); told != asked.end() && told->second == 2)
+      told->second = 1;
     for (const auto& query : sa.asked) {
       if (query.method == mad::method::set) continue;
       ++asked[fmt::format("SA {:#x} {:#x} {:#x} {:02x}", query.method, query.attribute, query.component_mask, fmt::join(query.record, ""))];
@@ -162,18 +169,9 @@ void check_sums(const Site& site, const Outcome& outcome) {
   CHECK(told.planned + told.beyond == told.sent);
 }
 
-/// Command lines of which it is known that they do ask for something twice: those that look up the names of nodes by a sweep of their
-/// own, and some that find their node by the SA and then read it as a part of the fabric.
-bool still_asks_twice(const std::string& line) {
-  const bool by_sa = line.find("--discovery=SA") != std::string::npos;
-  for (const char* name : {"ibtracert ", "ibroute "}) {
-    if (line.starts_with(name)) return true;
-  }
-  for (const char* name : {"dump_", "check_lft_balance", "ibfindnodesusing ", "iblinkinfo 0,1", "ibqueryerrors 0,1"}) {
-    if (by_sa && line.starts_with(name)) return true;
-  }
-  return false;
-}
+/// infiniband-diags' ibroute and ibtracert ask nodes by their LIDs that they ask by another path as well, and tell on stderr of each
+/// request that is not answered.
+bool asks_twice_as_diags(const std::string& line) { return line.starts_with("ibtracert ") || line.starts_with("ibroute "); }
 
 std::string line_of(const Site::Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
@@ -228,10 +226,8 @@ TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all
       INFO("ibtool " << line_of(words));
       const Outcome outcome = ibtool(words);
       CAPTURE(outcome.err);
-      if (!still_asks_twice(line_of(words))) {
-        CHECK(outcome.status <= 1);
-        CHECK(twice() == std::vector<std::string>{});
-      }
+      CHECK(outcome.status <= 1);
+      CHECK(twice() == std::vector<std::string>{});
       check_sums(*this, outcome);
       if (*more != '\0') words.pop_back();
     }
@@ -284,7 +280,7 @@ TEST_CASE_METHOD(Site, "infiniband-diags' names ask for nothing twice") {
     const Outcome outcome = diags(words);
     CAPTURE(outcome.err, outcome.out);
     CHECK(outcome.status <= 1);
-    if (!still_asks_twice(line_of(words))) CHECK(twice() == std::vector<std::string>{});
+    if (!asks_twice_as_diags(line_of(words))) CHECK(twice() == std::vector<std::string>{});
   }
 }
 
