@@ -210,7 +210,10 @@ Reading::AgentKey Reading::key_of(Part part, PortIndex port) const {
 /// The agents to ask: without those that are known to be silent.
 std::vector<PortIndex> Reading::agents(Part part) const {
   std::vector<PortIndex> all = questionnaire_.agents(part);
-  std::erase_if(all, [&](PortIndex port) { return silent_.contains(key_of(part, port)) || silent_.contains({port, any_class}); });
+  const bool by_smp = Questionnaire::by_smp(part);
+  std::erase_if(all, [&](PortIndex port) {
+    return silent_.contains(key_of(part, port)) || (!by_smp && silent_.contains({port, any_class}));
+  });
   return all;
 }
 
@@ -220,11 +223,37 @@ std::uint64_t Reading::plan(Part part) const {
   return count;
 }
 
-async::Task<PartReading> Reading::read(Part part) {
+async::Task<> Reading::read(std::vector<Part> parts) {
+  async::Loop& loop = co_await async::current_loop;
+  std::vector<Part> first, by_smp, by_gmp;
+  for (const Part part : parts) {
+    if (part == Part::sa) first.push_back(part);
+    if (part > Part::sa) (Questionnaire::by_smp(part) ? by_smp : by_gmp).push_back(part);
+  }
+  co_await read_in_turn(std::move(first));
+  async::TaskGroup both(loop);
+  both.spawn(read_in_turn(std::move(by_smp)));
+  if (!by_gmp.empty()) both.spawn(read_by_gmp(std::move(by_gmp)));
+  co_await both.join();
+}
+
+async::Task<> Reading::read_by_gmp(std::vector<Part> parts) {
+  if (options_.find_paths) co_await options_.find_paths();
+  co_await read_in_turn(std::move(parts));
+}
+
+async::Task<> Reading::read_in_turn(std::vector<Part> parts) {
+  for (const Part part : parts) {
+    if (options_.began) options_.began(part, plan(part));
+    PartReading done = co_await read_part(part);
+    if (options_.ended) options_.ended(part, std::move(done));
+  }
+}
+
+async::Task<PartReading> Reading::read_part(Part part) {
   PartReading result;
-  if (part == Part::topology) co_return result;
   if (part == Part::sa) {
-    if (options_.read_sa) result.failures = co_await options_.read_sa(transactor_);
+    if (options_.read_sa) result = co_await options_.read_sa(transactor_);
     co_return result;
   }
   result.planned = plan(part);

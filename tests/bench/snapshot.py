@@ -33,15 +33,18 @@ import simfabric  # noqa: E402
 
 SIZES = discovery.SIZES
 WHAT = ("load", "take", "loss")
-# All parts but `details`: ibsim hands requests that it does not know to the program on the host that is asked, and Debian's opensm
-# crashes on requests of performance management.
-PARTS = ("sa", "ports", "lft", "mft", "sl2vl", "vlarb", "pkeys", "guids", "sminfo", "counters", "congestion", "vendor")
+# All parts but `details`, `congestion` and `vendor`: ibsim hands requests that it does not know to the program on the host that is asked,
+# and Debian's opensm crashes on them, or answers nothing any more.
+PARTS = ("sa", "ports", "lft", "mft", "sl2vl", "vlarb", "pkeys", "guids", "sminfo", "counters")
 # What changes by itself between two snapshots of an idle fabric, by class and attribute; None is every attribute of a class.
 CHANGING = {
     (0x04, None): "counters",
     (0x01, 0x20): "SMInfo: ActCount",
 }
 SA_CLASS = 0x03
+# The byte of LocalPortNum (IBA 14.2.5.3, 14.2.5.6) by class and attribute: where the MAD over the shortest route is lost, a switch is found
+# by another one, and tells another port.
+LOCAL_PORT_NUM = {(0x01, 0x11): 36, (0x01, 0x15): 28}
 # Runs a program and prints its peak memory in KiB. The kernel counts from before exec: a small process must start the program.
 PEAK = """
 import os, sys
@@ -183,6 +186,9 @@ def is_same(key, before, after):
     if key[0] == SA_CLASS:
         before, after = ([status, bytearray(payload)] for status, payload in (before, after))
         del before[1][TRANSACTION_ID], after[1][TRANSACTION_ID]
+    if key[:2] in LOCAL_PORT_NUM and before[0] == 0 == after[0]:
+        before, after = ([status, bytearray(payload)] for status, payload in (before, after))
+        before[1][LOCAL_PORT_NUM[key[:2]]] = after[1][LOCAL_PORT_NUM[key[:2]]] = 0
     return before == after
 
 

@@ -35,8 +35,6 @@ path::Path start_at(const sys::EndPort& port) {
   return start;
 }
 
-bool needs_paths(Part part) { return part > Part::sa && !snapshot::Questionnaire::by_smp(part); }
-
 async::Task<snapshot::PartReading> read_sa(mad::Transactor& mads) {
   snapshot::PartReading result;
   std::vector<const sa::TableInfo*> tables;
@@ -60,21 +58,16 @@ async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vect
   const subnet::DiscoverStats stats = co_await subnet::discover(mads, subnet, start, sweep);
   told.push_back({Part::topology, stats.plan, stats.plan, 0, subnet.failures.size()});
   subnet::PortPaths paths(subnet, start);
-  bool has_paths = false;
   snapshot::ReadingOptions how(start);
   how.paths = &paths;
+  how.find_paths = [&] { return paths.read_service_levels(mads); };
+  how.read_sa = read_sa;
+  how.ended = [&told](Part part, const snapshot::PartReading& done) {
+    told.push_back({part, done.planned, done.answered, done.refused, done.failures.size()});
+  };
   snapshot::Reading reading(mads, subnet, how);
   co_await snapshot::read_arrivals(mads, subnet, start);
-  for (const Part part : parts) {
-    if (needs_paths(part) && !std::exchange(has_paths, true)) co_await paths.read_service_levels(mads);
-    snapshot::PartReading done;
-    if (part == Part::sa) {
-      done = co_await read_sa(mads);
-    } else {
-      done = co_await reading.read(part);
-    }
-    told.push_back({part, done.planned, done.answered, done.refused, done.failures.size()});
-  }
+  co_await reading.read(std::move(parts));
 }
 
 std::vector<Part> parts_of(int argc, char** argv) {

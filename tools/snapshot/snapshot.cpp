@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // snapshot: reads a fabric whole and stores it in a file, from which the other commands can answer later.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "async/group.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -37,7 +40,7 @@ std::string part_list() {
 }
 
 /// The parts in "lft,mft".
-std::vector<Part> read_parts(std::string_view text, std::string_view option) {
+std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   std::vector<Part> parts;
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
@@ -56,8 +59,27 @@ std::vector<Part> read_parts(std::string_view text, std::string_view option) {
 
 bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::find(parts, part) != parts.end(); }
 
-/// Whether a part is read by GMPs to nodes, which need the paths to them.
-bool needs_paths(Part part) { return part > Part::sa && !snapshot::Questionnaire::by_smp(part); }
+/// Progress of parts that are read side by side.
+class PartsProgress {
+ public:
+  explicit PartsProgress(Session& session) : session_(session) {}
+  void count(Part part, std::uint64_t done, std::uint64_t of) {
+    counts_[part] = {done, of};
+    std::pair<std::uint64_t, std::uint64_t> sum;
+    std::vector<std::string_view> names;
+    for (const auto& [each, count] : counts_) {
+      sum.first += count.first;
+      sum.second += count.second;
+      names.push_back(name(each));
+    }
+    session_.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
+    if (done >= of) counts_.erase(part);
+  }
+
+ private:
+  Session& session_;
+  std::map<Part, std::pair<std::uint64_t, std::uint64_t>> counts_;
+};
 
 class Snapshot final : public Command {
  public:
@@ -65,8 +87,8 @@ class Snapshot final : public Command {
     set.word("FILE", file_);
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
-              [this](std::string_view text) { only_ = read_parts(text, "--only"); });
-    set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = read_parts(text, "--skip"); });
+              [this](std::string_view text) { only_ = parts_in(text, "--only"); });
+    set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
     add_common(set, common, group_fabric & ~(group_sa | group_from));
   }
@@ -118,62 +140,53 @@ class Snapshot final : public Command {
     start.ib().sqpn = Qpn{0};
     session.apply_options(start);
     subnet::PortPaths paths(fabric.subnet, start);
-    bool has_paths = false;
-    snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
-    snapshot::Reading reading(recording, fabric.subnet, reading_options(session, fabric, start, paths));
-    std::vector<subnet::Failure> failures;
-    co_await snapshot::read_arrivals(recording, fabric.subnet, start);
-    for (const Part part : snapshot::all_parts()) {
-      if (part == Part::topology || !is_wanted(part)) continue;
-      if (needs_paths(part) && !std::exchange(has_paths, true)) co_await find_paths(session, paths);
-      PartRow row;
-      row.part = part;
-      const async::Time begin = session.loop().now();
-      tell_plan(session, part, reading.plan(part));
-      snapshot::PartReading done;
-      if (part == Part::sa) {
-        done = co_await read_sa_part(session, writer);
-      } else {
-        done = co_await reading.read(part);
-      }
-      row.planned = done.planned;
-      row.answered = done.answered;
-      row.refused = done.refused;
-      row.failures = done.failures.size();
-      row.seconds = seconds_since(session, begin);
-      report.parts.push_back(row);
-      writer.put_part(name(part));
-      std::ranges::move(done.failures, std::back_inserter(failures));
-    }
-    co_return failures;
-  }
-
-  snapshot::ReadingOptions reading_options(Session& session, Fabric& fabric, const path::Path& start,
-                                           const subnet::PortPaths& paths) const {
+    PartsProgress progress(session);
+    std::map<Part, async::Time> begun;
+    std::map<Part, snapshot::PartReading> readings;
     snapshot::ReadingOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
-    how.progress = [&session](Part part, std::uint64_t done, std::uint64_t of) {
-      session.progress().count(done, of, fmt::format("requests ({})", name(part)));
+    how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
+    how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
+    how.find_paths = [&session, &paths] { return find_paths(session, paths); };
+    how.read_sa = [&session, &writer](mad::Transactor&) { return read_sa_part(session, writer); };
+    how.began = [&session, &begun](Part part, std::uint64_t planned) {
+      begun[part] = session.loop().now();
+      tell_plan(session, part, planned);
     };
-    how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) {
-      subnet::Port& port = fabric.subnet.port(at);
-      if (!subnet::may_be_fdr10(fabric.subnet.node(port.node).info, port.info())) return;
-      port.fdr10 = info.link_speed_active;
-      port.fdr10_supported = info.link_speed_supported;
+    how.ended = [&](Part part, snapshot::PartReading done) {
+      report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(session, begun[part])});
+      readings[part] = std::move(done);
+      writer.put_part(name(part));
     };
-    return how;
-  }
-
-  static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && session.options().stats)
-      tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
+    snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
+    snapshot::Reading reading(recording, fabric.subnet, std::move(how));
+    co_await snapshot::read_arrivals(recording, fabric.subnet, start);
+    std::vector<Part> wanted;
+    std::ranges::copy_if(snapshot::all_parts(), std::back_inserter(wanted), [this](Part part) { return is_wanted(part); });
+    co_await reading.read(std::move(wanted));
+    std::ranges::sort(report.parts, {}, &PartRow::part);
+    std::vector<subnet::Failure> failures;
+    for (auto& [part, reading_of] : readings) std::ranges::move(reading_of.failures, std::back_inserter(failures));
+    co_return failures;
   }
 
   static async::Task<> find_paths(Session& session, subnet::PortPaths& paths) {
     co_await session.prepare_sa();
     co_await paths.read_service_levels(session.transactor());
     if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
+  }
+
+  static void take_fdr10(subnet::Subnet& subnet, PortIndex at, const smp::MlnxExtPortInfo& info) {
+    subnet::Port& port = subnet.port(at);
+    if (!subnet::may_be_fdr10(subnet.node(port.node).info, port.info())) return;
+    port.fdr10 = info.link_speed_active;
+    port.fdr10_supported = info.link_speed_supported;
+  }
+
+  static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
+    if (part != Part::sa && session.options().stats)
+      tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   /// What the sweep could not read was told by it.

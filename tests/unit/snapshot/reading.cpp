@@ -51,9 +51,12 @@ std::size_t count(const ReadFabric& read, std::uint8_t mgmt_class) {
   return static_cast<std::size_t>(std::ranges::count(read.of_part, mgmt_class, &Passed::mgmt_class));
 }
 
-async::Task<std::vector<subnet::Failure>> one_failure() {
-  std::vector<subnet::Failure> failures(1);
-  co_return failures;
+async::Task<> nothing() { co_return; }
+
+async::Task<PartReading> one_failure() {
+  PartReading reading;
+  reading.failures.resize(1);
+  co_return reading;
 }
 
 }  // namespace
@@ -107,7 +110,7 @@ TEST_CASE("MlnxExtPortInfo is handed on for the model") {
     taken[fmt::format("{:x}.{}", read.subnet.node(port.node).guid().value, port.number)] = info.link_speed_active;
   };
   snapshot::Reading reading(*read.recorder, read.subnet, options);
-  read.loop.run(reading.read(Part::ports));
+  read.loop.run(reading.read({Part::ports}));
   CHECK(taken.at("100.3") == 3);
   CHECK(taken.at("100.4") == 4);
 }
@@ -453,6 +456,35 @@ TEST_CASE("the hook for the subnet administrator is given the Transactor that re
     return one_failure();
   };
   snapshot::Reading reading(*read.recorder, read.subnet, options);
-  CHECK(read.loop.run(reading.read(Part::sa)).failures.size() == 1);
+  read.loop.run(reading.read({Part::sa}));
+  REQUIRE(read.ended.size() == 1);
+  CHECK(read.ended[0].second.failures.size() == 1);
   CHECK(given == read.recorder.get());
+}
+
+TEST_CASE("the tables of the SA come first, then SMPs and GMPs side by side, after the paths of these were found") {
+  Bench bench;
+  ReadFabric read(bench.fabric);
+  std::vector<std::string> told;
+  snapshot::ReadingOptions options = read.options();
+  options.find_paths = [&] {
+    told.emplace_back("paths");
+    return nothing();
+  };
+  options.read_sa = [](mad::Transactor&) { return one_failure(); };
+  options.began = [&](Part part, std::uint64_t) { told.emplace_back(snapshot::name(part)); };
+  options.ended = [&](Part part, const PartReading&) { told.push_back("end of " + std::string(snapshot::name(part))); };
+  snapshot::Reading reading(*read.recorder, read.subnet, options);
+  read.loop.run(reading.read({Part::topology, Part::counters, Part::lft, Part::sa, Part::pkeys, Part::details}));
+  const auto place = [&](std::string_view what) { return std::ranges::find(told, what) - told.begin(); };
+  CHECK(told.size() == 11);
+  CHECK(told[0] == "sa");
+  CHECK(told[1] == "end of sa");
+  CHECK(place("paths") < place("counters"));
+  CHECK(place("counters") < place("end of pkeys"));
+  CHECK(place("lft") < place("end of counters"));
+  CHECK(place("end of counters") < place("details"));
+  const auto is_gmp = [](const Passed& one) { return !mad::is_smp(one.mgmt_class); };
+  const auto first_gmp = std::ranges::find_if(read.recorder->passed, is_gmp);
+  CHECK(std::any_of(first_gmp, read.recorder->passed.end(), [&](const Passed& one) { return !is_gmp(one); }));
 }

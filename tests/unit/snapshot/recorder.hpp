@@ -89,12 +89,17 @@ struct ReadFabric {
   ib::snapshot::ReadingOptions options() {
     ib::snapshot::ReadingOptions how{ib::path::Path(start)};
     how.progress = [this](ib::snapshot::Part, std::uint64_t done, std::uint64_t of) { progress = {done, of}; };
+    how.ended = [this](ib::snapshot::Part part, ib::snapshot::PartReading reading_of) { ended.emplace_back(part, std::move(reading_of)); };
     return how;
   }
   /// Reads a part; `of_part` is then what passed.
   ib::snapshot::PartReading read(ib::snapshot::Part part) {
     const std::size_t before = recorder->passed.size();
-    ib::snapshot::PartReading result = loop.run(reading->read(part));
+    ended.clear();
+    std::vector<ib::snapshot::Part> parts{part};
+    loop.run(reading->read(std::move(parts)));
+    ib::snapshot::PartReading result;
+    if (!ended.empty()) result = std::move(ended.back().second);
     of_part.assign(recorder->passed.begin() + static_cast<std::ptrdiff_t>(before), recorder->passed.end());
     return result;
   }
@@ -128,6 +133,7 @@ struct ReadFabric {
   std::unique_ptr<ib::snapshot::Reading> reading;
   std::size_t swept{};
   std::vector<Passed> of_part;
+  std::vector<std::pair<ib::snapshot::Part, ib::snapshot::PartReading>> ended;
   std::pair<std::uint64_t, std::uint64_t> progress;
 };
 
