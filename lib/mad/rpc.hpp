@@ -98,11 +98,12 @@ class Rpc final : public Transactor, private ChannelEvents {
     explicit Lane(unsigned ceiling) : window(ceiling) {}
     Window window;
     Queue queue;
-    Duration rtt{};  ///< smoothed round-trip time; zero before the first answer
+    Duration rtt{};  ///< smoothed round-trip time, without the SA; zero before the first answer
   };
 
   // Sending (rpc_requests.cpp)
   Lane& lane(bool smp) { return smp ? smps_ : gmps_; }
+  Duration& rtt(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa ? sa_rtt_ : lane(is_smp(mgmt_class)).rtt; }
   void pump(bool smp);
   void left_queue(const Call& call);
   bool may_send(Call& call);
@@ -117,8 +118,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   void try_lost(Sent& sent, int error);
   void retry_or_fail(Call& call);
   void ran_out(Call& call);
-  Duration stale_after(const Lane& lane) const;
-  Duration patience(const Call& call) const;
+  Duration stale_after(const Sent& sent);
+  Duration patience(const Call& call);
 
   // Redirects (redirect.cpp)
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
@@ -159,6 +160,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   std::unique_ptr<Channel> channel_;
   Limits limits_;
   Lane smps_, gmps_;
+  Duration sa_rtt_{};  // smoothed, of the SA, which is one program for all; zero before its first answer
   Nodes nodes_;
   Pump pump_{*this};
   RmppMemory memory_{limits_.segment_bytes};

@@ -161,7 +161,7 @@ void Rpc::answered(Sent& sent) {
 /// Updates the smoothed round-trip time.
 void Rpc::measure(const Sent& sent) {
   const Duration took = loop_.now() - sent.sent_at;
-  Duration& rtt = lane(sent.smp).rtt;
+  Duration& rtt = this->rtt(sent.mgmt_class);
   rtt = rtt == Duration::zero() ? took : rtt + (took - rtt) / 8;
 }
 

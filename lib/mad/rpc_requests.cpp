@@ -144,8 +144,7 @@ void Rpc::send(Call& call) {
   const Duration patience = this->patience(call);
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
   if (patience < timeout) sent.deadline = sent.sent_at + patience;
-  loop_.arm(sent,
-            sent.segmented_request ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(lane(sent.smp)), sent.deadline));
+  loop_.arm(sent, sent.segmented_request ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(sent), sent.deadline));
 }
 
 void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
@@ -174,25 +173,28 @@ void Rpc::send_refused(Call& call, int code) {
 
 /// The time after which a request leaves the window. A request without an answer for many round trips is no longer in the
 /// buffers that the window protects: it was lost, or its node is slow. Otherwise a few dead ports would delay a whole sweep.
-Duration Rpc::stale_after(const Lane& lane) const {
+Duration Rpc::stale_after(const Sent& sent) {
   // A channel with a max_in_flight() has buffers of its own to protect, and the process that empties them may be stopped for a
   // while.
   const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
-  return lane.rtt == 0ns ? Duration(100ms) : std::max(8 * lane.rtt, least);
+  const Duration rtt = this->rtt(sent.mgmt_class);
+  return rtt == 0ns ? Duration(100ms) : std::max(8 * rtt, least);
 }
 
 /// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams, and most of those without an
 /// answer for many round trips are lost; whoever waits the whole timeout for each makes a sweep wait for it level by level. The first two
 /// tries of a read are therefore repeated early. A node that is only slow loses nothing: its answer to an earlier try counts, and later
-/// tries have the whole timeout. A timeout that the user gave holds for every try, and the SA and classes with RMPP are not hurried.
-Duration Rpc::patience(const Call& call) const {
+/// tries have the whole timeout. A timeout that the user gave holds for every try. The SA, which many ask, is hurried less, and not before
+/// it has answered; classes with RMPP that are not known are not hurried at all.
+Duration Rpc::patience(const Call& call) {
   constexpr unsigned early_tries = 2;
   const HeaderView header(call.mad);
-  const bool repeats_early = header.method() == method::get && !has_rmpp(header.mgmt_class()) && !call.path.ib().timeout &&
-                             call.tries <= early_tries && call.tries_left > 0;
-  if (!repeats_early) return call.timeout;
-  const Duration rtt = call.smp ? smps_.rtt : gmps_.rtt;
-  const Duration first = rtt == 0ns ? Duration(100ms) : std::max<Duration>(16 * rtt, 50ms);
+  const bool is_sa = header.mgmt_class() == mgmt_class::sa;
+  const Duration rtt = this->rtt(header.mgmt_class());
+  const bool is_early = header.method() == method::get && !call.path.ib().timeout && call.tries <= early_tries && call.tries_left > 0;
+  if (!is_early || (is_sa ? rtt == 0ns : has_rmpp(header.mgmt_class()))) return call.timeout;
+  const Duration least = is_sa ? 250ms : 50ms;
+  const Duration first = rtt == 0ns ? 2 * least : std::max<Duration>(16 * rtt, least);
   return std::min(call.timeout, call.tries == 1 ? first : 4 * first);
 }
 

@@ -225,12 +225,12 @@ std::uint64_t Reading::plan(Part part) const {
 
 async::Task<> Reading::read(std::vector<Part> parts) {
   async::Loop& loop = co_await async::current_loop;
-  std::vector<Part> first, by_smp, by_gmp;
+  std::vector<Part> by_smp, by_gmp;
   for (const Part part : parts) {
-    if (part == Part::sa) first.push_back(part);
-    if (part > Part::sa) (Questionnaire::by_smp(part) ? by_smp : by_gmp).push_back(part);
+    if (part != Part::topology) (Questionnaire::by_smp(part) ? by_smp : by_gmp).push_back(part);
   }
-  co_await read_in_turn(std::move(first));
+  std::ranges::sort(by_smp);
+  std::ranges::sort(by_gmp);
   async::TaskGroup both(loop);
   both.spawn(read_in_turn(std::move(by_smp)));
   if (!by_gmp.empty()) both.spawn(read_by_gmp(std::move(by_gmp)));
@@ -238,8 +238,14 @@ async::Task<> Reading::read(std::vector<Part> parts) {
 }
 
 async::Task<> Reading::read_by_gmp(std::vector<Part> parts) {
-  if (options_.find_paths) co_await options_.find_paths();
+  // What asks nodes begins behind the SA's tables.
+  const auto nodes = std::ranges::find_if(parts, [](Part part) { return part != Part::sa; });
+  std::vector<Part> of_nodes(nodes, parts.end());
+  parts.erase(nodes, parts.end());
   co_await read_in_turn(std::move(parts));
+  if (of_nodes.empty()) co_return;
+  if (options_.find_paths) co_await options_.find_paths();
+  co_await read_in_turn(std::move(of_nodes));
 }
 
 async::Task<> Reading::read_in_turn(std::vector<Part> parts) {

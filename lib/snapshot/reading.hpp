@@ -6,8 +6,9 @@
 //   co_await reading.read(parts);
 //
 // All agents of a part are asked side by side, and so are the parts by SMP and those by GMP: other agents answer them, through other
-// buffers. The tables of the SA come first, before anything here can disturb it. An agent that answers that it lacks an attribute is asked
-// for it once. An agent that is silent costs one chain of tries, is one failure, and is not asked in the parts that follow.
+// buffers. Among those by GMP the tables of the SA come first: other GMPs could disturb an SA on the way of them.
+// An agent that answers that it lacks an attribute is asked for it once. An agent that is silent costs one chain of tries, is one
+// failure, and is not asked in the parts that follow.
 #pragma once
 
 #include <cstdint>

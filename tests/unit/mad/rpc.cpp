@@ -171,7 +171,7 @@ TEST_CASE("a node that answers slowly is not cut off by early repeats, and teach
   REQUIRE(bench.channel->sent == before + 1);
 }
 
-TEST_CASE("what changes a node, what asks the SA, and a timeout that was given, are not hurried") {
+TEST_CASE("what changes a node, an SA that has not answered yet, and a timeout that was given, are not hurried") {
   Bench bench(only(2, 1ms));
   const path::Path path = to_lid(bench, 5, std::nullopt);
   const async::Duration timeout = path::mad_timeout(path.ib());
@@ -184,6 +184,15 @@ TEST_CASE("what changes a node, what asks the SA, and a timeout that was given, 
     const Request request = attribute_request(path, sa::NodeRecord::info(), method::get);
     REQUIRE(bench.loop.run(bench.rpc->try_call(request)));
     REQUIRE(bench.elapsed() == timeout + 10ms + 1ms);
+  }
+  SECTION("the SA when it has answered, but less than nodes") {
+    const Request request = attribute_request(path, sa::NodeRecord::info(), method::get);
+    Bench other([tries = 0](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) mutable {
+      if (++tries != 2) channel.deliver(answer_to(mad), 1ms);
+    });
+    REQUIRE(other.loop.run(other.rpc->try_call(request)));
+    REQUIRE(other.loop.run(other.rpc->try_call(request)));
+    REQUIRE(other.elapsed() == 1ms + 250ms + 10ms + 1ms);
   }
   SECTION("a timeout that was given") {
     REQUIRE(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5, 400ms))));
