@@ -219,7 +219,8 @@ def loss(fabric, args, rounds):
     count, lossy_file = fabric.path("count"), args.file + ".lossy"
     behind = {"preload": [args.delay_lib], "IBTEST_DELAY_US": args.delay}
     parts = args.only or [part for part in args.parts if part != "sa"]
-    programs = [(snapshot_argv(args, args.file, parts), behind), (snapshot_argv(args, lossy_file, parts), behind | {"IBTEST_DROP": args.loss})]
+    programs = [(snapshot_argv(args, args.file, parts), behind),
+                (snapshot_argv(args, lossy_file, parts), behind | {"IBTEST_DROP": args.loss})]
     without, lossy = alternate(fabric, programs, rounds, count)
     head("with loss", "without")
     ratio(f"{args.loss:.1%} lost, {args.delay} µs a MAD: wall", lossy.wall, without.wall, "s", "at most 1.5")
