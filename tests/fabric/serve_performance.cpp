@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A performance management agent that counts all there is to count, for test_performance.py: `serve_performance [CAPABILITY_MASK
-// [CAPABILITY_MASK2]]`, with the preload ibtest-performance.so. It has one port, of the number that this host's has. Every counter holds
+// [CAPABILITY_MASK2]]`, with the preload ibtest-agents.so. It has one port, of the number that this host's has. Every counter holds
 // something else, so that one in the place of another is seen.
 #include <fmt/core.h>
 

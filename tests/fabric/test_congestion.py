@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""ibccquery and ibccconfig beside Debian's, against what ibsim answers: it takes these MADs for SMPs with the same attribute IDs,
-and no server of ours gets them. What is sent, logs and keys are in tests/unit/tools/congestion.cpp."""
+"""ibccquery and ibccconfig beside Debian's: against what ibsim answers, which takes these MADs for SMPs with the same attribute IDs, and
+against an agent of ours. What is sent, and agents of switches, are in tests/unit/tools/congestion.cpp."""
 import re
 
 import case
+import simfabric
+
+SERVER = simfabric.built("IBTEST_CONGESTION", "tests/fabric/serve-congestion")
+PRELOAD = simfabric.built("IBTEST_AGENTS_LIB", "tests/support/ibtest-agents.so")
 
 KEY = "0x1122334455667788"
 SWITCH, HOST = "1", "8"
 
 
-class Congestion(case.FabricCase):
+class Alike:
     def alike(self, name, *words, **env):
         """Debian's and ours under that name say the same; returns the text."""
         theirs, ours = (run(name, *words, **env) for run in (self.debian, self.legacy))
@@ -19,6 +23,8 @@ class Congestion(case.FabricCase):
                          (ours.returncode, ours.stdout, without_pid(ours.stderr)), words)
         return ours.stdout
 
+
+class Simulated(Alike, case.FabricCase):
     def test_settings(self):
         """What ibsim says to Debian's program it says to ours.
 
@@ -53,6 +59,38 @@ class Congestion(case.FabricCase):
     def test_keys(self):
         self.assertIn("CC_Key:..........................0x0000000000000000", self.alike("ibccquery", "-c", KEY, "CK", SWITCH))
         self.assertNotIn("-K shows it", self.ibtool("ibccquery", "CK", SWITCH).stdout)
+
+
+class Agent(Alike, case.ServingCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.fabric.preload = (*cls.fabric.preload, PRELOAD)
+
+    def agent(self, *key):
+        option = ["-c", *key] if key else []
+        return self.serve(["serve-congestion", *key], SERVER, self.answered("ibccquery", *option, "CongestionInfo"))
+
+    def test_queries(self):
+        lid = self.agent()
+        for operation in ("CongestionInfo", "CongestionKeyInfo", "CongestionLog", "CACongestionSetting", "CongestionControlTable",
+                          "Timestamp"):
+            self.assertRegex(self.alike("ibccquery", operation, lid), r"\.\.\.", operation)
+        self.assertIn("LogType:.........................2", self.alike("ibccquery", "CL", lid))
+
+    def test_what_was_set_is_told(self):
+        lid = self.agent()
+        self.alike("ibccconfig", "CS", lid, "1", "0xFFFF", "10", "20", "30", "2")
+        self.assertIn("Port_Control:", self.alike("ibccquery", "CS", lid))
+        self.alike("ibccconfig", "CT", lid, "3", "0", "0:1", "1:64", "3:16383", "2:5")
+        self.assertIn("CCTI_Limit:......................3", self.alike("ibccquery", "CT", lid))
+
+    def test_key(self):
+        """Who does not know the key gets no answer."""
+        lid = self.agent(KEY)
+        self.assertIn("ControlTableCap", self.alike("ibccquery", "-c", KEY, "CI", lid))
+        self.alike("ibccquery", "-t", "100", "CI", lid)
+        self.alike("ibccquery", "-t", "100", "-c", "1", "CL", lid)
 
 
 if __name__ == "__main__":

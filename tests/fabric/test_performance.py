@@ -7,7 +7,7 @@ import case
 import simfabric
 
 SERVER = simfabric.built("IBTEST_PERFORMANCE", "tests/fabric/serve-performance")
-PRELOAD = simfabric.built("IBTEST_PERFORMANCE_LIB", "tests/support/ibtest-performance.so")
+PRELOAD = simfabric.built("IBTEST_AGENTS_LIB", "tests/support/ibtest-agents.so")
 ALL_COUNTERS = ["-x", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters", "--flowctlcounters", "--vloppackets", "--vlopdata",
                 "--vlxmitflowctlerrors", "--vlxmitcounters", "--swportvlcong", "--rcvcc", "--slrcvfecn", "--slrcvbecn", "--xmitcc",
                 "--vlxmittimecc", "-c"]
