@@ -20,9 +20,6 @@ constexpr std::size_t oui_offset = 37;             // IBA 16.5.1
 constexpr std::size_t sm_key_offset = 36;          // IBA 15.2.1.1
 constexpr std::size_t component_mask_offset = 48;  // IBA 15.2.1.1
 
-/// The ClassVersion of a class that the IBA defines.
-std::uint8_t version_of(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || mgmt_class == mgmt_class::congestion ? 2 : 1; }
-
 bool needs_rmpp(const Request& request) {
   if (!has_rmpp(request.mgmt_class)) return false;
   const bool is_multi = request.mgmt_class == mgmt_class::sa && request.method == method::get_multi;
@@ -38,6 +35,10 @@ void set_route(MutableBytes mad, const path::IbDrPath& path) {
 
 }  // namespace
 
+std::uint8_t class_version_of(std::uint8_t mgmt_class) {
+  return mgmt_class == mgmt_class::sa || mgmt_class == mgmt_class::congestion ? 2 : 1;
+}
+
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier, Bytes payload,
                           std::uint8_t mgmt_class) {
   const bool is_common = info.mgmt_class == 0;
@@ -45,7 +46,7 @@ Request attribute_request(const path::Path& path, const StructInfo& info, std::u
   if (info.attribute_id < 0 || mgmt_class == 0) throw std::invalid_argument(fmt::format("{} is no attribute of one class", info.iba_name));
   return {.path = path,
           .mgmt_class = is_smp(mgmt_class) ? smp_class(path) : mgmt_class,
-          .class_version = is_common ? version_of(mgmt_class) : info.class_version,
+          .class_version = is_common ? class_version_of(mgmt_class) : info.class_version,
           .method = method,
           .attribute_id = static_cast<std::uint16_t>(info.attribute_id),
           .attribute_modifier = modifier,

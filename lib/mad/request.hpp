@@ -39,6 +39,9 @@ struct Request {
 /// The class of an SMP on `path`: directed-route or LID-routed.
 inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
 
+/// The ClassVersion of a class that the IBA defines.
+std::uint8_t class_version_of(std::uint8_t mgmt_class);
+
 /// A request with `method` for the attribute that `info` describes. Class, class version and OUI are those of the attribute;
 /// the class of an SMP follows from `path`. For an attribute of several classes, like ClassPortInfo, `mgmt_class` gives the
 /// class. Throws std::invalid_argument if the structure is no attribute, or if its class is not known.

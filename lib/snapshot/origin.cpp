@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/origin.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -65,7 +68,15 @@ json from_port(const sys::EndPort& port) {
           {"subnet_timeout", port.subnet_timeout}};
 }
 
-std::string text_of(const json& object, const char* name) { return as_bytes(object.at(name).get<std::string>()); }
+std::string bytes_of(const json& object, const char* name) { return as_bytes(object.at(name).get<std::string>()); }
+
+/// A text that the kernel makes, and that is shown as it is.
+std::string text_of(const json& object, const char* name) {
+  std::string text = bytes_of(object, name);
+  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is no text", name));
+  return text;
+}
 
 std::unique_ptr<sys::EndPort> to_port(const json& object, const sys::Device& device) {
   auto port = std::make_unique<sys::EndPort>();
@@ -123,7 +134,7 @@ sys::DeviceList origin_devices(std::string_view text) {
     device->firmware = text_of(object, "firmware");
     device->hardware = text_of(object, "hardware");
     device->board_id = text_of(object, "board_id");
-    device->node_description = text_of(object, "node_description");
+    device->node_description = bytes_of(object, "node_description");
     device->node_type = object.at("node_type").get<std::uint8_t>();
     device->node_guid = Guid{object.at("node_guid").get<std::uint64_t>()};
     device->system_image_guid = Guid{object.at("system_image_guid").get<std::uint64_t>()};

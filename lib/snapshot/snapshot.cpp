@@ -239,6 +239,8 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
                                                                       row.integer(3), row.integer(5), row.integer(7), row.integer(8)},
                                                                      rest);
     if (!whole) damaged("a checksum is wrong");
+    if (row.text(4).find('\n') != std::string_view::npos || row.text(6).find('\n') != std::string_view::npos)
+      damaged("it tells of a failure in more than one line");
     Failure& failure = subnet.failures.emplace_back();
     if (row.integer(0) < 0 || row.integer(0) > static_cast<std::int64_t>(Failure::Kind::no_record)) damaged("it names an unknown failure");
     failure.kind = static_cast<Failure::Kind>(row.integer(0));
@@ -247,9 +249,9 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
     failure.node = of_node ? static_cast<NodeIndex>(row.integer(1)) : none;
     failure.port = static_cast<int>(std::clamp<std::int64_t>(row.integer(2), -1, 255));
     failure.beyond = row.integer(3) != 0;
-    failure.attribute = row.text(4);
+    failure.attribute = harmless(row.text(4));
     failure.modifier = static_cast<std::uint32_t>(row.integer(5));
-    failure.why = row.text(6);
+    failure.why = harmless(row.text(6));
     if (request.size() < mad::header_size) continue;
     path::Path path = path::parse_spec(row.text(9));
     path.ib().end_port = end_port;

@@ -51,7 +51,7 @@ class Writer::Tables {
   void put_answer(const AnswerKey& key, Bytes payload) {
     std::vector<std::uint8_t> public_payload;
     const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
-    const StructInfo* info = find_attribute(key.mgmt_class, version_of(key.mgmt_class), key.attribute);
+    const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
     if (keys_ == Keys::hidden && info != nullptr && payload.size() > before && has_secrets(payload.subspan(before), *info)) {
       public_payload.assign(payload.begin(), payload.end());
       std::ranges::copy(without_secrets(payload.subspan(before), *info), public_payload.begin() + static_cast<std::ptrdiff_t>(before));
@@ -96,10 +96,6 @@ class Writer::Tables {
   Keys keys() const { return keys_; }
 
  private:
-  static std::uint8_t version_of(std::uint8_t mgmt_class) {
-    return mgmt_class == mad::mgmt_class::sa || mgmt_class == mad::mgmt_class::congestion ? 2 : 1;
-  }
-
   static AnswerKey smp_key(std::uint16_t attribute, subnet::NodeIndex node, std::uint32_t modifier = 0) {
     return {.mgmt_class = mad::mgmt_class::smp, .attribute = attribute, .node = node, .modifier = modifier};
   }

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Snapshots: reading one throws UsageError or gives a fabric; every answer found in it is one that can be used. An input is a whole file,
-// or begins with P and has four bytes for each byte of a good file to change: its place, then its value. Most whole files that are
-// mutated are none that SQLite opens; with single bytes changed, the rows are reached.
+// Snapshots: reading one throws UsageError or gives a fabric that can be walked and shown; every answer found in it is one that can be
+// used. An input is a whole file, or a list of changes of a good one. After P come four bytes for each byte to change: its place, then its
+// value. Most whole files that are mutated are none that SQLite opens; with single bytes changed, the rows are reached. After R come seven
+// bytes for each value of a row to change, and all rows get the right checksum: that is a file that somebody made to do harm.
 #include "snapshot/snapshot.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
+#include "snapshot/format.hpp"
+#include "snapshot/sqlite.hpp"
 #include "snapshot/writer.hpp"
+#include "subnet/chassis.hpp"
+#include "subnet/order.hpp"
+#include "subnet/port_paths.hpp"
+#include "subnet/topology_text.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace ib;
@@ -89,12 +102,152 @@ std::string patched(const std::string& input) {
   return file;
 }
 
+/// Changes rows of a snapshot's file, and gives them the right checksums.
+class Rows {
+ public:
+  explicit Rows(const std::string& file) : database_(file, snapshot::Database::Mode::write) {}
+
+  void change(std::size_t table, std::size_t row, std::size_t column, std::int32_t value) {
+    const Table& in = tables[table % tables.size()];
+    const std::size_t texts_at = in.numbers.size(), all = texts_at + in.texts.size();
+    column %= all;
+    const bool is_text = column >= texts_at;
+    const std::string_view name = is_text ? in.texts[column - texts_at] : in.numbers[column];
+    snapshot::Statement update(
+        database_, fmt::format("UPDATE OR IGNORE {0} SET {1}=?1 WHERE ({2})=(SELECT {2} FROM {0} LIMIT 1 OFFSET {3})", in.name, name,
+                               fmt::join(in.key, ","), row % 8));
+    const std::string text(reinterpret_cast<const char*>(&value), sizeof(value));
+    if (is_text) {
+      update.bind(1, std::string_view(text));
+    } else {
+      update.bind(1, value % 5 == 0 ? std::int64_t{value} << 31U : std::int64_t{value});
+    }
+    update.run();
+  }
+
+  void set_checksums() {
+    for (const Table& table : tables) set_checksums(table);
+  }
+
+ private:
+  /// The columns of a table, `numbers` and `texts` in the order in which their checksum takes them.
+  struct Table {
+    std::string_view name;
+    std::vector<std::string_view> key, numbers, texts;
+  };
+  static inline const std::vector<Table> tables{
+      {"raw_fact", {"name"}, {}, {"name", "value"}},
+      {"raw_node", {"node"}, {"node", "hops", "via_node", "via_port", "entry_port", "lid_refused"}, {}},
+      {"raw_port", {"node", "port"}, {"node", "port", "guid", "peer_node", "peer_port", "fdr10", "swept"}, {}},
+      {"raw_failure",
+       {"failure"},
+       {"failure", "kind", "node", "port", "beyond", "modifier", "tries", "waited"},
+       {"attribute", "why", "path", "request", "reply"}},
+      {"raw_answer",
+       {"mgmt_class", "attribute", "node", "entry_port", "modifier", "selector"},
+       {"mgmt_class", "attribute", "node", "entry_port", "modifier", "selector", "status", "time"},
+       {"payload"}}};
+
+  void set_checksums(const Table& table) {
+    std::vector<std::vector<std::int64_t>> keys;
+    std::vector<std::string> names;
+    std::vector<std::int64_t> sums;
+    {
+      snapshot::Statement row(database_, fmt::format("SELECT {} FROM {}", fmt::join(columns(table), ","), table.name));
+      while (row.step()) {
+        std::vector<std::int64_t> numbers;
+        for (std::size_t i = 0; i < table.numbers.size(); ++i) numbers.push_back(row.integer(static_cast<int>(i)));
+        std::string bytes;
+        for (std::size_t i = 0; i < table.texts.size(); ++i) {
+          const std::string_view text = row.text(static_cast<int>(table.numbers.size() + i));
+          // As the writer has it: a fact is NAME=VALUE, the texts of a failure stand on lines, before its blobs.
+          if (i > 0 && table.name == "raw_fact") bytes += '=';
+          if (i > 0 && i < 3 && table.name == "raw_failure") bytes += '\n';
+          bytes += text;
+        }
+        if (table.numbers.empty()) names.emplace_back(row.text(0));
+        sums.push_back(sum(numbers, bytes));
+        keys.push_back(std::move(numbers));
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      std::vector<std::string> conditions;
+      for (std::size_t k = 0; k < table.key.size(); ++k) {
+        if (table.numbers.empty()) {
+          conditions.emplace_back("name=?2");
+        } else {
+          const auto at = std::ranges::find(table.numbers, table.key[k]) - table.numbers.begin();
+          conditions.push_back(fmt::format("{}={}", table.key[k], keys[i][static_cast<std::size_t>(at)]));
+        }
+      }
+      snapshot::Statement update(database_, fmt::format("UPDATE {} SET checksum=?1 WHERE {}", table.name, fmt::join(conditions, " AND ")));
+      update.bind(1, sums[i]);
+      if (table.numbers.empty()) update.bind(2, std::string_view(names[i]));
+      update.run();
+    }
+  }
+
+  static std::vector<std::string_view> columns(const Table& table) {
+    std::vector<std::string_view> all = table.numbers;
+    all.insert(all.end(), table.texts.begin(), table.texts.end());
+    return all;
+  }
+
+  static std::int64_t sum(const std::vector<std::int64_t>& numbers, const std::string& bytes) {
+    const auto of = [&bytes](auto... number) { return snapshot::row_checksum({number...}, snapshot::as_bytes(bytes)); };
+    const auto& n = numbers;
+    if (n.size() == 6) return of(n[0], n[1], n[2], n[3], n[4], n[5]);
+    if (n.size() == 7) return of(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+    if (n.size() == 8) return of(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
+    return of();
+  }
+
+  snapshot::Database database_;
+};
+
+/// Writes the good file with the rows that `input` lists changed.
+void write_changed(const std::string& input) {
+  std::ofstream(file_name(), std::ios::binary | std::ios::trunc)
+      .write(good_file().data(), static_cast<std::streamsize>(good_file().size()));
+  Rows rows(file_name());
+  for (std::size_t at = 1; at + 7 <= input.size(); at += 7) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[at + i]); };
+    std::int32_t value;
+    std::memcpy(&value, &input[at + 3], sizeof(value));
+    rows.change(byte(0), byte(1), byte(2), value);
+  }
+  rows.set_checksums();
+}
+
+/// What commands do with a fabric: ways to the nodes, orders, texts.
+void use(const subnet::Subnet& subnet) {
+  path::IbDrPath start(host().port);
+  const subnet::TopologyText text(subnet, nullptr);
+  std::string out;
+  for (const subnet::NodeIndex at : subnet::breadth_first(subnet)) {
+    text.node(out, at);
+    text.ports(out, at);
+    static_cast<void>(subnet::smp_path(subnet, at, start));
+  }
+  static_cast<void>(subnet::group(subnet, subnet::by_guid(subnet, std::nullopt)));
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t'; };
+  ibtest::must(std::ranges::none_of(out, is_control), "a control character in the text");
+  for (const subnet::Failure& failure : subnet.failures) {
+    const std::string told = failure.attribute + failure.why + (failure.error ? failure.error->message() : "");
+    ibtest::must(std::ranges::none_of(told, is_control) && told.find('\n') == std::string::npos, "a failure that is not one line");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
-  const std::string file = input.starts_with('P') ? patched(input) : input;
-  std::ofstream(file_name(), std::ios::binary | std::ios::trunc).write(file.data(), static_cast<std::streamsize>(file.size()));
+  if (input.starts_with('R')) {
+    write_changed(input);
+  } else {
+    const std::string file = input.starts_with('P') ? patched(input) : input;
+    std::ofstream(file_name(), std::ios::binary | std::ios::trunc).write(file.data(), static_cast<std::streamsize>(file.size()));
+  }
   try {
     snapshot::Snapshot snapshot(file_name());
     static_cast<void>(snapshot.devices());
@@ -105,23 +258,32 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ibtest::must(subnet.start < subnet.ports().size(), "no port to begin at");
     for (const subnet::Port& port : subnet.ports())
       ibtest::must(port.peer == subnet::none || port.peer < subnet.ports().size(), "a bad link");
+    use(subnet);
     snapshot::AnswerKey key{.mgmt_class = 1, .attribute = smp::PortInfo::attribute_id, .modifier = 1};
     static_cast<void>(snapshot.find(key));
     static_cast<void>(snapshot.find_at_other_port(key));
     static_cast<void>(snapshot.find_lack(key));
     static_cast<void>(snapshot.find_silence(key));
   } catch (const UsageError& error) {
+    ibtest::must(input != "R", "the checksums of this fuzzer are not the right ones");
     ibtest::must(!error.message().empty() && error.message().find('\n') == std::string::npos, "an error that is not one sentence");
   }
   return 0;
 }
 
 std::vector<std::string> ibtest::seeds() {
-  std::vector<std::string> seeds{good_file()};
+  std::vector<std::string> seeds{good_file(), "R"};
   // One byte in each stretch of the file.
   constexpr std::size_t stretch = 97;
   for (std::size_t at = 0; at < good_file().size(); at += stretch) {
     seeds.push_back({'P', static_cast<char>(at >> 16U), static_cast<char>(at >> 8U), static_cast<char>(at), static_cast<char>(at * 7)});
+  }
+  // Each value of each row, with a number that is too large and one that is negative.
+  for (unsigned table = 0; table < 5; ++table) {
+    for (unsigned at = 0; at < 64; ++at) {
+      const auto row = static_cast<char>(at / 16), column = static_cast<char>(at % 16), sign = static_cast<char>(at % 2 != 0 ? 0x80 : 0);
+      seeds.push_back({'R', static_cast<char>(table), row, column, static_cast<char>(at), '\x1b', '\0', sign});
+    }
   }
   return seeds;
 }
