@@ -14,7 +14,7 @@ namespace ib::tools::tables {
 namespace {
 
 constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
-constexpr unsigned per_block = 64, ports_per_mask = 16;
+constexpr unsigned per_block = 64, mlids_per_block = 32, ports_per_mask = 16;
 constexpr std::size_t longest_diags_text = 199;
 
 bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
@@ -204,11 +204,16 @@ void TableText::diags_unicast(TextOut& out, const SwitchTable& of) {
   const DiagsRange range = diags_range(of.info, wanted_);
   base_ = last_ = 0;
   port_guid_ = {};
-  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n  Lid  Out   Destination\n       Port     Info \n", range.first,
-            range.last, of.name, of.node.node_guid.value, diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  constexpr std::string_view function = "dump_unicast_tables";
+  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  session_.diags_debug(out, function, fmt::format("Switch top is {:#x}\n", of.info.linear_fdb_top));
+  out.write("  Lid  Out   Destination\n       Port     Info \n");
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid lid{static_cast<std::uint16_t>(value)};
+    if (value == table.first() || value % per_block == 0)
+      session_.diags_debug(out, function, fmt::format("reading block {}", value / per_block));
     if (!table.is_known(lid)) {
       if (breaks_off) return;
       continue;
@@ -242,6 +247,12 @@ void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid mlid{static_cast<std::uint16_t>(value)};
+    if (value == table.first() || value % mlids_per_block == 0) {
+      const unsigned block = value / mlids_per_block, first_block = first_mlid / mlids_per_block;
+      for (unsigned chunk = 0; chunk < table.positions(); ++chunk)
+        session_.diags_debug(out, "dump_multicast_tables",
+                             fmt::format("reading block {:x} chunk {} mod {:x}", block, chunk, (block - first_block) | chunk << 28U));
+    }
     if (!table.is_known(mlid)) {
       if (breaks_off) return;
       continue;

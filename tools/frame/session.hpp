@@ -136,6 +136,8 @@ class Session {
   void diags_warning(std::string_view function, std::string_view text) const;
   /// The same where -d was given.
   void diags_debug(std::string_view function, std::string_view text) const;
+  /// What programs of infiniband-diags themselves say with -d, on stdout: "ibdebug: [PID] FUNCTION: TEXT".
+  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const;
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;

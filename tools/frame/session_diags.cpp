@@ -217,4 +217,8 @@ void Session::diags_debug(std::string_view function, std::string_view text) cons
   if (options_.debug > 0) diags_warning(function, text);
 }
 
+void Session::diags_debug(TextOut& out, std::string_view function, std::string_view text) const {
+  if (dialect_ == Dialect::diags && options_.debug > 0) out.print("ibdebug: [{}] {}: {}\n", getpid(), function, text);
+}
+
 }  // namespace ib::tools

@@ -160,6 +160,7 @@ class Ibping final : public Command {
     co_await async::until_interrupted(session.loop(), std::move(pings));
     summary.time = session.loop().now() - start;
     if (emit.json()) emit.sink().end_array();
+    if (count_ == summary.transmitted) session.diags_debug(emit.text(), "report", "out due signal 0");
     emit(summary);
   }
 
@@ -169,7 +170,7 @@ class Ibping final : public Command {
       report.name = node.name;
       report.seq = summary.transmitted + 1;
       report.quiet = flood_;
-      co_await ping_once(session, node, report);
+      co_await ping_once(session, emit, node, report);
       ++summary.transmitted;
       if (report.answered) {
         summary.answered(report.time);
@@ -181,7 +182,7 @@ class Ibping final : public Command {
     }
   }
 
-  async::Task<> ping_once(Session& session, const Destination& node, PingReport& report) const {
+  async::Task<> ping_once(Session& session, Emit& emit, const Destination& node, PingReport& report) const {
     const bool introduces_itself = protocol_ == "ibping";
     // No typed call: the OUI is the user's, and the ping of class 0x32 has no attribute.
     const mad::Request request{.path = node.path,
@@ -189,7 +190,7 @@ class Ibping final : public Command {
                                .attribute_id = introduces_itself ? std::uint16_t{0} : ofa::SysStatPing::attribute_id,
                                .payload = {},
                                .oui = oui_};
-    session.diags_debug("ibping", "Ping..");
+    session.diags_debug(emit.text(), "ibping", "Ping..");
     const async::Time start = session.loop().now();
     const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     report.answered = static_cast<bool>(reply);
@@ -202,7 +203,7 @@ class Ibping final : public Command {
     const std::optional<unsigned> tries = mad::tries_in_vain(reply.error());
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
     session.tell_failure(reply.error());
-    session.diags_debug("main", fmt::format("ibping to {} failed", node.name));
+    session.diags_debug(emit.text(), "main", fmt::format("ibping to {} failed", node.name));
   }
 
   Target target_;

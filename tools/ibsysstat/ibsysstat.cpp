@@ -149,7 +149,7 @@ class Ibsysstat final : public Command {
   async::Task<> ask(Session& session, Emit& emit) const {
     Destination node = co_await session.gmp_node(target_);
     if (any_answer_) node.path.ib().retries = 0;
-    session.diags_debug("ibsystat", "Sysstat ping..");
+    session.diags_debug(emit.text(), "ibsystat", "Sysstat ping..");
     // No typed call: the OUI is the user's, and a text of several packets is longer than its structure.
     const mad::Request request{.path = node.path,
                                .mgmt_class = mad::mgmt_class::ofa_sysstat,
@@ -160,7 +160,7 @@ class Ibsysstat final : public Command {
     if (!reply && !any_answer_) reply.error().raise();
     if (!reply && reply.error().reply().empty())
       throw DiagsFailure({"main", fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT))});
-    session.diags_debug("ibsystat", "Got sysstat pong..");
+    session.diags_debug(emit.text(), "ibsystat", "Got sysstat pong..");
     SysstatReport report(*operation_, node.path);
     const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());

@@ -383,7 +383,7 @@ class Perfquery : public Command {
 
   [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, unsigned port) const {
     if (!as_diags_ && error->status() != 0) error->raise_with(fmt::format("Failed trying to get PM information for port {}", port));
-    session.give_up(error, {"main", chosen_->cannot_read()});
+    session.give_up(error, {chosen_->is_basic() ? "dump_perfcounters" : "common_func", chosen_->cannot_read()});
   }
 
   static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to) {
@@ -416,7 +416,7 @@ class Perfquery : public Command {
     const std::uint64_t mask = reset_mask(support);
     for (const std::uint8_t port : asked_) {
       const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
-      if (!done) session.give_up(done.shared_error(), {"main", chosen_->cannot_reset()});
+      if (!done) session.give_up(done.shared_error(), {chosen_->is_basic() ? "reset_counters" : "common_func", chosen_->cannot_reset()});
     }
   }
 
