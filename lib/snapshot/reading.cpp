@@ -225,31 +225,22 @@ std::uint64_t Reading::plan(Part part) const {
 
 async::Task<> Reading::read(std::vector<Part> parts) {
   async::Loop& loop = co_await async::current_loop;
-  std::vector<Part> by_smp, by_gmp;
+  std::ranges::sort(parts);
+  std::vector<Part> by_smp, by_gmp, last;
   for (const Part part : parts) {
-    if (part != Part::topology) (Questionnaire::by_smp(part) ? by_smp : by_gmp).push_back(part);
+    if (part != Part::topology) (Questionnaire::by_smp(part) ? by_smp : part <= Part::counters ? by_gmp : last).push_back(part);
   }
-  std::ranges::sort(by_smp);
-  std::ranges::sort(by_gmp);
   async::TaskGroup both(loop);
   both.spawn(read_in_turn(std::move(by_smp)));
-  if (!by_gmp.empty()) both.spawn(read_by_gmp(std::move(by_gmp)));
+  both.spawn(read_in_turn(std::move(by_gmp)));
   co_await both.join();
-}
-
-async::Task<> Reading::read_by_gmp(std::vector<Part> parts) {
-  // What asks nodes begins behind the SA's tables.
-  const auto nodes = std::ranges::find_if(parts, [](Part part) { return part != Part::sa; });
-  std::vector<Part> of_nodes(nodes, parts.end());
-  parts.erase(nodes, parts.end());
-  co_await read_in_turn(std::move(parts));
-  if (of_nodes.empty()) co_return;
-  if (options_.find_paths) co_await options_.find_paths();
-  co_await read_in_turn(std::move(of_nodes));
+  co_await read_in_turn(std::move(last));
 }
 
 async::Task<> Reading::read_in_turn(std::vector<Part> parts) {
   for (const Part part : parts) {
+    const bool needs_paths = part != Part::sa && !Questionnaire::by_smp(part);
+    if (needs_paths && options_.find_paths && !std::exchange(has_paths_, true)) co_await options_.find_paths();
     if (options_.began) options_.began(part, plan(part));
     PartReading done = co_await read_part(part);
     if (options_.ended) options_.ended(part, std::move(done));

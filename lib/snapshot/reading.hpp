@@ -6,7 +6,8 @@
 //   co_await reading.read(parts);
 //
 // All agents of a part are asked side by side, and so are the parts by SMP and those by GMP: other agents answer them, through other
-// buffers. Among those by GMP the tables of the SA come first: other GMPs could disturb an SA on the way of them.
+// buffers. Among those by GMP the tables of the SA come first, for other GMPs could disturb an SA. What agents need not have and may
+// stumble over comes last, after all else.
 // An agent that answers that it lacks an attribute is asked for it once. An agent that is silent costs one chain of tries, is one
 // failure, and is not asked in the parts that follow.
 #pragma once
@@ -73,13 +74,13 @@ class Reading {
   /// The number of requests of a part, as far as the model tells: of agents that lack attributes there will be fewer.
   std::uint64_t plan(Part part) const;
   async::Task<> read_in_turn(std::vector<Part> parts);
-  async::Task<> read_by_gmp(std::vector<Part> parts);
   async::Task<PartReading> read_part(Part part);
 
   mad::Transactor& transactor_;
   const subnet::Subnet& subnet_;
   ReadingOptions options_;
   Questionnaire questionnaire_;
+  bool has_paths_{};  // of GMPs, found
   std::set<AgentKey> silent_;
   std::map<subnet::PortIndex, Learnt> pmas_;  // for details, which come after counters
 };

@@ -51,16 +51,20 @@ class Sets(case.FabricCase):
         done = run("ibportstate", *words)
         return comparable(done.stdout), comparable(done.stderr), done.returncode
 
+    def set_and_see(self, words, port, field, value):
+        for _ in range(3):  # the subnet manager may write back what it read before
+            self.ibtool("ibportstate", *words)
+            seen = self.debian_port(1, port, field)
+            if seen == value:
+                break
+        self.assertEqual(seen, value, words)
+
     def test_debian_sees_what_was_set(self):
-        self.ibtool("ibportstate", "1", "21", "width", "1")
-        self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "1X")
-        self.ibtool("ibportstate", "-D", "0,1", "21", "width", "2")
-        self.assertEqual(self.debian_port(1, 21, "LinkWidthEnabled"), "4X")
-        self.ibtool("ibportstate", "1", "22", "disable")
-        self.assertEqual(self.debian_port(1, 22, "PhysLinkState"), "Disabled")
+        self.set_and_see(["1", "21", "width", "1"], 21, "LinkWidthEnabled", "1X")
+        self.set_and_see(["-D", "0,1", "21", "width", "2"], 21, "LinkWidthEnabled", "4X")
+        self.set_and_see(["1", "22", "disable"], 22, "PhysLinkState", "Disabled")
         self.assertEqual(self.debian_port(1, 22, "Lid"), "0")
-        self.ibtool("ibportstate", "1", "22", "on")
-        self.assertEqual(self.debian_port(1, 22, "PhysLinkState"), "Polling")
+        self.set_and_see(["1", "22", "on"], 22, "PhysLinkState", "Polling")
 
 
 class Links(case.FabricCase):

@@ -11,49 +11,26 @@
 #include "mad/rmpp.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
-#include "support/end.hpp"
-#include "support/fake_channel.hpp"
+#include "unit/mad/scripted.hpp"
 
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
 using ibtest::answer_to;
+using ibtest::ask;
+using ibtest::Bench;
+using ibtest::echo;
 using ibtest::FakeChannel;
+using ibtest::only;
+using ibtest::to_lid;
 
 namespace {
 
-struct Bench {
-  explicit Bench(FakeChannel::Network network, Limits limits = {}) : channel(new FakeChannel(host.port, std::move(network))) {
-    rpc = std::make_unique<Rpc>(loop, std::unique_ptr<Channel>(channel), limits);
-  }
-  async::Duration elapsed() const { return clock.now() - async::Time{}; }
-
-  ibtest::FakeHost host;
-  async::FakeClock clock;
-  async::Loop loop{clock};
-  FakeChannel* channel;
-  std::unique_ptr<Rpc> rpc;
-};
-
-path::Path to_lid(const Bench& bench, std::uint16_t lid, std::optional<async::Duration> timeout = 1s, unsigned retries = 3) {
-  return bench.host.to_lid(lid, 0, timeout, retries);
-}
-
-Task<Result<smp::NodeInfo>> ask(Rpc& rpc, path::Path path) { co_return co_await rpc.try_subn_get<smp::NodeInfo>(path); }
 Task<> ask_into(Rpc& rpc, path::Path path, int& answers, int& failures) {
   const Result<smp::NodeInfo> result = co_await rpc.try_subn_get<smp::NodeInfo>(path);
   ++(result ? answers : failures);
 }
 
-FakeChannel::Network echo(async::Duration delay) {
-  return [delay](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) { channel.deliver(answer_to(mad), delay); };
-}
-/// Answers only the try number `which` (from 1), after `delay`.
-FakeChannel::Network only(int which, async::Duration delay) {
-  return [which, delay, tries = 0](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) mutable {
-    if (++tries == which) channel.deliver(answer_to(mad), delay);
-  };
-}
 FakeChannel::Network lie(std::function<void(std::vector<std::uint8_t>&)> change) {
   return [change](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
     std::vector<std::uint8_t> answer = answer_to(mad);
@@ -125,79 +102,6 @@ TEST_CASE("a late answer to an earlier try counts") {
   REQUIRE(bench.channel->sent == 2);
   // The second try was not answered: it keeps its place until its time is over.
   REQUIRE(bench.rpc->stats()->late == 0);
-}
-
-TEST_CASE("a read without an answer for many round trips is repeated before its timeout") {
-  int tries = 0, answered_try = 1;
-  Bench bench([&](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
-    if (++tries == answered_try) channel.deliver(answer_to(mad), 1ms);
-  });
-  const path::Path path = to_lid(bench, 5, std::nullopt);
-  const async::Duration timeout = path::mad_timeout(path.ib());
-  REQUIRE(timeout > 1s);
-  REQUIRE(bench.loop.run(ask(*bench.rpc, path)));  // now the round trip is known: 1 ms
-
-  SECTION("a lost one costs milliseconds") {
-    tries = 0, answered_try = 2;
-    const auto begin = bench.elapsed();
-    REQUIRE(bench.loop.run(ask(*bench.rpc, path)));
-    REQUIRE(bench.elapsed() - begin == 50ms + 10ms + 1ms);
-    REQUIRE(bench.rpc->stats()->retries_lost == 1);
-  }
-  SECTION("a dead node gets as many tries as ever, the last two with the whole timeout") {
-    tries = 0, answered_try = -1;
-    const auto begin = bench.elapsed();
-    REQUIRE_FALSE(bench.loop.run(ask(*bench.rpc, path)));
-    REQUIRE(tries == 4);
-    REQUIRE(bench.elapsed() - begin == 50ms + 10ms + 200ms + 20ms + timeout + 40ms + timeout);
-  }
-  SECTION("the only try has the whole timeout") {
-    tries = 0, answered_try = -1;
-    const auto begin = bench.elapsed();
-    REQUIRE_FALSE(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5, std::nullopt, 0))));
-    REQUIRE(tries == 1);
-    REQUIRE(bench.elapsed() - begin == timeout);
-  }
-}
-
-TEST_CASE("a node that answers slowly is not cut off by early repeats, and teaches patience") {
-  Bench bench(echo(300ms));
-  const path::Path path = to_lid(bench, 5, std::nullopt);
-  REQUIRE(bench.loop.run(ask(*bench.rpc, path)));
-  REQUIRE(bench.elapsed() == 300ms);  // the answer to the first try
-  REQUIRE(bench.channel->sent == 2);
-  const std::size_t before = bench.channel->sent;
-  REQUIRE(bench.loop.run(ask(*bench.rpc, path)));
-  REQUIRE(bench.channel->sent == before + 1);
-}
-
-TEST_CASE("what changes a node, an SA that has not answered yet, and a timeout that was given, are not hurried") {
-  Bench bench(only(2, 1ms));
-  const path::Path path = to_lid(bench, 5, std::nullopt);
-  const async::Duration timeout = path::mad_timeout(path.ib());
-  SECTION("a Set") {
-    const Request request = attribute_request(path, smp::NodeInfo::info(), method::set);
-    REQUIRE(bench.loop.run(bench.rpc->try_call(request)));
-    REQUIRE(bench.elapsed() == timeout + 10ms + 1ms);
-  }
-  SECTION("the SA") {
-    const Request request = attribute_request(path, sa::NodeRecord::info(), method::get);
-    REQUIRE(bench.loop.run(bench.rpc->try_call(request)));
-    REQUIRE(bench.elapsed() == timeout + 10ms + 1ms);
-  }
-  SECTION("the SA when it has answered, but less than nodes") {
-    const Request request = attribute_request(path, sa::NodeRecord::info(), method::get);
-    Bench other([tries = 0](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) mutable {
-      if (++tries != 2) channel.deliver(answer_to(mad), 1ms);
-    });
-    REQUIRE(other.loop.run(other.rpc->try_call(request)));
-    REQUIRE(other.loop.run(other.rpc->try_call(request)));
-    REQUIRE(other.elapsed() == 1ms + 250ms + 10ms + 1ms);
-  }
-  SECTION("a timeout that was given") {
-    REQUIRE(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5, 400ms))));
-    REQUIRE(bench.elapsed() == 400ms + 10ms + 1ms);
-  }
 }
 
 TEST_CASE("answers that come twice, too late or out of the blue are counted, not believed") {
