@@ -19,7 +19,7 @@ void Cache::begin(const subnet::Subnet& subnet) {
 
 void Cache::use() {
   snapshot_.emplace(file_);
-  stored_.emplace(*snapshot_, end_port());
+  stored_.emplace(*snapshot_, end_port(), keys_);
 }
 
 void Cache::write_into(Writer::Begin how, const subnet::Subnet& subnet) {

@@ -29,8 +29,8 @@ constexpr std::array<TableDefinition, 5> tables{{
     {"raw_answer",
      "CREATE TABLE raw_answer(mgmt_class INTEGER NOT NULL, attribute INTEGER NOT NULL, node INTEGER NOT NULL, "
      "entry_port INTEGER NOT NULL, modifier INTEGER NOT NULL, selector INTEGER NOT NULL, status INTEGER NOT NULL, "
-     "time INTEGER NOT NULL, payload BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY(mgmt_class, attribute, "
-     "node, entry_port, modifier, selector)) WITHOUT ROWID"},
+     "time INTEGER NOT NULL, hides_key INTEGER NOT NULL, payload BLOB NOT NULL, checksum INTEGER NOT NULL, "
+     "PRIMARY KEY(mgmt_class, attribute, node, entry_port, modifier, selector)) WITHOUT ROWID"},
 }};
 
 /// FNV-1a, in steps of eight bytes.

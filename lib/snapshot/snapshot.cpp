@@ -31,7 +31,8 @@ using subnet::Subnet;
 
 /// A query for one answer of a class, whose other conditions follow.
 constexpr std::string_view select_answer =
-    "SELECT attribute, node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=?1 AND ";
+    "SELECT attribute, node, entry_port, modifier, selector, status, time, hides_key, payload, checksum FROM raw_answer "
+    "WHERE mgmt_class=?1 AND ";
 
 /// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
 Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
@@ -118,24 +119,27 @@ unsigned Snapshot::port_number() {
   return number;
 }
 
+bool Snapshot::has_keys() { return fact("keys") == "shown"; }
+
 bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
 
 /// Calls `take`(node, modifier, payload) for each answer to a sweep for an SMP's attribute, in the order of nodes.
 template <class Take>
 void Snapshot::read_answers(std::uint16_t attribute, Take take) {
-  Statement row(
-      *database_,
-      "SELECT node, entry_port, modifier, selector, status, time, payload, checksum FROM raw_answer WHERE mgmt_class=1 AND attribute=?1");
+  Statement row(*database_,
+                "SELECT node, entry_port, modifier, selector, status, time, hides_key, payload, checksum FROM raw_answer "
+                "WHERE mgmt_class=1 AND attribute=?1");
   row.bind(1, attribute);
   std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t> before{-1, 0, 0, 0};
   while (row.step()) {
     const std::tuple key(row.integer(0), row.integer(1), row.integer(2), row.integer(3));
-    const Bytes payload = row.bytes(6);
+    const Bytes payload = row.bytes(7);
     const auto [node, entry_port, modifier, selector] = key;
     // Without an order, a damaged index could lead in circles.
     if (key <= before) damaged("its rows are not in order");
     before = key;
-    if (row.integer(7) != row_checksum({1, attribute, node, entry_port, modifier, selector, row.integer(4), row.integer(5)}, payload))
+    if (row.integer(8) !=
+        row_checksum({1, attribute, node, entry_port, modifier, selector, row.integer(4), row.integer(5), row.integer(6)}, payload))
       damaged("a checksum is wrong");
     if (row.integer(4) == answered && selector == 0) take(node, modifier, payload);
   }
@@ -318,12 +322,12 @@ std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
 std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt_class) const try {
   row.bind(1, mgmt_class);
   if (!row.step()) return std::nullopt;
-  const Bytes payload = row.bytes(7);
-  const std::int64_t checksum = row_checksum(
-      {mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)},
-      payload);
-  if (row.integer(8) != checksum) damaged("a checksum is wrong");
-  return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}};
+  const Bytes payload = row.bytes(8);
+  const std::int64_t checksum = row_checksum({mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                                              row.integer(5), row.integer(6), row.integer(7)},
+                                             payload);
+  if (row.integer(9) != checksum) damaged("a checksum is wrong");
+  return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}, row.integer(7) != 0};
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }

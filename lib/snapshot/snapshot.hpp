@@ -21,6 +21,7 @@ namespace ib::snapshot {
 struct StoredAnswer {
   std::int64_t status{};              ///< see format.hpp
   std::vector<std::uint8_t> payload;  ///< the attribute without the zeros at its end; for the SA the whole reply
+  bool hides_key{};                   ///< a key in it is zero, because the snapshot was taken without keys
 };
 
 class Snapshot {
@@ -33,6 +34,8 @@ class Snapshot {
   /// The device by which the fabric was read, and the number of its port.
   sys::DeviceList devices();
   unsigned port_number();
+  /// Whether keys were stored.
+  bool has_keys();
   /// Whether the part `name` of `ibtool snapshot` was read.
   bool has_part(std::string_view name);
   /// Fills `subnet`, which must be empty, with the whole fabric. Paths of failures begin at `end_port`.

@@ -10,6 +10,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
+#include "iba/secrets.hpp"
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "snapshot/format.hpp"
@@ -92,6 +93,17 @@ std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
   return basic ? Part::counters : Part::details;
 }
 
+/// Sets all bits of the keys in the stored_area() of a reply.
+void set_keys(std::vector<std::uint8_t>& payload, const AnswerKey& key) {
+  const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
+  if (info == nullptr) return;
+  const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
+  for (const SecretPlace& place : secret_places(*info)) {
+    payload.resize(std::max(payload.size(), before + place.offset + place.size));
+    std::fill_n(payload.begin() + static_cast<std::ptrdiff_t>(before + place.offset), place.size, std::uint8_t{0xff});
+  }
+}
+
 /// Whether the request itself names the port that it is about: then it does not matter by which port its node is asked.
 bool names_port(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class)) {
@@ -116,8 +128,11 @@ bool names_port(const mad::Request& request) {
 
 }  // namespace
 
-SnapshotTransactor::SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port)
-    : Transactor(end_port), snapshot_(snapshot), sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
+SnapshotTransactor::SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys)
+    : Transactor(end_port),
+      snapshot_(snapshot),
+      keys_(keys),
+      sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
 
 const subnet::Subnet& SnapshotTransactor::subnet() {
   if (!subnet_) snapshot_.read_fabric(subnet_.emplace(), &end_port());
@@ -175,6 +190,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
   }
   std::vector<std::uint8_t>& payload = stored->payload;
   if (stored->status == answered) set_arrival(payload, key, place);
+  if (stored->hides_key && keys_ == Keys::hidden) set_keys(payload, key);
   return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), payload));
 }
 

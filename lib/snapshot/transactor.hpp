@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/keys.hpp"
 #include "mad/transactor.hpp"
 #include "sa/stored_answers.hpp"
 #include "snapshot/snapshot.hpp"
@@ -29,8 +30,9 @@ class NeedsFabric : public UsageError {
 
 class SnapshotTransactor final : public mad::Transactor {
  public:
-  /// Answers as if at `end_port`, one of those of `snapshot`, which both must outlive this.
-  SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port);
+  /// Answers as if at `end_port`, one of those of `snapshot`, which both must outlive this. With Keys::hidden, a key that was set and is
+  /// not stored has all bits set, so that whoever hides keys hides it; with Keys::shown it is zero.
+  SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys);
 
   /// The stored answer, or the stored failure; NotRead for what was not asked. Throws NeedsFabric for what a snapshot cannot
   /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
@@ -51,6 +53,7 @@ class SnapshotTransactor final : public mad::Transactor {
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
 
   Snapshot& snapshot_;
+  Keys keys_;
   std::optional<subnet::Subnet> subnet_;
   sa::StoredAnswers sa_;
 };

@@ -38,7 +38,7 @@ class Writer::Tables {
     database_->run("BEGIN");
     if (old) drop_decoded_tables(*database_);
     fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2,?3)");
-    answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
+    answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)");
     put_fact("keys", keys == Keys::shown ? "shown" : "hidden");
     put_fact("begun", std::to_string(now()));
   }
@@ -52,21 +52,24 @@ class Writer::Tables {
     std::vector<std::uint8_t> public_payload;
     const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
     const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
-    if (keys_ == Keys::hidden && info != nullptr && payload.size() > before && has_secrets(payload.subspan(before), *info)) {
+    const bool hides_key =
+        keys_ == Keys::hidden && info != nullptr && payload.size() > before && has_secrets(payload.subspan(before), *info);
+    if (hides_key) {
       public_payload.assign(payload.begin(), payload.end());
       std::ranges::copy(without_secrets(payload.subspan(before), *info), public_payload.begin() + static_cast<std::ptrdiff_t>(before));
       payload = public_payload;
     }
-    put_row(key, answered, without_trailing_zeros(payload));
+    put_row(key, answered, without_trailing_zeros(payload), hides_key);
   }
 
-  /// A row whose payload is stored as it is.
-  void put_row(const AnswerKey& key, std::int64_t status, Bytes payload) {
+  /// A row whose payload is stored as it is. `hides_key`: a key in it was set, and was made zero.
+  void put_row(const AnswerKey& key, std::int64_t status, Bytes payload, bool hides_key = false) {
     const std::int64_t time = now();
     answer_->bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier);
-    answer_->bind(6, key.selector).bind(7, status).bind(8, time).bind(9, payload);
-    answer_->bind(
-        10, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time}, payload));
+    answer_->bind(6, key.selector).bind(7, status).bind(8, time).bind(9, std::int64_t{hides_key}).bind(10, payload);
+    answer_->bind(11, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time,
+                                    std::int64_t{hides_key}},
+                                   payload));
     answer_->run();
     ++answers_;
   }

@@ -145,7 +145,7 @@ class Rows {
        {"attribute", "why", "path", "request", "reply"}},
       {"raw_answer",
        {"mgmt_class", "attribute", "node", "entry_port", "modifier", "selector"},
-       {"mgmt_class", "attribute", "node", "entry_port", "modifier", "selector", "status", "time"},
+       {"mgmt_class", "attribute", "node", "entry_port", "modifier", "selector", "status", "time", "hides_key"},
        {"payload"}}};
 
   void set_checksums(const Table& table) {
@@ -199,6 +199,7 @@ class Rows {
     if (n.size() == 6) return of(n[0], n[1], n[2], n[3], n[4], n[5]);
     if (n.size() == 7) return of(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
     if (n.size() == 8) return of(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
+    if (n.size() == 9) return of(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]);
     return of();
   }
 

@@ -115,7 +115,9 @@ void Session::open_fabric() {
 }
 
 void Session::open_snapshot() {
-  stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot(), end_port());
+  if (options_.keys == Keys::shown && !snapshot().has_keys())
+    log::warning(fmt::format("{} was taken without -K: keys that are set are shown as zero", quoted(*options_.from)));
+  stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot(), end_port(), options_.keys);
   set_sa_path(stored_->sa_path());
   stack_transactor();
 }

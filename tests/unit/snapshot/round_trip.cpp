@@ -193,7 +193,7 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
     writer.commit();
   }
   Snapshot snapshot(directory.file("one"));
-  snapshot::SnapshotTransactor answers(snapshot, two.fabric.end_port());
+  snapshot::SnapshotTransactor answers(snapshot, two.fabric.end_port(), Keys::shown);
   path::IbDrPath route(&two.fabric.end_port());
   route.sqpn = Qpn{0};
   route.hops = 2;

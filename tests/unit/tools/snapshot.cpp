@@ -217,3 +217,25 @@ TEST_CASE("every attribute that perfquery shows is one that a snapshot reads") {
   for (const auto& set : tools::perfquery::counter_sets()) shown.insert(set.info().attribute_id);
   CHECK(read == shown);
 }
+
+TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, and with -K it is told that the file does not have it") {
+  fabric.node(leaf).ports[2].info.m_key = 0x1122334455667788;
+  const std::vector<std::string> words{"smpquery", "portinfo", "1", "2"};
+  const auto with = [&words](std::vector<std::string> more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Outcome live = ibtool(fabric, words), live_json = ibtool(fabric, with({"--json"})), shown = ibtool(fabric, with({"-K"}));
+  CHECK_THAT(live.out, contains("<not displayed>"));
+  CHECK_THAT(shown.out, contains("0x1122334455667788"));
+  CHECK(take({}).status == 0);
+  CHECK(ibtool(fabric, with({"--from", file})).out == live.out);
+  CHECK(ibtool(fabric, with({"--from", file, "--json"})).out == live_json.out);
+  const Outcome without = ibtool(fabric, with({"--from", file, "-K"}));
+  CHECK_THAT(without.err, contains("was taken without -K: keys that are set are shown as zero"));
+  CHECK_THAT(without.out, contains("Mkey:............................0x0000000000000000") && !contains("11223344"));
+  CHECK(take({"-K"}).status == 0);
+  CHECK(ibtool(fabric, with({"--from", file, "-K"})).out == shown.out);
+  CHECK(ibtool(fabric, with({"--from", file})).out == live.out);
+}
