@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "async/clock.hpp"
 #include "mad/list.hpp"
 
 namespace ib::mad {
@@ -52,6 +53,10 @@ class Responder {
   bool is_suspected() const { return alone_ != nullptr; }
   /// An answer came for the try `number`.
   void answered(std::uint64_t number);
+  /// A try was answered after `took`.
+  void measure(async::Duration took) { rtt_ = rtt_ == async::Duration::zero() ? took : rtt_ + (took - rtt_) / 4; }
+  /// The smoothed time that the node takes to answer; zero before its first answer.
+  async::Duration rtt() const { return rtt_; }
   /// The try `number` of `asker` was lost. Returns true if `asker` is now held. With `optional`, a missing answer proves
   /// nothing and raises no suspicion.
   bool lost(Asker& asker, std::uint64_t number, bool optional);
@@ -65,6 +70,7 @@ class Responder {
   List<Asker, Responder> asking_, held_;
   Asker* alone_{};                 // the request that goes on while the node is suspected
   std::uint64_t last_answered_{};  // the highest number of an answered try
+  async::Duration rtt_{};
   bool wary_{}, silent_{};
 };
 

@@ -163,6 +163,7 @@ void Rpc::measure(const Sent& sent) {
   const Duration took = loop_.now() - sent.sent_at;
   Duration& rtt = this->rtt(sent.mgmt_class);
   rtt = rtt == Duration::zero() ? took : rtt + (took - rtt) / 8;
+  if (sent.call != nullptr && sent.call->responder != nullptr) sent.call->responder->measure(took);
 }
 
 void Rpc::send_failed(Bytes header, int error) {

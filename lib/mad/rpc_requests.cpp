@@ -194,7 +194,8 @@ Duration Rpc::patience(const Call& call) {
   const bool is_early = header.method() == method::get && !call.path.ib().timeout && call.tries <= early_tries && call.tries_left > 0;
   if (!is_early || (is_sa ? rtt == 0ns : has_rmpp(header.mgmt_class()))) return call.timeout;
   const Duration least = is_sa ? 250ms : 50ms;
-  const Duration first = rtt == 0ns ? 2 * least : std::max<Duration>(16 * rtt, least);
+  const Duration of_node = call.responder != nullptr ? 4 * call.responder->rtt() : 0ns;  // most nodes are alike, this one may be slow
+  const Duration first = std::max(rtt == 0ns ? 2 * least : std::max<Duration>(16 * rtt, least), of_node);
   return std::min(call.timeout, call.tries == 1 ? first : 4 * first);
 }
 

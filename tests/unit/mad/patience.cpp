@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // How long the RPC engine waits for an answer before it repeats a request.
 #include "iba-gen/sa.hpp"
+#include "mad/responder.hpp"
 #include "support/catch.hpp"
 #include "unit/mad/scripted.hpp"
 
@@ -57,6 +58,23 @@ TEST_CASE("a node that answers slowly is not cut off by early repeats, and teach
   const std::size_t before = bench.channel->sent;
   REQUIRE(bench.loop.run(ask(*bench.rpc, path)));
   REQUIRE(bench.channel->sent == before + 1);
+}
+
+TEST_CASE("one slow node among fast ones is not asked twice when it is known") {
+  Bench bench([](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) {
+    channel.deliver(answer_to(mad), path.ib().dlid == Lid{9} ? 100ms : 1ms);
+  });
+  const path::Path fast = to_lid(bench, 5, std::nullopt), slow = to_lid(bench, 9, std::nullopt);
+  for (int i = 0; i < 20; ++i) REQUIRE(bench.loop.run(ask(*bench.rpc, fast)));
+  Responder responder;
+  Request request = attribute_request(slow, smp::NodeInfo::info(), method::get);
+  request.responder = &responder;
+  const std::size_t before = bench.channel->sent;
+  REQUIRE(bench.loop.run(bench.rpc->try_call(request)));
+  REQUIRE(bench.channel->sent == before + 2);
+  for (int i = 0; i < 20; ++i) REQUIRE(bench.loop.run(ask(*bench.rpc, fast)));
+  REQUIRE(bench.loop.run(bench.rpc->try_call(request)));
+  REQUIRE(bench.channel->sent == before + 23);
 }
 
 TEST_CASE("what changes a node, an SA that has not answered yet, and a timeout that was given, are not hurried") {
