@@ -24,12 +24,6 @@ class Once {
     const auto known = entries_.find(key);
     return known != entries_.end() && known->second->value ? &*known->second->value : nullptr;
   }
-  /// Keeps a value that came by another way.
-  void put(const Key& key, T value) {
-    auto entry = std::make_shared<Entry>();
-    entry->value.emplace(std::move(value));
-    entries_.insert_or_assign(key, std::move(entry));
-  }
   void erase(const Key& key) { entries_.erase(key); }
   void clear() { entries_.clear(); }
   /// The value of `key`: the kept one, or that which another task is getting just now, or else what `ask` brings, which is not started

@@ -101,10 +101,7 @@ async::Task<PathResolver::Answer> PathResolver::ask(PathRecord::Query query) {
   Key key(PathRecord::wire_size, '\0');
   query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
   key += std::to_string(query.component_mask);
-  async::Task<Answer> asking = ask_sa(query, key);
-  asking = answers_.get(std::move(key), std::move(asking));
-  Answer answer = co_await std::move(asking);
-  co_return answer;
+  return answers_.get(key, ask_sa(std::move(query), key));
 }
 
 async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted) {

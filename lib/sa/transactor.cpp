@@ -69,9 +69,7 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
 mad::Task<mad::Result<mad::Reply>> SaTransactor::ask(RecordQuery query, Lid lid, mad::Reason reason) {
   const bool is_node = query.attribute_id == NodeRecord::attribute_id;
   mad::Task<mad::Result<mad::Reply>> asking = ask_sa(std::move(query), reason);
-  if (is_node) asking = nodes_.get(lid, std::move(asking));
-  mad::Result<mad::Reply> reply = co_await std::move(asking);
-  co_return reply;
+  return is_node ? nodes_.get(lid, std::move(asking)) : std::move(asking);
 }
 
 mad::Task<mad::Result<mad::Reply>> SaTransactor::ask_sa(RecordQuery query, mad::Reason reason) {
@@ -99,12 +97,7 @@ mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
   co_return at;
 }
 
-mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) {
-  mad::Task<mad::Result<Lid>> asking = ask_link(from, port);
-  asking = links_.get({from, port}, std::move(asking));
-  const mad::Result<Lid> lid = co_await std::move(asking);
-  co_return lid;
-}
+mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) { return links_.get({from, port}, ask_link(from, port)); }
 
 mad::Task<mad::Result<Lid>> SaTransactor::ask_link(Lid from, std::uint8_t port) {
   const mad::Result<LinkRecord> link = co_await find_link(*this, from, port);

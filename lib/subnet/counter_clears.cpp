@@ -49,21 +49,16 @@ class ClearSurvey {
   }
 
  private:
-  static bool is_kept(const mad::Result<CounterClear>& answer) { return answer || !mad::tries_in_vain(answer.error()); }
-
   /// Sends the one Set for a whole switch. The other ports wait for its end.
   async::Task<mad::Result<CounterClear>> clear_all(NodeIndex node, SurveyPort port, PmaSupport support) {
-    async::Task<mad::Result<CounterClear>> clearing = clear_counters(port.transactor, port.path, all_ports, support, choice_);
-    clearing = cleared_.get(node, std::move(clearing));
-    mad::Result<CounterClear> all = co_await std::move(clearing);
-    co_return all;
+    return cleared_.get(node, clear_counters(port.transactor, port.path, all_ports, support, choice_));
   }
 
   const Subnet& subnet_;
   CounterChoice choice_;
   PmaSupports supports_;
   std::set<NodeIndex> whole_;  // switches with all external ports in the survey
-  async::Once<NodeIndex, mad::Result<CounterClear>> cleared_{is_kept};
+  async::Once<NodeIndex, mad::Result<CounterClear>> cleared_{has_answered};
 };
 
 }  // namespace

@@ -8,6 +8,12 @@
 
 namespace ib::subnet {
 
+/// Whether an agent answered, if only to refuse: an async::Once keeps that, and asks again what was silent.
+template <class T>
+bool has_answered(const mad::Result<T>& answer) {
+  return answer || !mad::tries_in_vain(answer.error());
+}
+
 class PmaSupports {
  public:
   explicit PmaSupports(const Subnet& subnet) : subnet_(subnet) {}
@@ -15,17 +21,12 @@ class PmaSupports {
   /// The capabilities of the PMA of `port`. A PMA that did not answer is asked again, because the survey knows whether the PMA
   /// is silent and when to try again.
   async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
-    async::Task<mad::Result<PmaSupport>> asking = read_pma_support(port.transactor, port.path);
-    asking = answers_.get(subnet_.end_port_of(port.index), std::move(asking));
-    mad::Result<PmaSupport> answer = co_await std::move(asking);
-    co_return answer;
+    return answers_.get(subnet_.end_port_of(port.index), read_pma_support(port.transactor, port.path));
   }
 
  private:
-  static bool is_kept(const mad::Result<PmaSupport>& answer) { return answer || !mad::tries_in_vain(answer.error()); }
-
   const Subnet& subnet_;
-  async::Once<PortIndex, mad::Result<PmaSupport>> answers_{is_kept};  ///< by end port
+  async::Once<PortIndex, mad::Result<PmaSupport>> answers_{has_answered};  ///< by end port
 };
 
 }  // namespace ib::subnet

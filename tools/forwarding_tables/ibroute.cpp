@@ -106,7 +106,7 @@ class Ibroute final : public Command {
   /// What the node says of itself. It must be a switch.
   async::Task<> read_switch(Session& session, Emit& emit, SwitchTable& table) const {
     mad::Transactor& transactor = session.transactor();
-    if (as_diags_) session.diags_debug(emit.text(), "check_switch", "checking node type");
+    session.diags_debug(emit.text(), "check_switch", "checking node type");
     const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(table.path);
     if (!node && as_diags_) {
       session.tell_failure(node.error());
@@ -121,7 +121,7 @@ class Ibroute final : public Command {
       if (!as_diags_ && session.options().verbosity > 0) show_node(emit, table.node, session.options().keys);
       session.refuse(not_a_switch(table.path, table.node), {"main", "dump tables: not a switch"});
     }
-    if (as_diags_) session.diags_debug(emit.text(), "check_switch", "Gathering information about switch");
+    session.diags_debug(emit.text(), "check_switch", "Gathering information about switch");
     const mad::Result<smp::SwitchInfo> info = co_await transactor.try_subn_get<smp::SwitchInfo>(table.path);
     table.info = session.take(info, {"main", "dump tables: switch info failed: is a switch node?"});
   }

@@ -209,10 +209,11 @@ void TableText::diags_unicast(TextOut& out, const SwitchTable& of) {
             diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
   session_.diags_debug(out, function, fmt::format("Switch top is {:#x}\n", of.info.linear_fdb_top));
   out.write("  Lid  Out   Destination\n       Port     Info \n");
+  const bool debug = session_.options().debug > 0;
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid lid{static_cast<std::uint16_t>(value)};
-    if (value == table.first() || value % per_block == 0)
+    if (debug && (value == table.first() || value % per_block == 0))
       session_.diags_debug(out, function, fmt::format("reading block {}", value / per_block));
     if (!table.is_known(lid)) {
       if (breaks_off) return;
@@ -244,10 +245,11 @@ void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
   }
   if (session_.options().verbosity > 0)
     out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
+  const bool debug = session_.options().debug > 0;
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid mlid{static_cast<std::uint16_t>(value)};
-    if (value == table.first() || value % mlids_per_block == 0) {
+    if (debug && (value == table.first() || value % mlids_per_block == 0)) {
       const unsigned block = value / mlids_per_block, first_block = first_mlid / mlids_per_block;
       for (unsigned chunk = 0; chunk < table.positions(); ++chunk)
         session_.diags_debug(out, "dump_multicast_tables",

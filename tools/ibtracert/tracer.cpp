@@ -72,10 +72,7 @@ path::Path Tracer::path_to(const Route& route, Lid lid) const {
 }
 
 async::Task<mad::Result<sa::LinkRecord>> Tracer::link(Lid from, std::uint8_t port) {
-  async::Task<mad::Result<sa::LinkRecord>> asking = sa::find_link(transactor_, from, port);
-  asking = links_.get({from, port}, std::move(asking));
-  mad::Result<sa::LinkRecord> link = co_await std::move(asking);
-  co_return link;
+  return links_.get({from, port}, sa::find_link(transactor_, from, port));
 }
 
 /// The LID at the end of a route, by the SA's links.
