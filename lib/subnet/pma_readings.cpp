@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Two surveys: the first asks each node, at one of its ports, what its PMA can and what all its ports have counted together; the second
-// asks the ports about which more is to be known. A third clears those nodes at once that have told of errors.
+// One survey of up to three questions to a node: what its PMA can and what all its ports have counted together, asked at one of its
+// ports; then the ports about which more is to be known; then the Set that clears all of those at once. What follows from an answer is
+// asked before the next nodes are, so that nodes are complete about in their order.
 #include "subnet/pma_readings.hpp"
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <numeric>
 
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
@@ -35,26 +36,40 @@ async::Task<BytesResult> ask(mad::Transactor& transactor, path::Path pma, const 
 
 std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
 
+using Error = std::shared_ptr<const mad::MadError>;  // null: none
+
 /// The readings of a fabric, while they are made.
 class Reader {
  public:
   Reader(mad::Transactor& transactor, const Subnet& subnet, const PmaWanted& wanted, const SurveyOptions& options)
-      : transactor_(transactor), subnet_(subnet), wanted_(wanted), options_(options) {}
+      : subnet_(subnet),
+        wanted_(wanted),
+        survey_(
+            transactor, subnet, options, [this](std::size_t question, SurveyPort port) { return ask_for(steps_[question], port); },
+            [this](std::size_t question) { ended(question); }) {}
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   async::Task<PmaReadings> read(std::vector<NodeIndex> nodes) {
     for (const NodeIndex node : nodes) add(node);
-    co_await read_heads();
-    co_await read_ports();
-    co_await clear_nodes();
+    open_.resize(readings_.nodes.size(), 1);
+    for (std::size_t at = 0; at < readings_.nodes.size(); ++at) {
+      survey_.add(readings_.nodes[at].first);
+      steps_.push_back({at, Step::head});
+    }
+    co_await survey_.run();
+    take_failures();
     co_return std::move(readings_);
   }
 
  private:
-  /// What a node tells at once: what it can, and what all its ports have counted.
-  struct Head {
-    PmaSupport support;
-    std::optional<PmaReading> all;
-    std::vector<PmaProblem> clear_problems;
+  /// What a question of the survey asks.
+  struct Step {
+    enum Kind : std::uint8_t { head, port, clear_all };
+    std::size_t node;  ///< in readings_.nodes
+    Kind kind;
+    std::size_t reading = 0;  ///< in the node's `ports`
+    auto operator<=>(const Step&) const = default;
   };
 
   void add(NodeIndex at) {
@@ -63,59 +78,101 @@ class Reader {
     const Node& of = subnet_.node(at);
     const std::vector<PortIndex> ports = countable_ports(subnet_, at);
     node.first = of.kind() == NodeKind::sw ? of.first_port : ports.empty() ? none : ports.front();
-    if (node.first == none) return;
-    by_node_[at] = readings_.nodes.size();
-    readings_.nodes.push_back(std::move(node));
+    if (node.first != none) readings_.nodes.push_back(std::move(node));
   }
 
-  template <class Row>
-  PmaProblem problem_of(const Row& row, const std::vector<Failure>& failures, std::uint16_t attribute) const {
-    const auto error = std::dynamic_pointer_cast<const mad::MadError>(failures.at(row.failure).error);
+  async::Task<Error> ask_for(Step step, SurveyPort port) {
+    PmaNode& node = readings_.nodes[step.node];
+    switch (step.kind) {
+      case Step::head:
+        return read_head(node, port);
+      case Step::port:
+        return read_port(node, step.reading, port);
+      default:
+        return clear_node(node, port);
+    }
+  }
+
+  void ended(std::size_t question) {
+    const Step step = steps_[question];
+    PmaNode& node = readings_.nodes[step.node];
+    const bool failed = survey_.has_failed(question);
+    switch (step.kind) {
+      case Step::head:
+        if (failed) node.problem = problem_of(question, mad::ClassPortInfo::attribute_id);
+        if (ports_are_wanted(node)) add_ports(step.node);
+        break;
+      case Step::port:
+        if (failed) {
+          PmaReading& reading = node.ports[step.reading];
+          reading.problems.push_back(problem_of(question, counters_attribute(node.support)));
+        }
+        break;
+      case Step::clear_all:
+        if (failed) node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(question, 0).error}};
+        break;
+    }
+    if (--open_[step.node] != 0) return;
+    if (step.kind != Step::clear_all && wanted_.clear && node.all_port_select() && !node.ports.empty()) {
+      add_next({step.node, Step::clear_all}, node.first);
+      return;
+    }
+    if (!wanted_.told) return;
+    for (; told_ < readings_.nodes.size() && open_[told_] == 0; ++told_) wanted_.told(readings_.nodes[told_]);
+  }
+
+  void add_next(Step step, PortIndex port) {
+    ++open_[step.node];
+    steps_.push_back(step);
+    survey_.add_next(port);
+  }
+
+  void add_ports(std::size_t at) {
+    PmaNode& node = readings_.nodes[at];
+    const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
+    for (const PortIndex port : countable_ports(subnet_, node.node)) {
+      node.ports.push_back(start(port, subnet_.port(port).number, node.support));
+      // One that was silent about itself is not asked again for each of its ports.
+      if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
+        node.ports.back().problems.push_back({counters_attribute(node.support), false, node.problem->error});
+    }
+    for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
+      if (node.ports[i].problems.empty()) add_next({at, Step::port, i}, node.ports[i].port);
+    }
+  }
+
+  PmaProblem problem_of(std::size_t question, std::uint16_t attribute) const {
+    const auto error = std::dynamic_pointer_cast<const mad::MadError>(survey_.failure(question).error);
     if (error && error->request().size() >= mad::header_size) attribute = mad::HeaderView(error->request()).attribute_id();
     return {attribute, false, error};
   }
 
-  void keep(std::vector<Failure> failures) { std::ranges::move(failures, std::back_inserter(readings_.failures)); }
-
-  async::Task<> read_heads() {
-    std::vector<PortIndex> firsts;
-    for (const PmaNode& node : readings_.nodes) firsts.push_back(node.first);
-    const SurveyQuestion<Head> question = [this](SurveyPort port) { return head(port); };
-    Surveyed<Head> heads = co_await survey(transactor_, subnet_, std::move(firsts), options_, question);
-    for (std::size_t i = 0; i < heads.rows.size(); ++i) {
-      PmaNode& node = readings_.nodes[i];
-      if (auto& head = heads.rows[i].value) {
-        node.support = head->support;
-        node.all = std::move(head->all);
-        node.clear_problems = std::move(head->clear_problems);
-      } else {
-        node.problem = problem_of(heads.rows[i], heads.failures, mad::ClassPortInfo::attribute_id);
-        if (!node.problem->error || mad::tries_in_vain(*node.problem->error)) silent_[subnet_.end_port_of(node.first)] = *node.problem;
-      }
-    }
-    keep(std::move(heads.failures));
+  /// In the order of the nodes and their ports, whenever they were asked.
+  void take_failures() {
+    std::vector<std::size_t> questions(steps_.size());
+    std::iota(questions.begin(), questions.end(), 0);
+    std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
+    for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
   }
 
   /// ClassPortInfo, the counters of all ports together where they can be had so, and if these tell nothing all that is to be done
   /// afterwards.
-  async::Task<mad::Result<Head>> head(SurveyPort port) {
+  async::Task<Error> read_head(PmaNode& node, SurveyPort port) {
     std::optional<PmaSupport> support;
-    if (wanted_.known_support) support = wanted_.known_support(subnet_.port(port.index).node);
+    if (wanted_.known_support) support = wanted_.known_support(node.node);
     if (!support) {
       const mad::Result<PmaSupport> answer = co_await read_pma_support(port.transactor, port.path);
       if (!answer) co_return answer.shared_error();
       support = *answer;
     }
-    Head found;
-    found.support = *support;
-    const bool has_all = (support->capability_mask & pm::capability_mask::all_port_select) != 0;
-    if (!has_all || is_read_by_port(port.index)) co_return found;
+    node.support = *support;
+    if (!node.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
     PmaReading reading = start(port.index, all_ports, *support);
     co_await fill(reading, port);
     const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
-    found.all = std::move(reading);
-    if (!tells) found.clear_problems = co_await clear(port, all_ports, *support);
-    co_return found;
+    node.all = std::move(reading);
+    if (!tells) node.clear_problems = co_await clear(port, all_ports, *support);
+    co_return nullptr;
   }
 
   bool is_read_by_port(PortIndex port) const {
@@ -172,46 +229,12 @@ class Reader {
     return node.all->known() && wanted_.tells && wanted_.tells(*node.all);
   }
 
-  async::Task<> read_ports() {
-    std::vector<PortIndex> asked;
-    std::vector<PmaReading*> to;
-    for (PmaNode& node : readings_.nodes) {
-      if (!ports_are_wanted(node)) continue;
-      for (const PortIndex port : countable_ports(subnet_, node.node)) {
-        node.ports.push_back(start(port, subnet_.port(port).number, node.support));
-      }
-      for (PmaReading& reading : node.ports) {
-        // One that was silent about itself is not asked again for each of its ports.
-        if (const auto silent = silent_.find(subnet_.end_port_of(reading.port)); silent != silent_.end()) {
-          reading.problems.push_back({counters_attribute(reading.support), false, silent->second.error});
-        } else {
-          asked.push_back(reading.port);
-          to.push_back(&reading);
-        }
-      }
-    }
-    if (asked.empty()) co_return;
-    const SurveyQuestion<PmaReading> question = [this](SurveyPort port) { return read_port(port); };
-    Surveyed<PmaReading> found = co_await survey(transactor_, subnet_, std::move(asked), options_, question);
-    for (std::size_t i = 0; i < found.rows.size(); ++i) {
-      if (auto& value = found.rows[i].value) {
-        *to[i] = std::move(*value);
-      } else {
-        to[i]->problems.push_back(problem_of(found.rows[i], found.failures, counters_attribute(to[i]->support)));
-      }
-    }
-    keep(std::move(found.failures));
-  }
-
   /// What is asked for first.
   std::uint16_t counters_attribute(const PmaSupport& support) const {
     return support.extended() && wanted_.traffic_only ? pm::PortCountersExt::attribute_id : pm::PortCounters::attribute_id;
   }
 
-  PmaNode& node_of(PortIndex port) { return readings_.nodes[by_node_.at(subnet_.port(port).node)]; }
-
-  async::Task<mad::Result<PmaReading>> read_port(SurveyPort port) {
-    const PmaNode& node = node_of(port.index);
+  async::Task<Error> read_port(PmaNode& node, std::size_t at, SurveyPort port) {
     PmaReading reading = start(port.index, port.number, node.support);
     co_await fill(reading, port);
     if (!reading.known()) co_return reading.problems.back().error;
@@ -219,7 +242,8 @@ class Reader {
       std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support);
       std::ranges::move(problems, std::back_inserter(reading.problems));
     }
-    co_return reading;
+    node.ports[at] = std::move(reading);
+    co_return nullptr;
   }
 
   /// Sets to zero what is to be cleared of a port, or of all. Returns what failed.
@@ -245,41 +269,21 @@ class Reader {
     co_return problems;
   }
 
-  /// The nodes whose ports were read one by one, though they can be cleared together.
-  async::Task<> clear_nodes() {
-    std::vector<PortIndex> firsts;
-    for (const PmaNode& node : readings_.nodes) {
-      if (wanted_.clear && node.all_port_select() && !node.ports.empty()) firsts.push_back(node.first);
-    }
-    if (firsts.empty()) co_return;
-    using Problems = std::vector<PmaProblem>;
-    const SurveyQuestion<Problems> question = [this](SurveyPort port) { return clear_node(port); };
-    Surveyed<Problems> found = co_await survey(transactor_, subnet_, std::move(firsts), options_, question);
-    for (auto& row : found.rows) {
-      PmaNode& node = node_of(row.port);
-      if (row.value) {
-        node.clear_problems = std::move(*row.value);
-      } else {
-        node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(row, found.failures, 0).error}};
-      }
-    }
-    keep(std::move(found.failures));
+  /// The ports of this node were read one by one, though they can be cleared together.
+  async::Task<Error> clear_node(PmaNode& node, SurveyPort port) {
+    std::vector<PmaProblem> problems = co_await clear(port, all_ports, node.support);
+    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    node.clear_problems = std::move(problems);
+    co_return nullptr;
   }
 
-  async::Task<mad::Result<std::vector<PmaProblem>>> clear_node(SurveyPort port) {
-    std::vector<PmaProblem> problems = co_await clear(port, all_ports, node_of(port.index).support);
-    const bool silent = !problems.empty() && mad::tries_in_vain(*problems.back().error);
-    if (silent) co_return problems.back().error;
-    co_return problems;
-  }
-
-  mad::Transactor& transactor_;
   const Subnet& subnet_;
   const PmaWanted& wanted_;
-  const SurveyOptions& options_;
   PmaReadings readings_;
-  std::map<NodeIndex, std::size_t> by_node_;  // of readings_.nodes
-  std::map<PortIndex, PmaProblem> silent_;    // PMAs, by end port
+  std::vector<Step> steps_;        // by question
+  std::vector<std::size_t> open_;  // by node: questions that have not ended
+  std::size_t told_{};             // nodes that `told` was called with
+  Survey survey_;
 };
 
 }  // namespace

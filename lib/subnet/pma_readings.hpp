@@ -75,6 +75,8 @@ struct PmaWanted {
   /// Which counters are cleared after they were read; null: none.
   CounterChoice clear;
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
+  /// Called with each node in their order, as soon as all is known of it and of those before it. Null: nobody is told.
+  std::function<void(const PmaNode&)> told;
 };
 
 struct PmaReadings {

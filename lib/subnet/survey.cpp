@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "async/group.hpp"
 #include "iba/registry.hpp"
 #include "subnet/port_paths.hpp"
 
@@ -24,50 +27,154 @@ std::string title_of(const mad::HeaderView& header) {
 
 }  // namespace
 
-SurveyRun::Agents::Agents(SurveyRun& run, PortIndex port)
-    : Transactor(run.transactor_.end_port()), run_(run), port_(port), path_(path_to(run.subnet_, port, run.options_)) {
-  sa_path() = run.transactor_.sa_path();
-}
+/// The path to a port, if there is one, and a Transactor that assigns requests to the agents of that port.
+class Survey::Agents final : public mad::Transactor {
+ public:
+  Agents(Survey& survey, PortIndex port)
+      : Transactor(survey.transactor_.end_port()), survey_(survey), port_(port), path_(path_to(survey.subnet_, port, survey.options_)) {
+    sa_path() = survey.transactor_.sa_path();
+  }
+  async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+  const mad::Stats* stats() const override { return survey_.transactor_.stats(); }
+  const std::optional<path::Path>& path() const { return path_; }
 
-async::Task<mad::Result<mad::Reply>> SurveyRun::Agents::try_call(const mad::Request& request) {
+ private:
+  Survey& survey_;
+  PortIndex port_;
+  std::optional<path::Path> path_;
+};
+
+async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request& request) {
   if (request.mgmt_class == mad::mgmt_class::sa) {  // the SA is not an agent of the port
-    mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(request);
+    mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(request);
     co_return reply;
   }
-  Agent& agent = run_.agent(port_, request.mgmt_class);
+  Agent& agent = survey_.agent(port_, request.mgmt_class);
   path::Path path = request.path;
   if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
   mad::Request of_agent = mad::on_path(request, path);
   of_agent.responder = &agent.responder;
-  const Question question{port_, request.attribute_id, request.attribute_modifier};
-  if (agent.in_vain.contains(question)) of_agent.reason = asked_again;
-  mad::Result<mad::Reply> reply = co_await run_.transactor_.try_call(of_agent);
+  const Asked asked{port_, request.attribute_id, request.attribute_modifier};
+  if (agent.in_vain.contains(asked)) of_agent.reason = asked_again;
+  mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(of_agent);
   if (reply || !mad::tries_in_vain(reply.error())) {
     agent.came_back = agent.asked_again;
   } else if (mad::tries_in_vain(reply.error()) != 0U) {
-    agent.in_vain.insert(question);
+    agent.in_vain.insert(asked);
   }
   co_return reply;
 }
 
-SurveyRun::Agent& SurveyRun::agent(PortIndex port, std::uint8_t mgmt_class) {
+std::size_t Survey::add(PortIndex port) {
+  waiting_.push_back(questions_.size());
+  questions_.push_back({port});
+  return waiting_.back();
+}
+
+std::size_t Survey::add_next(PortIndex port) {
+  waiting_.push_front(questions_.size());
+  questions_.push_back({port});
+  return waiting_.front();
+}
+
+async::Task<> Survey::run() {
+  while (!waiting_.empty() || !in_vain_.empty()) {
+    co_await ask_waiting();
+    // One question to each silent agent tells whether its others are worth it.
+    const std::vector<std::size_t> first = silent_to_ask_again();
+    waiting_.assign(first.begin(), first.end());
+    co_await ask_waiting();
+    for (const std::size_t question : std::exchange(in_vain_, {})) {
+      const std::uint32_t failure = questions_[question].failure;
+      if (may_come_back(failure)) {
+        in_vain_.push_back(question);  // this agent fell silent only now
+      } else if (found_[failure].silent->came_back) {
+        waiting_.push_back(question);
+      } else {
+        end(question);
+      }
+    }
+  }
+}
+
+/// Asks what waits, and what comes of it, until nothing does.
+async::Task<> Survey::ask_waiting() {
+  async::Loop& loop = co_await async::current_loop;
+  async::TaskGroup group(loop);
+  while (!waiting_.empty() || group.running() != 0) {
+    if (waiting_.empty()) {
+      co_await group.wait_below(group.running());  // an answer may bring questions
+      continue;
+    }
+    co_await group.wait_below(options_.window);
+    const std::size_t question = waiting_.front();
+    waiting_.pop_front();
+    group.spawn(ask(question));
+  }
+  co_await group.join();
+}
+
+async::Task<> Survey::ask(std::size_t question) {
+  const PortIndex port = questions_[question].port;
+  Agents agents(*this, port);
+  std::uint32_t failure = none;
+  if (agents.path()) {
+    const std::shared_ptr<const mad::MadError> error =
+        co_await ask_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
+    if (error) failure = fail(port, error);
+  } else {
+    failure = fail_unreachable(port);
+  }
+  questions_[question].failure = failure;
+  if (may_come_back(failure)) {
+    in_vain_.push_back(question);
+  } else {
+    end(question);
+  }
+}
+
+void Survey::end(std::size_t question) {
+  ++done_;
+  if (options_.progress) options_.progress(done_, questions_.size());
+  if (ended_) ended_(question);
+}
+
+/// Whether the failure is a silent agent that was not asked again yet.
+bool Survey::may_come_back(std::uint32_t failure) const {
+  return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->asked_again;
+}
+
+/// Takes from in_vain_ the first question to each agent. They are asked by one try for each request until the agent answers.
+std::vector<std::size_t> Survey::silent_to_ask_again() {
+  std::ranges::sort(in_vain_);  // not in the order in which they failed
+  std::vector<std::size_t> first, others;
+  for (const std::size_t question : in_vain_) {
+    Agent& agent = *found_[questions_[question].failure].silent;
+    (agent.asked_again ? others : first).push_back(question);
+    if (!std::exchange(agent.asked_again, true)) agent.responder.give_another_chance();
+  }
+  in_vain_ = std::move(others);
+  return first;
+}
+
+Survey::Agent& Survey::agent(PortIndex port, std::uint8_t mgmt_class) {
   // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
   const bool smp = mad::is_smp(mgmt_class);
   return agents_[{smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class}];
 }
 
 /// The port number in a failure that applies to all ports of an agent. −1 means the whole node.
-int SurveyRun::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
+int Survey::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
   const Port& at = subnet_.port(port);
   return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
 }
 
-std::uint32_t SurveyRun::add(Failure failure) {
+std::uint32_t Survey::add_failure(Failure failure) {
   found_.push_back({std::move(failure), none, nullptr});
   return static_cast<std::uint32_t>(found_.size() - 1);
 }
 
-std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
+std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
   const std::optional<unsigned> tries = mad::tries_in_vain(*error);
   const bool has_request = error->request().size() >= mad::header_size;
   const mad::HeaderView header(has_request ? error->request() : Bytes{});
@@ -82,10 +189,10 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
     return known->second;
   }
   Agent* const silent = tries && has_request ? &agent(port, header.mgmt_class()) : nullptr;
-  if (silent == nullptr || !silent->responder.is_silent()) return by_error_[error.get()] = add(std::move(failure));
+  if (silent == nullptr || !silent->responder.is_silent()) return by_error_[error.get()] = add_failure(std::move(failure));
   failure.port = port_number_of(port, header.mgmt_class());
   if (silent->failure == none) {
-    silent->failure = add(std::move(failure));
+    silent->failure = add_failure(std::move(failure));
     found_[silent->failure].silent = silent;
   } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
     found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent tells more
@@ -93,42 +200,25 @@ std::uint32_t SurveyRun::fail(PortIndex port, const std::shared_ptr<const mad::M
   return silent->failure;
 }
 
-std::uint32_t SurveyRun::fail_unreachable(PortIndex port) {
+std::uint32_t Survey::fail_unreachable(PortIndex port) {
   Agent& unknown = agent(port, any_class);
   if (unknown.failure == none) {
     unknown.failure =
-        add({Failure::Kind::no_answer,
-             subnet_.port(port).node,
-             port_number_of(port, any_class),
-             false,
-             {},
-             0,
-             options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
-             {}});
+        add_failure({Failure::Kind::no_answer,
+                     subnet_.port(port).node,
+                     port_number_of(port, any_class),
+                     false,
+                     {},
+                     0,
+                     options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
+                     {}});
   }
   return unknown.failure;
 }
 
-bool SurveyRun::ask_again(std::uint32_t failure) {
-  Agent* const agent = found_[failure].silent;
-  if (agent == nullptr || std::exchange(agent->asked_again, true)) return false;
-  agent->responder.give_another_chance();
-  return true;
-}
-
-bool SurveyRun::came_back(std::uint32_t failure) const {
-  const Agent* const agent = found_[failure].silent;
-  return agent != nullptr && agent->came_back;
-}
-
-void SurveyRun::ended() {
-  if (done_ == count_) return;  // a port whose agent was asked again
-  ++done_;
-  if (options_.progress) options_.progress(done_, count_);
-}
-
-std::uint32_t SurveyRun::settle(std::uint32_t failure, std::vector<Failure>& failures) {
-  Found& found = found_[failure];
+std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failures) {
+  if (!has_failed(question)) return none;
+  Found& found = found_[questions_[question].failure];
   if (found.place == none) {
     found.place = static_cast<std::uint32_t>(failures.size());
     failures.push_back(std::move(found.failure));

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "async/group.hpp"
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model.hpp"
@@ -69,105 +69,82 @@ struct Surveyed {
   bool complete() const { return failures.empty(); }
 };
 
-/// The part of a survey that does not depend on the type of values. Only for survey().
-class SurveyRun {
+/// Questions to ports, each of which may bring further ones. survey() is the simple form; a Survey itself is for those who ask on by what
+/// they were answered.
+class Survey {
  public:
-  SurveyRun(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, std::size_t ports)
-      : transactor_(transactor), subnet_(subnet), options_(options), count_(ports) {}
+  /// Asks a port the question of that number. The answer is the caller's to keep; only what failed is returned, or null.
+  using Ask = std::function<async::Task<std::shared_ptr<const mad::MadError>>(std::size_t question, SurveyPort port)>;
+  /// Called once for each question when nothing more will be heard of it: it was answered, or its failure stays. May call add() and
+  /// add_next().
+  using Ended = std::function<void(std::size_t question)>;
 
-  /// The path to a port, if there is one, and a Transactor that assigns requests to the agents of that port.
-  class Agents final : public mad::Transactor {
-   public:
-    Agents(SurveyRun& run, PortIndex port);
-    async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-    const mad::Stats* stats() const override { return run_.transactor_.stats(); }
-    const std::optional<path::Path>& path() const { return path_; }
-    std::uint8_t port_number() const { return run_.subnet_.port(port_).number; }
+  /// `subnet` and `options` must outlive the survey. `subnet` must not grow while it runs.
+  Survey(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, Ask ask, Ended ended = {})
+      : transactor_(transactor), subnet_(subnet), options_(options), ask_(std::move(ask)), ended_(std::move(ended)) {}
+  Survey(const Survey&) = delete;
+  Survey& operator=(const Survey&) = delete;
 
-   private:
-    SurveyRun& run_;
-    PortIndex port_;
-    std::optional<path::Path> path_;
-  };
+  /// Adds a question to `port`, behind all others. Returns its number: they count from 0.
+  std::size_t add(PortIndex port);
+  /// The same, in front of all that were not sent yet.
+  std::size_t add_next(PortIndex port);
+  /// Returns when all questions have ended.
+  async::Task<> run();
 
-  /// Records the failure of a port and returns its index for settle(), which is called at the end.
-  std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
-  std::uint32_t fail_unreachable(PortIndex port);
-  void ended();
-  /// Whether the failure is a silent agent that was not asked again yet. If so, the agent may now be asked again, by one try
-  /// for each request until it answers.
-  bool ask_again(std::uint32_t failure);
-  /// Whether the silent agent of `failure` has answered again.
-  bool came_back(std::uint32_t failure) const;
-  /// Appends a failure to `failures` on its first call, and returns its index there.
-  std::uint32_t settle(std::uint32_t failure, std::vector<Failure>& failures);
+  bool has_failed(std::size_t question) const { return questions_[question].failure != none; }
+  /// Of a question that has ended: the index of its failure in `failures`, where it is appended if it is not there yet; `none` if it was
+  /// answered. Questions of one silent agent have the same failure.
+  std::uint32_t settle(std::size_t question, std::vector<Failure>& failures);
+  /// The failure of a question that has failed and ended, as long as it was not settled.
+  const Failure& failure(std::size_t question) const { return found_[questions_[question].failure].failure; }
 
  private:
+  class Agents;
   /// An agent: the port at which it answers, and its management class. Directed routes and LIDs count as different agents
   /// (responder.hpp).
   using AgentKey = std::pair<PortIndex, std::uint8_t>;
-  using Question = std::tuple<PortIndex, std::uint16_t, std::uint32_t>;  ///< the port, attribute and modifier
+  using Asked = std::tuple<PortIndex, std::uint16_t, std::uint32_t>;  ///< the port, attribute and modifier
   struct Agent {
     mad::Responder responder;
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     bool asked_again{}, came_back{};
-    std::set<Question> in_vain;  ///< what was sent and not answered
+    std::set<Asked> in_vain;  ///< what was sent and not answered
   };
   struct Found {
     Failure failure;
-    std::uint32_t place = none;
-    Agent* silent{};  ///< the silent agent, or null
+    std::uint32_t place = none;  ///< see settle()
+    Agent* silent{};             ///< the silent agent, or null
   };
+  struct Question {
+    PortIndex port = none;
+    std::uint32_t failure = none;  ///< in found_
+  };
+
+  async::Task<> ask(std::size_t question);
+  async::Task<> ask_waiting();
+  void end(std::size_t question);
+  bool may_come_back(std::uint32_t failure) const;
+  std::vector<std::size_t> silent_to_ask_again();
+  std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
+  std::uint32_t fail_unreachable(PortIndex port);
+  std::uint32_t add_failure(Failure failure);
   Agent& agent(PortIndex port, std::uint8_t mgmt_class);
   int port_number_of(PortIndex port, std::uint8_t mgmt_class) const;
-  std::uint32_t add(Failure failure);
 
   mad::Transactor& transactor_;
   const Subnet& subnet_;
   const SurveyOptions& options_;
-  std::size_t count_, done_{};
+  Ask ask_;
+  Ended ended_;
+  std::vector<Question> questions_;
+  std::deque<std::size_t> waiting_;   // questions that were not asked yet
+  std::vector<std::size_t> in_vain_;  // questions to silent agents that were not asked again yet
+  std::size_t done_{};
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
   std::vector<Found> found_;
 };
-
-namespace detail {
-
-template <class T>
-async::Task<> ask_port(SurveyRun& run, typename Surveyed<T>::Row& row, const SurveyQuestion<T>& ask) {
-  SurveyRun::Agents agents(run, row.port);
-  if (agents.path()) {
-    const SurveyPort port{agents, row.port, agents.port_number(), *agents.path()};
-    mad::Result<T> result = co_await ask(port);
-    if (result) {
-      row.value.emplace(std::move(*result));
-      row.failure = none;
-    } else {
-      row.failure = run.fail(row.port, result.shared_error());
-    }
-  } else {
-    row.failure = run.fail_unreachable(row.port);
-  }
-  run.ended();
-}
-
-/// Asks each silent agent once more for one of its ports. If the agent answers, asks for its other ports too.
-template <class T>
-async::Task<> ask_silent_agents_again(SurveyRun& run, std::vector<typename Surveyed<T>::Row>& rows, const SurveyQuestion<T>& ask,
-                                      std::size_t window) {
-  using Row = typename Surveyed<T>::Row;
-  std::vector<std::pair<Row*, std::uint32_t>> first, others;  // with their earlier failures
-  for (Row& row : rows) {
-    if (row.failure != none) (run.ask_again(row.failure) ? first : others).emplace_back(&row, row.failure);
-  }
-  if (first.empty()) co_return;
-  const auto ask_one = [&run, &ask](const std::pair<Row*, std::uint32_t>& row) { return ask_port<T>(run, *row.first, ask); };
-  co_await async::for_each(first, window, ask_one);
-  std::erase_if(others, [&run](const auto& row) { return !run.came_back(row.second); });
-  co_await async::for_each(others, window, ask_one);
-}
-
-}  // namespace detail
 
 /// Asks `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
 template <class T>
@@ -175,14 +152,19 @@ async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subne
                                 SurveyQuestion<T> ask) {
   Surveyed<T> result;
   result.rows.resize(ports.size());
-  for (std::size_t i = 0; i < ports.size(); ++i) result.rows[i].port = ports[i];
-  SurveyRun run(transactor, subnet, options, ports.size());
-  const auto ask_one = [&run, &ask](typename Surveyed<T>::Row& row) { return detail::ask_port<T>(run, row, ask); };
-  co_await async::for_each(result.rows, options.window, ask_one);
-  co_await detail::ask_silent_agents_again<T>(run, result.rows, ask, options.window);
-  for (auto& row : result.rows) {
-    if (row.failure != none) row.failure = run.settle(row.failure, result.failures);
+  const auto ask_row = [&result, &ask](std::size_t row, SurveyPort port) -> async::Task<std::shared_ptr<const mad::MadError>> {
+    mad::Result<T> answer = co_await ask(port);
+    if (!answer) co_return answer.shared_error();
+    result.rows[row].value.emplace(std::move(*answer));
+    co_return nullptr;
+  };
+  Survey questions(transactor, subnet, options, ask_row);
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    result.rows[i].port = ports[i];
+    questions.add(ports[i]);
   }
+  co_await questions.run();
+  for (std::size_t i = 0; i < ports.size(); ++i) result.rows[i].failure = questions.settle(i, result.failures);
   co_return result;
 }
 

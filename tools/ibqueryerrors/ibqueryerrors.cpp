@@ -133,14 +133,17 @@ class Ibqueryerrors final : public Command {
       co_await watch(session, emit, fabric, paths, std::move(nodes));
       co_return;
     }
-    report.readings = co_await read(session, fabric, paths, std::move(nodes), pma_wanted());
-    report.count();
     if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, asks_fdr10(session)));
-    if (as_diags_) {
-      report.tell_problems(session);
-    } else {
-      tell_failures(session, fabric, report.readings.failures);
-    }
+    subnet::PmaWanted wanted = pma_wanted();
+    wanted.told = [&](const subnet::PmaNode& node) {
+      report.count(node);
+      if (as_diags_) report.tell_problems(session, node);
+      if (emit.json()) return;
+      report.node_text(emit.text(), node);
+      emit.text().push();
+    };
+    report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
+    if (!as_diags_) tell_failures(session, fabric, report.readings.failures);
     emit(report);
     emit.raise(report.status());
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);

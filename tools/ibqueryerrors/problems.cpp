@@ -63,28 +63,26 @@ void ErrorReport::tell_clear(const Session& session, const subnet::PmaNode& node
                                      : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
-void ErrorReport::tell_problems(const Session& session) const {
-  for (const subnet::PmaNode& node : readings.nodes) {
-    if (node.problem) {
-      const Lid lid = fabric.subnet.lid(node.first);
-      tell_request(session, *node.problem, lid);
-      session.diags_warning("query_cap_mask", fmt::format("classportinfo query failed on {}, Lid {} port {}",
-                                                          diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
-                                                          fabric.subnet.port(node.first).number));
-    }
-    const auto tell_all = [&](const subnet::PmaReading& reading) {
-      for (const subnet::PmaProblem& problem : reading.problems) tell_problem(session, node, reading, problem);
-      // What could not be read was not cleared either.
-      if (wanted.clears() && !reading.known() && !reading.problems.empty() && !node.all_port_select()) {
-        subnet::PmaProblem clear = reading.problems.back();
-        clear.attribute = pm::PortCounters::attribute_id;
-        tell_clear(session, node, clear, reading.port, reading.select);
-      }
-    };
-    if (node.all) tell_all(*node.all);
-    std::ranges::for_each(node.ports, tell_all);
-    for (const subnet::PmaProblem& problem : node.clear_problems) tell_clear(session, node, problem, node.first, subnet::all_ports);
+void ErrorReport::tell_problems(const Session& session, const subnet::PmaNode& node) const {
+  if (node.problem) {
+    const Lid lid = fabric.subnet.lid(node.first);
+    tell_request(session, *node.problem, lid);
+    session.diags_warning("query_cap_mask", fmt::format("classportinfo query failed on {}, Lid {} port {}",
+                                                        diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
+                                                        fabric.subnet.port(node.first).number));
   }
+  const auto tell_all = [&](const subnet::PmaReading& reading) {
+    for (const subnet::PmaProblem& problem : reading.problems) tell_problem(session, node, reading, problem);
+    // What could not be read was not cleared either.
+    if (wanted.clears() && !reading.known() && !reading.problems.empty() && !node.all_port_select()) {
+      subnet::PmaProblem clear = reading.problems.back();
+      clear.attribute = pm::PortCounters::attribute_id;
+      tell_clear(session, node, clear, reading.port, reading.select);
+    }
+  };
+  if (node.all) tell_all(*node.all);
+  std::ranges::for_each(node.ports, tell_all);
+  for (const subnet::PmaProblem& problem : node.clear_problems) tell_clear(session, node, problem, node.first, subnet::all_ports);
 }
 
 }  // namespace ib::tools::ibqueryerrors

@@ -61,23 +61,21 @@ bool ErrorReport::is_told(const subnet::PmaReading& reading) const {
   return reading.known() && (wanted.data_only || !rules.errors_of(reading).empty());
 }
 
-void ErrorReport::count() {
-  nodes_checked = readings.nodes.size();
-  for (const subnet::PmaNode& node : readings.nodes) {
-    bool bad = false;
-    const auto failed = [this](const subnet::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
-    if (node.problem) failed(*node.problem);
-    const auto take = [&](const subnet::PmaReading& reading) {
-      std::ranges::for_each(reading.problems, failed);
-      if (wanted.data_only || !has_errors(reading)) return false;
-      return bad = true;
-    };
-    if (node.all) take(*node.all);
-    if (node.ports.empty() && node.all) ports_checked += fabric.subnet.node(node.node).info.num_ports;
-    ports_checked += node.ports.size();
-    for (const subnet::PmaReading& reading : node.ports) bad_ports += take(reading) ? 1 : 0;
-    bad_nodes += bad ? 1 : 0;
-  }
+void ErrorReport::count(const subnet::PmaNode& node) {
+  ++nodes_checked;
+  bool bad = false;
+  const auto failed = [this](const subnet::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
+  if (node.problem) failed(*node.problem);
+  const auto take = [&](const subnet::PmaReading& reading) {
+    std::ranges::for_each(reading.problems, failed);
+    if (wanted.data_only || !has_errors(reading)) return false;
+    return bad = true;
+  };
+  if (node.all) take(*node.all);
+  if (node.ports.empty() && node.all) ports_checked += fabric.subnet.node(node.node).info.num_ports;
+  ports_checked += node.ports.size();
+  for (const subnet::PmaReading& reading : node.ports) bad_ports += take(reading) ? 1 : 0;
+  bad_nodes += bad ? 1 : 0;
 }
 
 void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
@@ -160,7 +158,7 @@ void ErrorReport::node_text(TextOut& out, const subnet::PmaNode& node) const {
   std::ranges::for_each(node.ports, tell);
 }
 
-void ErrorReport::summary(TextOut& out) const {
+void ErrorReport::text(TextOut& out) const {
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_checked, bad_nodes);
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_checked, bad_ports);
   // C prints a null pointer so.
@@ -169,11 +167,6 @@ void ErrorReport::summary(TextOut& out) const {
   out.write("## Suppressed:");
   for (const std::string& counter : rules.suppressed()) out.print(" {}", counter);
   out.write("\n");
-}
-
-void ErrorReport::text(TextOut& out) const {
-  for (const subnet::PmaNode& node : readings.nodes) node_text(out, node);
-  summary(out);
 }
 
 void ErrorReport::diags_text(TextOut& out) const { text(out); }

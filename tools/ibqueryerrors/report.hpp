@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibqueryerrors found, as text of both dialects and as JSON.
+// What ibqueryerrors found, as text of both dialects and as JSON. Text comes node by node, as they are read, and ends with the report.
 #pragma once
 
 #include <string>
@@ -18,14 +18,16 @@ struct ErrorReport final : FabricReport {
   ErrorReport(const Fabric& of, const Wanted& what, const ErrorRules& applied) : FabricReport(of), wanted(what), rules(applied) {}
 
   void visit(out::Sink& sink) const override;
+  /// The summary.
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
   Exit status() const override;
 
-  /// To be called when `readings` are complete.
-  void count();
-  /// What the programs of infiniband-diags say on stderr of requests that failed.
-  void tell_problems(const Session& session) const;
+  /// Adds a node to the summary.
+  void count(const subnet::PmaNode& node);
+  /// What the programs of infiniband-diags say on stderr of requests to a node that failed.
+  void tell_problems(const Session& session, const subnet::PmaNode& node) const;
+  void node_text(TextOut& out, const subnet::PmaNode& node) const;
 
   const Wanted& wanted;
   const ErrorRules& rules;
@@ -44,14 +46,12 @@ struct ErrorReport final : FabricReport {
 
   bool has_errors(const subnet::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading).empty(); }
   bool is_told(const subnet::PmaReading& reading) const;
-  void node_text(TextOut& out, const subnet::PmaNode& node) const;
   void header(TextOut& out, const subnet::PmaNode& node) const;
   void reading_text(TextOut& out, const subnet::PmaNode& node, const subnet::PmaReading& reading) const;
   std::string errors_text(const subnet::PmaReading& reading) const;
   std::string traffic_text(const subnet::PmaReading& reading, bool with_zeros) const;
   void link_text(TextOut& out, subnet::PortIndex port) const;
   std::string external(subnet::PortIndex port) const;
-  void summary(TextOut& out) const;
   void visit_node(out::Sink& sink, const subnet::PmaNode& node) const;
   void visit_reading(out::Sink& sink, const subnet::PmaReading& reading) const;
   void tell_problem(const Session& session, const subnet::PmaNode& node, const subnet::PmaReading& reading,
