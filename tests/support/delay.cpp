@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -204,18 +205,24 @@ class Wire {
 
   [[noreturn]] void run() {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // else the kernel rounds a sleep up by 50 µs
+    std::vector<Held> due;
     for (;;) {
-      Held held{};
+      Clock first = 0;
       {
         std::unique_lock lock{mutex_};
         while (queue_.empty()) pthread_cond_wait(&filled_, lock.mutex()->native_handle());
-        held = queue_.front();
-        queue_.pop_front();
+        first = queue_.front().due;
       }
-      const timespec due{static_cast<time_t>(held.due / 1'000'000'000U), static_cast<long>(held.due % 1'000'000'000U)};
-      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr) == EINTR) {
+      const timespec time{static_cast<time_t>(first / 1'000'000'000U), static_cast<long>(first % 1'000'000'000U)};
+      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {
       }
-      real_write(held.fd, held.datagram.data(), kDatagram);
+      {
+        const std::lock_guard lock{mutex_};
+        const auto end = std::ranges::upper_bound(queue_, now(), {}, &Held::due);
+        due.assign(queue_.begin(), end);
+        queue_.erase(queue_.begin(), end);
+      }
+      for (const Held& held : due) real_write(held.fd, held.datagram.data(), kDatagram);
     }
   }
 

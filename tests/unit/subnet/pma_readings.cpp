@@ -15,6 +15,7 @@ using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakePma;
 using ibtest::Swept;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -31,12 +32,14 @@ struct Bench : ibtest::CountingFabric {
   Bench() {
     wanted.tells = [](const PmaReading& reading) { return reading.error_count(*find_counter("symbol_error_counter")).value > 0; };
   }
-  const PmaNode& read(NodeIndex node) {
+  void read(std::vector<NodeIndex> nodes) {
     path::IbDrPath start(&fabric.end_port());
     start.sqpn = Qpn{0};
     start.retries = 1;
-    std::vector<NodeIndex> nodes{node};
     readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, std::move(nodes), wanted, SurveyOptions(start)));
+  }
+  const PmaNode& read(NodeIndex node) {
+    read(std::vector{node});
     REQUIRE(readings.nodes.size() == 1);
     return readings.nodes.front();
   }
@@ -274,4 +277,45 @@ TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not
   CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id, set) == Ports{all_ports});
   CHECK(ports_asked(pma, pm::PortRcvErrorDetails::attribute_id, set) == Ports{all_ports});
   CHECK(node.clear_problems.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all before it, and before those after it that are silent") {
+  std::vector<std::pair<NodeIndex, async::Time>> told;
+  wanted.told = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
+  const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
+                                     swept.subnet.find_node(Guid{0x300})};
+  const auto nodes_told = [&] {
+    told.clear();
+    read(std::vector(order));
+    std::vector<NodeIndex> nodes;
+    for (const auto& one : told) nodes.push_back(one.first);
+    return nodes;
+  };
+  pma.count(3, "symbol_error_counter") = 7;
+  CHECK(nodes_told() == order);
+
+  pma.service().faults.silent = true;  // the first: nothing can be told before it
+  CHECK(nodes_told() == order);
+  CHECK(told[0].second == swept.clock.now());
+
+  pma.service().faults.silent = false;
+  other_pma.service().faults.silent = true;
+  CHECK(nodes_told() == order);
+  CHECK(told[1].second + 1s < swept.clock.now());
+  CHECK(told[2].second == swept.clock.now());
+}
+
+TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they were met") {
+  make_simple(pma);
+  pma.unsupported.insert(narrow);            // met at the ports
+  other_pma.service().faults.silent = true;  // met at ClassPortInfo, and at the second port
+  here_pma.service().faults.status = mad::status::unsupported_method_attribute;  // met at once
+  here_pma.service().faults.status_attribute = class_port_info;
+  read({swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300}), swept.subnet.find_node(Guid{0x200})});
+  std::vector<std::pair<NodeIndex, int>> where;
+  for (const Failure& failure : readings.failures) where.emplace_back(failure.node, failure.port);
+  const NodeIndex leaf_node = swept.subnet.find_node(Guid{0x100}), other_node = swept.subnet.find_node(Guid{0x300}),
+                  here_node = swept.subnet.find_node(Guid{0x200});
+  CHECK(where == std::vector<std::pair<NodeIndex, int>>{
+                     {leaf_node, 1}, {leaf_node, 2}, {leaf_node, 3}, {leaf_node, 4}, {other_node, 1}, {other_node, 2}, {here_node, 1}});
 }

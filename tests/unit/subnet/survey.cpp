@@ -240,3 +240,55 @@ TEST_CASE("a survey tells how far it is; what a question throws ends it") {
   const SurveyQuestion<pm::PortCounters> ask = broken;
   CHECK_THROWS_AS(bench.survey(ask, options, bench.linked), Error);
 }
+
+TEST_CASE("answers bring questions, which are asked before those that wait; an agent that falls silent meanwhile is asked once more too") {
+  Bench bench(2);
+  SurveyOptions options(bench.start);
+  options.window = 1;
+  std::vector<std::pair<std::size_t, PortIndex>> asked;
+  std::vector<std::size_t> ended;
+  Survey* running = nullptr;
+  const PortIndex spine = bench.sweep.subnet.port_of(bench.node(0), 1), leaf = bench.sweep.subnet.port_of(bench.node(2), 1);
+  const auto ask = [&](std::size_t question, SurveyPort port) -> async::Task<std::shared_ptr<const mad::MadError>> {
+    asked.emplace_back(question, port.index);
+    const mad::Result<pm::PortCounters> answer = co_await read_port_counters(port);
+    if (!answer) co_return answer.shared_error();
+    co_return nullptr;
+  };
+  const auto end = [&](std::size_t question) {
+    ended.push_back(question);
+    if (question != 0) return;
+    CHECK(running->add_next(spine + 1) == 2);
+    CHECK(running->add(spine + 2) == 3);
+  };
+  Survey survey(*bench.sweep.rpc, bench.sweep.subnet, options, ask, end);
+  running = &survey;
+  survey.add(spine);
+  survey.add(leaf);
+  const auto run = [&] { bench.sweep.loop.run(survey.run()); };
+
+  SECTION("all answer") {
+    run();
+    CHECK(ended == std::vector<std::size_t>{0, 2, 1, 3});
+  }
+  SECTION("the first is silent until it is asked once more, and what it brings finds another silent") {
+    bench.pma_faults(0).drop_next = 3;
+    unsigned heard = 0;
+    bench.pma_faults(2).deaf = [&heard] { return ++heard <= 3; };
+    run();
+    CHECK(ended.size() == 4);
+    for (std::size_t question = 0; question < 4; ++question) CHECK(!survey.has_failed(question));
+  }
+  SECTION("a failure ends once, when it is final") {
+    bench.pma_faults(2).silent = true;
+    run();
+    CHECK(ended == std::vector<std::size_t>{0, 2, 3, 1});
+    CHECK(survey.has_failed(1));
+    CHECK(survey.failure(1).node == bench.node(2));
+    std::vector<Failure> failures;
+    CHECK(survey.settle(0, failures) == none);
+    CHECK(survey.settle(1, failures) == 0);
+    CHECK(survey.settle(1, failures) == 0);
+    CHECK(failures.size() == 1);
+  }
+}
