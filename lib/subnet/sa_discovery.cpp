@@ -20,8 +20,9 @@ async::Task<> read_table(mad::Transactor& transactor, std::vector<Record>& into)
   for (const Bytes bytes : records.bytes) into.push_back(wire::unpack_short<Record>(bytes));
 }
 
-async::Task<> read_tables(mad::Transactor& transactor, const SaDiscoverOptions& options, SaRecords& records) {
-  co_await read_table(transactor, records.nodes);
+async::Task<> read_tables(mad::Transactor& transactor, SaDiscoverOptions& options, SaRecords& records) {
+  records.nodes = std::move(options.nodes);
+  if (records.nodes.empty()) co_await read_table(transactor, records.nodes);
   if (options.progress) options.progress(records.nodes.size());
   if (options.needs.end_ports.any()) co_await read_table(transactor, records.ports);
   if (options.needs.links) co_await read_table(transactor, records.links);
@@ -41,7 +42,7 @@ async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet&
   SaRecords records;
   DiscoverStats stats;
   if (whole) {
-    stats.plan = tables(options.needs);
+    stats.plan = tables(options.needs) - (options.nodes.empty() ? 0U : 1U);
     co_await read_tables(transactor, options, records);
   } else {
     async::Loop& loop = co_await async::current_loop;

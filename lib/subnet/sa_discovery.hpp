@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "iba-gen/sa.hpp"
 #include "subnet/discovery.hpp"
 
 namespace ib::subnet {
@@ -21,6 +22,8 @@ struct SaDiscoverOptions {
   DiscoverNeeds needs{};
   /// Only the start is read, by single records.
   bool alone = false;
+  /// The table of NodeRecords, if it was read before; else empty. Not for a part of the subnet.
+  std::vector<sa::NodeRecord> nodes{};
   /// Called from time to time with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };

@@ -41,6 +41,9 @@ class Snapshot;
 class SnapshotTransactor;
 }  // namespace ib::snapshot
 
+namespace ib::sa {
+struct NodeRecord;
+}
 namespace ib::subnet {
 class Subnet;
 }
@@ -97,6 +100,10 @@ class Session {
   void save_cache();
   /// As if --sa had been given.
   void read_from_sa();
+  /// The table of the SA, if a target was looked up in it by its name; else empty.
+  const std::vector<sa::NodeRecord>& node_records() const { return node_records_; }
+  /// The whole fabric as seen from this host, if it was swept to look up a target by its name; else null. Only once.
+  std::unique_ptr<subnet::Subnet> take_swept() { return std::move(swept_); }
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
   async::Task<> prepare_sa();
 
@@ -162,8 +169,9 @@ class Session {
   // session_names.cpp
   struct NamedPort;
   async::Task<path::Path> path_of_name(std::string word, std::string complaint);
-  async::Task<std::vector<NamedPort>> ports_of_nodes();
-  async::Task<std::vector<NamedPort>> ports_of_sweep();
+  async::Task<std::vector<NamedPort>> named_ports();
+  async::Task<> read_node_records();
+  async::Task<> sweep_for_names();
   static std::vector<NamedPort> ports_in(const subnet::Subnet& subnet);
   path::Path parse_as(std::string_view text, path::Form form);
   const sys::EndPort* default_end_port();
@@ -202,6 +210,8 @@ class Session {
   const sys::EndPort* end_port_{};
   bool end_port_fixed_{};                             ///< named by -P or by a target
   std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes the targets are; empty: the live one's
+  std::vector<sa::NodeRecord> node_records_;          ///< see node_records()
+  std::unique_ptr<subnet::Subnet> swept_;             ///< see take_swept()
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
   bool sa_path_parsed_{};

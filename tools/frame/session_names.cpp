@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Targets by name, in ibtool's dialect. A word that is no address is looked up among the names of nodes: those of the site and the
-// descriptions of the nodes. The SA knows the nodes. If no SA answers, the fabric is swept. If the command reads a stored fabric,
-// its nodes are meant, and nothing is asked.
+// descriptions of the nodes. The SA knows the nodes. If no SA answers, the fabric is swept. What is read is kept for the next name, and
+// for the command. If the command reads a stored fabric, its nodes are meant, and nothing is asked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
     ports = ports_in(stored);
   } else {
     parse_sa_path();
-    ports = co_await ports_of_nodes();
+    ports = co_await named_ports();
   }
   const subnet::NodeNameMap& names = node_name_map();
   const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
@@ -85,35 +85,41 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
 }
 
 /// Every end port that has a node with a name.
-async::Task<std::vector<Session::NamedPort>> Session::ports_of_nodes() {
-  co_await prepare_sa();
+async::Task<std::vector<Session::NamedPort>> Session::named_ports() {
+  if (node_records_.empty() && !swept_) {
+    co_await read_node_records();
+    if (node_records_.empty()) co_await sweep_for_names();
+  }
   std::vector<NamedPort> ports;
+  if (swept_) ports = ports_in(*swept_);
+  for (const sa::NodeRecord& node : node_records_) {
+    path::IbPath path;
+    path.dlid = node.lid;
+    ports.push_back(
+        {node.node_info.node_guid, node.node_info.local_port_num, std::string(fixed_text(node.node_description.node_string)), path});
+  }
+  co_return ports;
+}
+
+async::Task<> Session::read_node_records() {
+  co_await prepare_sa();
   try {
     const sa::Pattern all(sa::NodeRecord::info());
-    const sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
-    for (const sa::NodeRecord& node : nodes.records) {
-      path::IbPath path;
-      path.dlid = node.lid;
-      ports.push_back(
-          {node.node_info.node_guid, node.node_info.local_port_num, std::string(fixed_text(node.node_description.node_string)), path});
-    }
+    sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
+    node_records_ = std::move(nodes.records);
   } catch (const mad::MadError& error) {
     debug(1, fmt::format("The SA does not tell the names of nodes: {}", error.message()));
   }
-  if (!ports.empty()) co_return ports;
-  co_return co_await ports_of_sweep();
 }
 
-async::Task<std::vector<Session::NamedPort>> Session::ports_of_sweep() {
-  subnet::Subnet subnet;
+async::Task<> Session::sweep_for_names() {
+  auto subnet = std::make_unique<subnet::Subnet>();
   path::Path start = path::IbDrPath(&end_port());
   start.ib().sqpn = Qpn{0};
   apply_options(start);
-  subnet::DiscoverOptions how;
-  how.needs.switch_infos = false;
-  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), subnet, start, how);
+  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), *subnet, start, {});
   count_plan(stats);
-  co_return ports_in(subnet);
+  swept_ = std::move(subnet);
 }
 
 /// The port of each node with a description by which the node was found.

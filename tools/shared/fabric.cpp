@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
+#include "subnet/find_port.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -263,6 +264,18 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
                                                bool neighbours) {
   fabric.names = session.node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  const auto keep_part = [&fabric](subnet::Subnet whole, subnet::NodeIndex node) {
+    std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole, f, node); });
+    fabric.subnet = std::move(whole);
+  };
+  if (target.path && source->asks_nodes() && !options.fdr10) {
+    if (const std::unique_ptr<subnet::Subnet> swept = session.take_swept()) {
+      const subnet::NodeIndex node = swept->port(subnet::get_port(*swept, *target.path)).node;
+      keep_part(std::move(*swept), node);
+      tell_outcome(session, options, fabric);
+      co_return node;
+    }
+  }
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
@@ -280,8 +293,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
-      std::erase_if(whole.subnet.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, found); });
-      fabric.subnet = std::move(whole.subnet);
+      keep_part(std::move(whole.subnet), node);
     }
   }
   tell_outcome(session, options, fabric);

@@ -14,6 +14,24 @@
 namespace ib::tools {
 namespace {
 
+/// Whether a command that has these needs would have met this failure.
+bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs, const subnet::Failure& failure) {
+  if (failure.node == subnet::none || failure.beyond) return true;
+  const subnet::NodeKind kind = subnet.node(failure.node).kind();
+  if (failure.attribute == "SwitchInfo") return needs.switch_infos;
+  if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
+  if (failure.attribute != "PortInfo" || failure.port < 0) return true;
+  const subnet::PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  return port == subnet::none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
+}
+
+/// Takes from a model that holds all what a command would not know: that something does not come for which it does not ask.
+void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs) {
+  std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, needs, failure); });
+}
+
+bool is_whole(const FabricWanted& wanted) { return !wanted.start && !wanted.around.given() && wanted.radius == ~0U; }
+
 /// SMPs to the nodes.
 class Sweep : public FabricSource {
  public:
@@ -24,6 +42,13 @@ class Sweep : public FabricSource {
   bool asks_nodes() const override { return true; }
   const mad::Stats* stats() override { return session_.lowest_transactor().stats(); }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+    if (is_whole(wanted) && !asks_fdr10()) {
+      if (const std::unique_ptr<subnet::Subnet> swept = session_.take_swept()) {
+        subnet = std::move(*swept);
+        forget_unwanted(subnet, wanted.needs);
+        co_return subnet::DiscoverStats{};
+      }
+    }
     subnet::DiscoverOptions how;
     how.routing = routing_;
     how.radius = wanted.radius;
@@ -66,11 +91,10 @@ class FromSnapshot final : public Sweep {
 
   std::string_view name() const override { return {}; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
-    const bool whole = !wanted.start && !wanted.around.given() && wanted.radius == ~0U;
-    if (whole) {
+    if (is_whole(wanted)) {
       session_.snapshot().read_fabric(subnet, &session_.end_port());
       if (!asks_fdr10()) forget_fdr10(subnet);
-      std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, wanted.needs, failure); });
+      forget_unwanted(subnet, wanted.needs);
       co_return subnet::DiscoverStats{};
     }
     subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), subnet);
@@ -78,16 +102,6 @@ class FromSnapshot final : public Sweep {
   }
 
  private:
-  /// A command that does not ask for something would not know that it does not come.
-  static bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs, const subnet::Failure& failure) {
-    if (failure.node == subnet::none || failure.beyond) return true;
-    const subnet::NodeKind kind = subnet.node(failure.node).kind();
-    if (failure.attribute == "SwitchInfo") return needs.switch_infos;
-    if (failure.attribute == "NodeDescription") return needs.descriptions.has(kind);
-    if (failure.attribute != "PortInfo" || failure.port < 0) return true;
-    const subnet::PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
-    return port == subnet::none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
-  }
   /// A command that did not ask for MlnxExtPortInfo would not know of FDR10.
   static void forget_fdr10(subnet::Subnet& subnet) {
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) subnet.port(at).fdr10 = subnet.port(at).fdr10_supported = 0;
@@ -106,6 +120,7 @@ class SaTables final : public FabricSource {
     how.radius = wanted.radius;
     how.alone = wanted.alone;
     how.needs = wanted.needs;
+    how.nodes = session_.node_records();
     how.progress = wanted.progress;
     co_await session_.prepare_sa();
     mad::Transactor& transactor = session_.transactor();

@@ -307,8 +307,8 @@ TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all befo
 
 TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they were met") {
   make_simple(pma);
-  pma.unsupported.insert(narrow);            // met at the ports
-  other_pma.service().faults.silent = true;  // met at ClassPortInfo, and at the second port
+  pma.unsupported.insert(narrow);                                                // met at the ports
+  other_pma.service().faults.silent = true;                                      // met at ClassPortInfo, and at the second port
   here_pma.service().faults.status = mad::status::unsupported_method_attribute;  // met at once
   here_pma.service().faults.status_attribute = class_port_info;
   read({swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300}), swept.subnet.find_node(Guid{0x200})});

@@ -103,7 +103,7 @@ struct Site {
     if (const auto told = asked.find(smp_key(dual, smp::NodeDescription::attribute_id, 0)); told != asked.end() && told->second == 2)
       told->second = 1;
     for (const auto& query : sa.asked) {
-      if (query.method == mad::method::set) continue;
+      if (query.method == mad::method::set || sa.silent) continue;  // what a silent one is asked are tries
       ++asked[fmt::format("SA {:#x} {:#x} {:#x} {:02x}", query.method, query.attribute, query.component_mask, fmt::join(query.record, ""))];
     }
     for (const ibtest::FakePma* pma : pmas) {
@@ -232,6 +232,39 @@ TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all
       if (*more != '\0') words.pop_back();
     }
   }
+}
+
+TEST_CASE_METHOD(Site, "a name is looked up in what the command reads anyway") {
+  SECTION("from the SA") {}
+  SECTION("by a sweep where there is no SA") { sa.silent = true; }
+  for (const Words& words : std::vector<Words>{{"ibfindnodesusing", "leaf 0", "3"},
+                                               {"iblinkinfo", "leaf 0"},
+                                               {"ibqueryerrors", "leaf 0"},
+                                               {"ibqueryerrors", "-r", "dual"},
+                                               {"set_port_state", "--dry-run", "--disable", "leaf 1@1"}}) {
+    for (const char* more : {"--discovery=LID", "--discovery=DR", "--discovery=SA"}) {
+      if (sa.silent && more == std::string_view("--discovery=SA")) continue;
+      INFO("ibtool " << line_of(words) << (sa.silent ? " without an SA" : ""));
+      Words all = words;
+      all.emplace_back(more);
+      const Outcome outcome = ibtool(std::move(all));
+      CAPTURE(outcome.err);
+      CHECK(outcome.status <= 1);
+      // What is written back by a Set is read anew.
+      if (const auto told = smps.find(smp_key(leaf1, smp::PortInfo::attribute_id, 1)); told != smps.end() && words[0] == "set_port_state")
+        --told->second;
+      CHECK(twice() == std::vector<std::string>{});
+      check_sums(*this, outcome);
+    }
+  }
+}
+
+TEST_CASE_METHOD(Site, "two names are looked up in one table, or one sweep") {
+  CHECK(ibtool({"ibtracert", "here", "far"}).status == 0);
+  CHECK(twice() == std::vector<std::string>{});
+  sa.silent = true;
+  CHECK(ibtool({"ibtracert", "here", "far"}).status == 0);
+  CHECK(times(smp::NodeDescription::attribute_id, router) == 1);  // the nodes on the way are asked for their tables
 }
 
 TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most, and told of") {
