@@ -150,6 +150,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   void take_segment(Sent& sent, Bytes mad, const Source& source);
   void begin_segmented_answer(Sent& sent, const Source& source);
   void arm_segmented_answer(Sent& sent);
+  Duration patience(const SegmentedAnswer& answer) const;
+  void measure(SegmentedAnswer& answer);
   void send_acks(Sent& sent);
   void segmented_answer_ended(Sent& sent);
   void segments_failed(Call& call, const RmppFailure& failure);
@@ -160,7 +162,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   std::unique_ptr<Channel> channel_;
   Limits limits_;
   Lane smps_, gmps_;
-  Duration sa_rtt_{};  // smoothed, of the SA, which is one program for all; zero before its first answer
+  Duration sa_rtt_{};   // smoothed, of the SA, which is one program for all; zero before its first answer
+  Duration ack_rtt_{};  // smoothed: from an ACK to the next segment; zero before the first one
   Nodes nodes_;
   Pump pump_{*this};
   RmppMemory memory_{limits_.segment_bytes};

@@ -23,10 +23,11 @@ struct Rpc::SegmentedAnswer {
   RmppReceiver receiver;
   path::Path path;  // path of the ACKs; a copy, because the call and its path may end earlier
   Source source;
-  Duration first_patience;   // time without progress before the last ACK is repeated
-  Duration patience;         // the current value, which grows
+  Duration sure_patience;    // time without progress after which the last ACK is repeated, however slow the sender may be
   Duration longest_silence;  // time without progress before the transfer fails
   async::Time last_progress;
+  std::optional<async::Time> acked;  // when the last ACK was sent, as long as nothing has come after it
+  unsigned repeats{};                // of the last ACK
 };
 
 /// A request that goes in segments. It exists until its answer begins to come.

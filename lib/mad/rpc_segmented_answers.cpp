@@ -14,8 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The silence after which the last ACK is repeated: the timeout of one try within these bounds.
+/// The silence after which the last ACK is repeated, however slow the sender may be: the timeout of one try within these bounds.
 constexpr Duration least_patience = 500ms, most_patience = 2s;
+/// Before that it is repeated so many times after some round trips. An ACK is lost like other MADs, and most senders wait seconds for it.
+constexpr unsigned early_repeats = 2;
+constexpr Duration least_early_patience = 20ms;
 /// The silence after which a transfer fails: the timeout of one try, but at least this time. Linux repeats segments after 2 s
 /// of silence, so a segment may be lost three times. All tries of a call together may be silent for as long as an unanswered
 /// call would wait, but at least for this time.
@@ -34,8 +37,7 @@ Rpc::SegmentedAnswer::SegmentedAnswer(const Call& call, RmppReceiver::Limits lim
     : receiver(call.mad[1], limits),
       path(call.path),
       source(from),
-      first_patience(std::clamp(call.timeout, least_patience, most_patience)),
-      patience(first_patience),
+      sure_patience(std::clamp(call.timeout, least_patience, most_patience)),
       longest_silence(std::min(std::max(call.timeout, least_silence), call.longest_silence - call.silence)) {}
 
 /// Limits the time of the whole call, for its request and its answers. Only the first call has an effect.
@@ -68,20 +70,42 @@ void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
   if (tracer_ != nullptr) tracer_->segment(mad, answer.path, false);
   const std::uint32_t before = answer.receiver.segments();
   answer.receiver.take(mad);
+  const bool progressed = answer.receiver.segments() != before;
+  if (progressed) measure(answer);
   send_acks(sent);
   if (sent.call == nullptr) return;  // the answer was complete already
   if (answer.receiver.state() != RmppState::active) {
     segmented_answer_ended(sent);
-  } else if (answer.receiver.segments() != before) {
+  } else if (progressed) {
     answer.last_progress = loop_.now();
-    answer.patience = answer.first_patience;
+    answer.repeats = 0;
     arm_segmented_answer(sent);
   }
 }
 
+/// Takes the time from an ACK to the segment after it. Of a repeated ACK nobody knows which one the segment follows.
+void Rpc::measure(SegmentedAnswer& answer) {
+  if (answer.acked && answer.repeats == 0) {
+    const Duration took = loop_.now() - *answer.acked;
+    ack_rtt_ = ack_rtt_ == 0ns ? took : ack_rtt_ + (took - ack_rtt_) / 8;
+  }
+  answer.acked.reset();
+}
+
+/// The time from now after which the last ACK is repeated, if nothing comes. It doubles, because the timers of some senders start again
+/// with every ACK.
+Duration Rpc::patience(const SegmentedAnswer& answer) const {
+  if (ack_rtt_ == 0ns) return answer.sure_patience * (1U << answer.repeats);
+  if (answer.repeats < early_repeats) {
+    const Duration first = std::max<Duration>(16 * ack_rtt_, least_early_patience);
+    return std::min(answer.repeats == 0 ? first : 4 * first, answer.sure_patience);
+  }
+  return answer.sure_patience * (1U << (answer.repeats - early_repeats));
+}
+
 void Rpc::arm_segmented_answer(Sent& sent) {
   const SegmentedAnswer& answer = *sent.segmented_answer;
-  loop_.arm(sent, std::min({loop_.now() + answer.patience, answer.last_progress + answer.longest_silence, *sent.call->segments_end}));
+  loop_.arm(sent, std::min({loop_.now() + patience(answer), answer.last_progress + answer.longest_silence, *sent.call->segments_end}));
 }
 
 /// Takes the first segment of an answer to `sent`. The call gives up all its other tries.
@@ -106,6 +130,7 @@ void Rpc::send_acks(Sent& sent) {
     try {
       transmit(packet, sent.segmented_answer->path);
       ++stats_.acks;
+      sent.segmented_answer->acked = loop_.now();
     } catch (const Error&) {
       continue;
     }
@@ -151,7 +176,7 @@ void Rpc::segments_failed(Call& call, const RmppFailure& failure) {
   call.finish();
 }
 
-/// No segment came within `patience`.
+/// No segment came for as long as patience() says.
 void Rpc::segmented_answer_expired(Sent& sent) {
   if (sent.call == nullptr) {
     erase(sent);
@@ -176,8 +201,7 @@ void Rpc::segmented_answer_expired(Sent& sent) {
   if (answer.receiver.state() != RmppState::active) {
     segmented_answer_ended(sent);
   } else {
-    // The time doubles, because the timers of some senders start again with every ACK.
-    answer.patience *= 2;
+    ++answer.repeats;
     arm_segmented_answer(sent);
   }
 }

@@ -7,8 +7,7 @@ load   ibnetdiscover from a snapshot, in both dialects, beside Debian's ibnetdis
 take   ibtool snapshot beside bench-surveys, which reads the same by the same surveys and keeps nothing (surveys.cpp). Both run behind
        the preload, which counts MADs and measures memory.
 loss   ibtool snapshot with a part of its MADs lost, beside one without loss. The rows of both files are compared: the same
-       requests with the same outcome and payload, but for what changes by itself. Unless --only names it, the part sa is left out: this
-       simulator passes no segments, so each table is a thousand queries here, and a query for a table is not repeated before its timeout.
+       requests with the same outcome and payload, but for what changes by itself.
 
 Programs run alternately; the best time counts. opensm gives the LIDs and sweeps no more; its table of LIDs is kept in --keep, so that
 the next run begins at once. Above --whole-up-to none runs, and the snapshot is that of the topology. The program fails on a
@@ -218,9 +217,7 @@ def loss(fabric, args, rounds):
     """A snapshot with loss beside one without."""
     count, lossy_file = fabric.path("count"), args.file + ".lossy"
     behind = {"preload": [args.delay_lib], "IBTEST_DELAY_US": args.delay}
-    parts = args.only or [part for part in args.parts if part != "sa"]
-    programs = [(snapshot_argv(args, args.file, parts), behind),
-                (snapshot_argv(args, lossy_file, parts), behind | {"IBTEST_DROP": args.loss})]
+    programs = [(snapshot_argv(args, args.file), behind), (snapshot_argv(args, lossy_file), behind | {"IBTEST_DROP": args.loss})]
     without, lossy = alternate(fabric, programs, rounds, count)
     head("with loss", "without")
     ratio(f"{args.loss:.1%} lost, {args.delay} µs a MAD: wall", lossy.wall, without.wall, "s", "at most 1.5")

@@ -111,6 +111,43 @@ TEST_CASE("a lost ACK is repeated before the sender's patience ends") {
   REQUIRE(bench.elapsed() < 2s);
 }
 
+TEST_CASE("a lost ACK is repeated after some round trips, once one has been measured") {
+  Bench bench(1000);
+  int acks = 0, lost = 1;
+  bench.peer.response_time = 100s;
+  bench.fabric.network.gmp = [&](Bytes mad, const path::Path&) -> std::optional<FakeFabric::Answer> {
+    if (RmppView::is_active(mad) && ++acks >= 3 && lost > 0) {
+      --lost;
+      return {};
+    }
+    bench.peer.take(bench.fabric.channel(), mad);
+    return {};
+  };
+  SECTION("one") {
+    REQUIRE(is_whole(bench.ask(), 1000));
+    REQUIRE(bench.elapsed() < 100ms);
+  }
+  SECTION("and its repetition") {
+    lost = 2;
+    REQUIRE(is_whole(bench.ask(), 1000));
+    REQUIRE(bench.elapsed() < 400ms);
+  }
+  SECTION("many one after another wait as long as the sender may be slow") {
+    lost = 4;
+    REQUIRE(is_whole(bench.ask(), 1000));
+    REQUIRE(bench.elapsed() > 3s);
+    REQUIRE(bench.peer.requests == 1);
+  }
+}
+
+TEST_CASE("a sender that is slow from ACK to segment is not sent ACKs in vain") {
+  Bench bench(1000);
+  bench.fabric.network.delay = 200ms;
+  REQUIRE(is_whole(bench.ask(), 1000));
+  const std::uint64_t segments = (1000 * node_record_step + 199) / 200;
+  REQUIRE(bench.rpc->stats()->acks == 1 + (segments - 1 + 63) / 64);
+}
+
 TEST_CASE("a transfer that stalls is aborted, and the request sent again") {
   Bench bench(1000);
   bench.rpc->sa_path().ib().timeout = 3s;
