@@ -15,9 +15,9 @@ namespace {
 
 /// Whether a MAD of the SA or of a vendor class ends with its data. Some senders leave out the rest of the packet, which counts
 /// as zero.
-bool ends_early(Bytes reply) {
-  return reply.size() >= header_size && reply.size() < packet_size && has_rmpp(reply[1]) && reply.size() >= data_area(reply[1]).offset &&
-         !RmppView::is_active(reply);
+bool ends_early(Bytes mad) {
+  return mad.size() >= header_size && mad.size() < packet_size && has_rmpp(mad[1]) && mad.size() >= data_area(mad[1]).offset &&
+         !RmppView::is_active(mad);
 }
 
 /// Whether the attribute of `answer` is the requested attribute or its permitted substitute: SubnAdmGetMulti of a

@@ -153,8 +153,9 @@ void attack_sender(Input input) {
 }
 
 void carry(Input input) {
+  constexpr unsigned most_retries = 10'000;  // more than an input is long: each byte loses one packet at most
   const std::size_t size = input.number() % 30000;
-  RmppSender sender(table(size), {.retries = 100, .double_sided = false});
+  RmppSender sender(table(size), {.retries = most_retries, .double_sided = false});
   RmppReceiver receiver(mgmt_class::sa, {.window = input.byte(), .longest = rmpp_longest});
   std::vector<Packet> held;
   const auto cross = [&](auto& from, auto& to) {
@@ -174,7 +175,7 @@ void carry(Input input) {
     held.clear();
     return moved;
   };
-  for (int i = 0; i < 2000 && (sender.state() == RmppState::active || receiver.state() == RmppState::active); ++i) {
+  for (unsigned i = 0; i < 2 * most_retries && (sender.state() == RmppState::active || receiver.state() == RmppState::active); ++i) {
     if (cross(sender, receiver) + cross(receiver, sender) == 0) sender.timed_out();
   }
   must(sender.state() == RmppState::done && receiver.state() == RmppState::done, "a transfer that does not end");

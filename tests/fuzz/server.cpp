@@ -57,8 +57,10 @@ class Host {
   }
 
   void take(std::vector<std::uint8_t> mad, const mad::Source& source) {
-    const bool whole = mad.size() == mad::packet_size;
     const bool segment = mad::RmppView::is_active(mad);
+    // Those of the classes with RMPP may end with their data.
+    const bool may_end_early = mad.size() >= mad::header_size && mad::has_rmpp(mad[1]) && mad.size() >= mad::data_area(mad[1]).offset;
+    const bool whole = mad.size() == mad::packet_size || (may_end_early && mad.size() < mad::packet_size && !segment);
     if (mad.size() >= mad::header_size) tids_.insert(load_be<std::uint64_t>(&mad[8]));
     senders_.insert(source.slid.value);
     const bool answer = whole && (mad[3] & 0x80) != 0;
