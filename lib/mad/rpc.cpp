@@ -130,6 +130,7 @@ void Rpc::Call::back_off(Duration delay) { rpc.loop_.arm(*this, rpc.loop_.now() 
 void Rpc::Call::expired() { enqueue(true); }
 
 void Rpc::Call::resume() {
+  if (armed()) return;  // it backs off, because the node was busy
   if (tries_left > 0) {
     enqueue(true);
   } else {

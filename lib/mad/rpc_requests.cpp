@@ -143,7 +143,7 @@ void Rpc::send(Call& call) {
   const Duration timeout = RmppView::is_active(call.mad) ? rmpp_longest_time : call.timeout;
   const Duration patience = this->patience(call);
   sent.deadline = sent.sent_at + timeout + (channel_->reports_timeouts() ? report_grace(call.timeout) : 0ns);
-  if (patience < timeout) sent.deadline = sent.sent_at + patience;
+  if (patience < call.timeout) sent.deadline = sent.sent_at + patience;
   loop_.arm(sent, sent.segmented_request ? sent.sent_at + call.timeout : std::min(sent.sent_at + stale_after(sent), sent.deadline));
 }
 

@@ -111,7 +111,7 @@ void Rpc::arm_segmented_answer(Sent& sent) {
 /// Takes the first segment of an answer to `sent`. The call gives up all its other tries.
 void Rpc::begin_segmented_answer(Sent& sent, const Source& source) {
   Call& call = *sent.call;
-  if (!sent.lost) measure(sent);
+  measure(sent);
   sent.lost = false;
   call.drop_tries(&sent);
   call.disarm();

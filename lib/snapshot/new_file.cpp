@@ -45,10 +45,7 @@ NewFile::NewFile(std::string file) : file_(std::move(file)), path_(file_ + ".new
   } while (!is_same_file(fd_.get(), path_));
   struct stat status {};
   const bool ours = ::fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 && status.st_uid == ::geteuid();
-  if (!ours) {
-    kept_ = true;  // not ours to remove
-    throw UsageError(fmt::format("{} is in the way: remove it", quoted(path_)));
-  }
+  if (!ours) throw UsageError(fmt::format("{} is in the way: remove it", quoted(path_)));
   if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_mode) != 0) throw SysError(errno, "write", path_);
 }
 
@@ -70,8 +67,8 @@ bool NewFile::copy_old() {
     const ssize_t count = ::read(old.get(), chunk.data(), chunk.size());
     if (count < 0) throw SysError(errno, "read", file_);
     if (count == 0) return ::lseek(fd_.get(), 0, SEEK_CUR) > 0;
-    if (::write(fd_.get(), chunk.data(), static_cast<std::size_t>(count)) != count)
-      throw SysError(errno != 0 ? errno : ENOSPC, "write", path_);
+    const ssize_t written = ::write(fd_.get(), chunk.data(), static_cast<std::size_t>(count));
+    if (written != count) throw SysError(written < 0 ? errno : ENOSPC, "write", path_);
   }
 }
 

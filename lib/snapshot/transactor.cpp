@@ -231,8 +231,10 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const sa::
   if (!stored) return std::nullopt;
   const mad::Request request = sa::sa_request(sa_path(), table.record(), mad::method::get_table, {}, 0);
   if (stored->status == no_answer) return stored_timeout(request, *stored);
-  if (stored->status == answered) return as_result(request, stored->payload);
-  return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), {}));
+  if (stored->status != answered) return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), {}));
+  if (stored->payload.size() < mad::data_area(mad::mgmt_class::sa).offset)
+    throw Error(fmt::format("The stored {} ends within its header", table.name));
+  return as_result(request, stored->payload);
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request, std::string_view why) const {

@@ -39,8 +39,8 @@ class Writer::Tables {
     if (old) drop_decoded_tables(*database_);
     fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2,?3)");
     answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)");
-    put_fact("keys", keys == Keys::shown ? "shown" : "hidden");
-    put_fact("begun", std::to_string(now()));
+    if (!old) put_fact("begun", std::to_string(now()));
+    if (!old || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
   }
 
   void put_fact(std::string_view name, std::string_view value) {

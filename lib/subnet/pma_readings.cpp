@@ -10,6 +10,7 @@
 
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 #include "iba/wire.hpp"
 
 namespace ib::subnet {
@@ -99,7 +100,7 @@ class Reader {
     const bool failed = survey_.has_failed(question);
     switch (step.kind) {
       case Step::head:
-        if (failed) node.problem = problem_of(question, mad::ClassPortInfo::attribute_id);
+        if (failed && !node.all) node.problem = problem_of(question, mad::ClassPortInfo::attribute_id);
         if (ports_are_wanted(node)) add_ports(step.node);
         break;
       case Step::port:
@@ -147,17 +148,39 @@ class Reader {
     return {attribute, false, error};
   }
 
-  /// In the order of the nodes and their ports, whenever they were asked.
+  /// In the order of the nodes and their ports, whenever they were asked; then what was not cleared.
   void take_failures() {
     std::vector<std::size_t> questions(steps_.size());
     std::iota(questions.begin(), questions.end(), 0);
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
     for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
+    for (const PmaNode& node : readings_.nodes) {
+      for (const PmaReading& reading : node.ports) add_failures(node.node, subnet_.port(reading.port).number, reading.problems);
+      add_failures(node.node, -1, node.clear_problems);
+    }
+  }
+
+  /// Adds the Sets that were sent and failed. What was not sent is a failure already: its agent is silent.
+  void add_failures(NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
+    for (const PmaProblem& problem : problems) {
+      if (!problem.set || !problem.error) continue;
+      const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
+      const auto is_known = [&](const Failure& failure) { return failure.error == problem.error; };
+      if (tries == 0U || std::ranges::any_of(readings_.failures, is_known)) continue;
+      const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
+      readings_.failures.push_back({.kind = tries ? Failure::Kind::no_answer : Failure::Kind::refused,
+                                    .node = node,
+                                    .port = port,
+                                    .attribute = std::string(info->title),
+                                    .why = problem.error->message(),
+                                    .error = problem.error});
+    }
   }
 
   /// ClassPortInfo, the counters of all ports together where they can be had so, and if these tell nothing all that is to be done
   /// afterwards.
   async::Task<Error> read_head(PmaNode& node, SurveyPort port) {
+    node.all.reset();  // of a time before
     std::optional<PmaSupport> support;
     if (wanted_.known_support) support = wanted_.known_support(node.node);
     if (!support) {
@@ -170,9 +193,10 @@ class Reader {
     PmaReading reading = start(port.index, all_ports, *support);
     co_await fill(reading, port);
     const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
+    const Error error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
     if (!tells) node.clear_problems = co_await clear(port, all_ports, *support);
-    co_return nullptr;
+    co_return error;
   }
 
   bool is_read_by_port(PortIndex port) const {

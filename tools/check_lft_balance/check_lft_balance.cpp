@@ -102,18 +102,13 @@ class CheckLftBalance final : public Command {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    path::IbDrPath local(&session.end_port());
-    local.sqpn = Qpn{0};
-    path::Path start = local;
-    session.apply_options(start);
+    const path::Path start = session.here();
     const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
     subnet::ForwardingWanted wanted;
     std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
     subnet::ForwardingTables tables =
         co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), wanted, options);
-    std::swap(fabric.subnet.failures, tables.failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    std::ranges::move(tables.failures, std::back_inserter(fabric.subnet.failures));
+    add_failures(session, fabric, std::move(tables.failures));
     BalanceReport report(fabric);
     report.all = all_ || session.options().verbosity > 0;
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {

@@ -49,10 +49,7 @@ class FabricCheck final : public Command {
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is no enhanced one is not checked
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    path::IbDrPath here(&session.end_port());
-    here.sqpn = Qpn{0};
-    path::Path start = here;
-    session.apply_options(start);
+    const path::Path start = session.here();
     SaView sa{subnet::PortPaths(fabric.subnet, start)};
     if (looks_.node || looks_.errors) {
       co_await session.prepare_sa();
@@ -116,10 +113,7 @@ class FabricCheck final : public Command {
     for (auto& row : found.rows) {
       if (row.value) counters.emplace(row.port, std::move(*row.value));
     }
-    std::vector<subnet::Failure>& failures = fabric.subnet.failures;
-    std::swap(failures, found.failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    failures.insert(failures.begin(), found.failures.begin(), found.failures.end());
+    add_failures(session, fabric, std::move(found.failures));
     co_return counters;
   }
 

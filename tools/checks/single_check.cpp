@@ -145,6 +145,8 @@ class SingleCheck final : public Command {
   static async::Task<bool> add_peer(Session& session, const Destination& node, subnet::Subnet& subnet, PortIndex port) {
     try {
       co_await read_peer(session, node, subnet, port);
+    } catch (const SysError&) {
+      throw;
     } catch (Error& error) {
       error.note("Reading the other end of the link");
       session.report(error);

@@ -36,7 +36,10 @@ class Reader {
     SwitchTable& table = tables.at(at);
     if (!subnet_.node(at).has_switch_info) {
       const mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
-      if (!answer) co_return answer.shared_error();
+      if (!answer) {
+        if (!diags_) table.error = answer.shared_error();
+        co_return answer.shared_error();
+      }
       table.info = *answer;
       make_table(table, wanted_, diags_);
     }
@@ -173,19 +176,11 @@ class DumpTables final : public Command {
     return to;
   }
 
-  path::Path start(Session& session) const {
-    path::IbDrPath local(&session.end_port());
-    local.sqpn = Qpn{0};
-    path::Path path = local;
-    session.apply_options(path);
-    return path;
-  }
-
   /// The path to a switch in texts. It is a path by LID if the fabric was discovered by LID.
   path::Path path_to(Session& session, const subnet::Subnet& subnet, NodeIndex at) const {
     constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
     const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().state == active;
-    const path::Path from = start(session);
+    const path::Path from = session.here();
     const auto path = by_lid ? subnet::lid_path(subnet, subnet.node(at).first_port, from, Qpn{0}) : std::nullopt;
     return path ? *path : subnet::smp_path(subnet, at, from);
   }
@@ -211,7 +206,7 @@ class DumpTables final : public Command {
                                                  Reader& reader) const {
     std::vector<subnet::PortIndex> ports;
     for (const NodeIndex at : switches) ports.push_back(subnet.node(at).first_port);
-    const subnet::SurveyOptions options(start(session), subnet::SurveyWay::smp);
+    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
     const subnet::SurveyQuestion<bool> ask = [&reader](subnet::SurveyPort port) { return reader.read(port); };
     subnet::Surveyed<bool> surveyed = co_await subnet::survey(session.transactor(), subnet, std::move(ports), options, ask);
     co_return std::move(surveyed.failures);
@@ -240,12 +235,11 @@ class DumpTables final : public Command {
       void visit(out::Sink& sink) const override { visit_failures(sink); }
       void text(TextOut& /*out*/) const override {}
     };
-    if (!as_diags_) {
-      std::swap(fabric.subnet.failures, failures);
-      print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-      std::swap(fabric.subnet.failures, failures);
+    if (as_diags_) {
+      std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
+    } else {
+      add_failures(session, fabric, std::move(failures));
     }
-    std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
     emit(Rest(fabric));
     if (as_diags_) return;
     note_discovered(session, kind_ == Kind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"

@@ -80,6 +80,7 @@ class Ibroute final : public Command {
     if (!as_diags_ && wanted_.first && wanted_.last && *wanted_.first > *wanted_.last)
       throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));
     if (discovery_.mode == "SA") session.read_from_sa();
+    if (!as_diags_) co_await prepare_cache(session, discovery_);
     const subnet::NodeNameMap& names = session.node_name_map();
     const ib::tools::Destination node = co_await session.smp_node(target_);
     SwitchTable table(node.path);

@@ -77,7 +77,10 @@ void OptionSet::text(std::string_view names, std::string& target, std::string_vi
 }
 
 void OptionSet::text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
-  value(names, metavar, help, [&target](std::string_view text) { target = text; });
+  value(names, metavar, help, [&target, is_file = metavar == "FILE", what = display_name(names)](std::string_view text) {
+    if (is_file && text.empty()) throw OptionError(fmt::format("{}: the name of the file is empty", what));
+    target = text;
+  });
 }
 
 void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,

@@ -121,6 +121,8 @@ class Session {
   async::Task<path::Path> gmp_path(const path::Path* target);
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
+  /// This port as a directed route of no hops, with the options: where sweeps begin.
+  path::Path here();
 
   /// The value of the reply. A failure ends the command: ibtool throws the error; infiniband-diags prints libibmad's warning
   /// for the request and gives up with `words`.

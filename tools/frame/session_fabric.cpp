@@ -196,6 +196,12 @@ void Session::apply_options(path::Path& path) const {
   if (options_.timeout) ib.timeout = *options_.timeout;
 }
 
+path::Path Session::here() {
+  path::Path path = path::IbDrPath(&end_port());
+  apply_options(path);
+  return path;
+}
+
 sa::PathResolver& Session::resolver() {
   if (!resolver_) resolver_ = std::make_unique<sa::PathResolver>(transactor());
   return *resolver_;

@@ -103,6 +103,8 @@ async::Task<std::vector<Session::NamedPort>> Session::named_ports() {
 
 async::Task<> Session::read_node_records() {
   co_await prepare_sa();
+  const path::IbPath& sa = transactor().sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return;  // no SA is known
   try {
     const sa::Pattern all(sa::NodeRecord::info());
     sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
@@ -114,10 +116,7 @@ async::Task<> Session::read_node_records() {
 
 async::Task<> Session::sweep_for_names() {
   auto subnet = std::make_unique<subnet::Subnet>();
-  path::Path start = path::IbDrPath(&end_port());
-  start.ib().sqpn = Qpn{0};
-  apply_options(start);
-  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), *subnet, start, {});
+  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), *subnet, here(), {});
   count_plan(stats);
   swept_ = std::move(subnet);
 }

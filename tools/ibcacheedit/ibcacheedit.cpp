@@ -128,6 +128,7 @@ class Ibcacheedit final : public Command {
   }
 
   void diags_options(DiagsOptions& set) override {
+    as_diags_ = true;
     set.without("CDdeGKLPstvy");
     set.optional_operands();
     set.word("ORIGINAL", original_);
@@ -150,7 +151,7 @@ class Ibcacheedit final : public Command {
       }
       report.edits.push_back(*slot.edit);
     }
-    write(session, cache);
+    write(session, file_of(cache));
     emit(report);
     co_return;
   }
@@ -182,6 +183,7 @@ class Ibcacheedit final : public Command {
       const auto guid = each == 1 ? number_of(word) : parse_guid(word);
       if (guid) guids.push_back(*guid);
     }
+    if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", slot.name));
     if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", slot.name, quoted(text), slot.form));
     return edit_of(slot, guids);
   }
@@ -213,9 +215,21 @@ class Ibcacheedit final : public Command {
     }
   }
 
-  void write(const Session& session, const NetdiscCache& cache) const {
+  /// The new file, which can be read. infiniband-diags writes anything.
+  std::vector<std::uint8_t> file_of(const NetdiscCache& cache) const {
+    std::vector<std::uint8_t> file = subnet::netdisc_cache_file(cache);
+    if (as_diags_) return file;
     try {
-      replace_file(*changed_, subnet::netdisc_cache_file(cache));
+      subnet::read_netdisc_cache(file);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{} would be no stored fabric: {}", quoted(*changed_), error.message()));
+    }
+    return file;
+  }
+
+  void write(const Session& session, Bytes file) const {
+    try {
+      replace_file(*changed_, file);
     } catch (const SysError& error) {
       session.refuse(error, {"main", "caching new cache data failed"});
     } catch (const UsageError& error) {
@@ -237,6 +251,7 @@ class Ibcacheedit final : public Command {
        .of_node = true},
   }};
   std::optional<std::string> original_, changed_;
+  bool as_diags_{};
 };
 
 }  // namespace

@@ -179,10 +179,7 @@ class Ibfindnodesusing final : public Command {
 
   /// Reads the linear tables of those nodes of `ports` that are switches. Missing blocks become failures of the model.
   static async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) {
-    path::IbDrPath local(&session.end_port());
-    local.sqpn = Qpn{0};
-    path::Path start = local;
-    session.apply_options(start);
+    const path::Path start = session.here();
     std::vector<NodeIndex> switches;
     for (const PortIndex at : ports) {
       const NodeIndex node = fabric.subnet.port(at).node;
@@ -191,9 +188,7 @@ class Ibfindnodesusing final : public Command {
     const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
     subnet::ForwardingTables tables =
         co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), subnet::ForwardingWanted(), options);
-    std::swap(fabric.subnet.failures, tables.failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    std::ranges::move(tables.failures, std::back_inserter(fabric.subnet.failures));
+    add_failures(session, fabric, std::move(tables.failures));
     co_return tables;
   }
 

@@ -42,12 +42,6 @@ bool DiagsLinks::exists(PortIndex at) const {
   return port.has_info || port.guid.value != 0 || port.peer != none;
 }
 
-Guid DiagsLinks::guid(PortIndex at) const {
-  const Port& port = subnet_.port(at);
-  const Node& node = subnet_.node(port.node);
-  return node.kind() == NodeKind::sw && port.guid.value == 0 ? node.info.port_guid : port.guid;
-}
-
 std::string DiagsLinks::external(PortIndex at) const {
   const unsigned number = grouping_.external_port[at];
   return number == 0 ? std::string() : std::to_string(number);
@@ -72,7 +66,7 @@ std::string DiagsLinks::far_end(PortIndex at) const {
   if (port.peer == none) return port.state() == state_down ? "           [  ] \"\" ( )\n" : "    \"Port not available\"\n";
   const Port& peer = subnet_.port(port.peer);
   std::string text;
-  if (line) print(text, "0x{:016x} ", guid(port.peer).value);
+  if (line) print(text, "0x{:016x} ", diags_port_guid(subnet_, port.peer).value);
   print(text, "{:6} {:4}[{:>2}] \"{}\" ({})\n", subnet_.lid(port.peer).value, peer.number, external(port.peer), name(peer.node),
         diags_could_be(subnet_, at));
   if (text.size() <= buffer) return text;
@@ -83,7 +77,7 @@ std::string DiagsLinks::far_end(PortIndex at) const {
 void DiagsLinks::heading(std::string& out, NodeIndex at, std::string_view prefix) const {
   const Node& node = subnet_.node(at);
   if (node.kind() == NodeKind::sw) {
-    print(out, "{}Switch: 0x{:016x} {}:\n", prefix, node.info.port_guid.value, name(at));
+    print(out, "{}Switch: 0x{:016x} {}:\n", prefix, diags_port_guid(subnet_, node.first_port).value, name(at));
     return;
   }
   const std::string_view kind = node.kind() == NodeKind::ca ? "CA" : node.kind() == NodeKind::router ? "Router" : "??";
@@ -96,10 +90,10 @@ void DiagsLinks::port(std::string& out, PortIndex at, std::string_view prefix) c
   const std::string link_text = link(at), far = far_end(at);
   out += prefix;
   if (line) {
-    print(out, "0x{:016x} \"{}\" ", guid(at).value, right(name(port.node), 30));
+    print(out, "0x{:016x} \"{}\" ", diags_port_guid(subnet_, at).value, right(name(port.node), 30));
   } else {
     out += "      ";
-    if (subnet_.node(port.node).kind() != NodeKind::sw) print(out, "0x{:016x} ", guid(at).value);
+    if (subnet_.node(port.node).kind() != NodeKind::sw) print(out, "0x{:016x} ", diags_port_guid(subnet_, at).value);
   }
   print(out, "{:6} {:4}[{:>2}] =={}==>  {}", subnet_.lid(at).value, port.number, external(at), link_text, far);
 }

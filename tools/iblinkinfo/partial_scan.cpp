@@ -19,6 +19,7 @@ namespace {
 
 /// The number of links that libibnetdisc can go beyond its limit, also from an end node.
 constexpr unsigned hops_beyond_bound = 2;
+unsigned farther(unsigned hops) { return std::max(hops, hops + hops_beyond_bound); }
 
 /// Opens the end port, or ends as infiniband-diags does.
 void open(Session& session) {
@@ -128,12 +129,12 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   bool cuts = all;
   std::optional<subnet::KnownNode> first;
   if (known) first = subnet::KnownNode{*known, last_port};
-  co_await discover_from(session, discovery, start, all ? bound + hops_beyond_bound : bound, fabric, first);
+  co_await discover_from(session, discovery, start, all ? farther(bound) : bound, fabric, first);
   if (!all && has_line_board(fabric.subnet)) {
     // The panel number of a line board's port depends on the spine board to which it is wired. This spine may be one link too far.
     fabric = Fabric();
     cuts = true;
-    co_await discover_from(session, discovery, start, bound + hops_beyond_bound, fabric, first);
+    co_await discover_from(session, discovery, start, farther(bound), fabric, first);
   }
   if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
@@ -159,7 +160,7 @@ async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, Disco
 
 async::Task<> PartialScan::read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric) {
   discovery.quiet = true;
-  if (hops != 0) discovery.radius = hops + hops_beyond_bound;
+  if (hops != 0) discovery.radius = farther(hops);
   co_await discover(session, discovery, fabric);
   if (hops == 0) co_return;
   subnet::LegacyScan bounds;

@@ -124,8 +124,7 @@ class Ibqueryerrors final : public Command {
     report.has_thresholds = read_thresholds();
     for (const std::string& name : rules_.skipped())
       session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
+    const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     const bool reachable = co_await find_paths(session, paths, fabric, nodes);
     if (!reachable) co_return;
@@ -143,7 +142,7 @@ class Ibqueryerrors final : public Command {
       emit.text().push();
     };
     report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
-    if (!as_diags_) tell_failures(session, fabric, report.readings.failures);
+    if (!as_diags_) add_failures(session, fabric, std::move(report.readings.failures));
     emit(report);
     emit.raise(report.status());
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
@@ -370,8 +369,7 @@ class Ibqueryerrors final : public Command {
 
   async::Task<subnet::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
                                         std::vector<NodeIndex> nodes, subnet::PmaWanted wanted) {
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
+    const path::Path start = session.here();
     subnet::SurveyOptions options(start);
     options.paths = &paths;
     options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
@@ -411,17 +409,10 @@ class Ibqueryerrors final : public Command {
     GrowthReport report(fabric, wanted_, rules_);
     report.seconds = seconds;
     report.take(readings, before);
-    tell_failures(session, fabric, readings.failures);
+    add_failures(session, fabric, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
     emit.flush();  // at once
-  }
-
-  static void tell_failures(Session& session, Fabric& fabric, const std::vector<subnet::Failure>& failures) {
-    std::vector<subnet::Failure> of_sweep = std::exchange(fabric.subnet.failures, failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    fabric.subnet.failures.insert(fabric.subnet.failures.begin(), std::make_move_iterator(of_sweep.begin()),
-                                  std::make_move_iterator(of_sweep.end()));
   }
 
   Wanted wanted_;

@@ -83,7 +83,7 @@ void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
   if (wanted.data_only) {
     out.print("Data Counters for {} {}\n", guid(of.guid()), name(node.node));
   } else if (of.kind() == subnet::NodeKind::sw) {
-    out.print("Errors for {} {}\n", guid(of.info.port_guid), name(node.node));
+    out.print("Errors for {} {}\n", guid(diags_port_guid(fabric.subnet, of.first_port)), name(node.node));
   } else {
     out.print("Errors for {}\n", name(node.node));
   }

@@ -58,6 +58,7 @@ class Ibtracert final : public Command {
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *mlid_,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     if (discovery_.mode == "SA") session.read_from_sa();
+    if (!as_diags_) co_await prepare_cache(session, discovery_);
     mad::Transactor& transactor = session.transactor();  // what keeps it from opening comes first
     Tracer tracer(transactor, tracer_options(session));
     text_.emplace(TraceText{session.node_name_map(), simple_});
@@ -69,15 +70,12 @@ class Ibtracert final : public Command {
 
  private:
   TracerOptions tracer_options(Session& session) const {
-    path::IbDrPath here(&session.end_port());
-    here.sqpn = Qpn{0};
     path::IbPath by_lid;
     by_lid.end_port = &session.end_port();
     by_lid.slid = session.end_port().lid;
     by_lid.dqpn = by_lid.sqpn = Qpn{0};
     by_lid.qkey = 0;
-    TracerOptions options{force_, as_diags_, session.options().use_sa, here, by_lid};
-    session.apply_options(options.here);
+    TracerOptions options{force_, as_diags_, session.options().use_sa, session.here(), by_lid};
     path::Path wrapped = by_lid;
     session.apply_options(wrapped);
     options.by_lid = wrapped.ib();
@@ -150,6 +148,11 @@ class Ibtracert final : public Command {
       async::Task<Trace> traced = tracer.unicast(route, lid);
       trace = co_await std::move(traced);
       if (trace.end != End::arrived) co_return std::nullopt;
+    }
+    if (directed != nullptr && route.size() + directed->hops > path::max_hops) {
+      trace.end = End::too_long;
+      trace.reason = "The way is longer than a directed route can be";
+      co_return std::nullopt;
     }
     if (directed != nullptr) route.insert(route.end(), directed->route.begin() + 1, directed->route.begin() + 1 + directed->hops);
     co_return route;

@@ -161,13 +161,6 @@ async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
   co_return found;
 }
 
-async::Task<std::optional<Lid>> Tracer::lid_of(Route route) {
-  async::Task<const Bytes64*> asked = get(std::move(route), {}, &smp::PortInfo::info(), 0);
-  const Bytes64* const bytes = co_await std::move(asked);
-  if (bytes == nullptr) co_return std::nullopt;
-  co_return smp::PortInfo::unpack(*bytes).lid;
-}
-
 async::Task<> Tracer::set_in_port(Lid from, unsigned out, Place& at) {
   if (!options_.from_sa || !at.is_switch()) co_return;
   const mad::Result<sa::LinkRecord> crossed = co_await link(from, static_cast<std::uint8_t>(out));

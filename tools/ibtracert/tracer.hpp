@@ -87,8 +87,6 @@ class Tracer {
   /// The way of a packet to the group `mlid`, sent from the end of `from`, to the port at `to`.
   async::Task<Trace> multicast(Route from, Lid to, std::uint32_t mlid);
 
-  /// The LID of the port at the end of a route; nothing where it does not answer.
-  async::Task<std::optional<Lid>> lid_of(Route route);
   /// What the last request failed with.
   const std::shared_ptr<const mad::MadError>& error() const { return error_; }
   /// All failures, for what infiniband-diags tells of them.

@@ -93,10 +93,7 @@ class Clear final : public Command {
     }
     subnet::Surveyed<subnet::CounterClear> cleared = co_await clear(session, fabric, std::move(ports));
     fill(report, fabric.subnet, cleared);
-    std::vector<subnet::Failure>& failures = fabric.subnet.failures;
-    std::swap(failures, cleared.failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    failures.insert(failures.begin(), cleared.failures.begin(), cleared.failures.end());
+    add_failures(session, fabric, std::move(cleared.failures));
     emit(report);
     emit.raise(report.status());
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
@@ -120,8 +117,7 @@ class Clear final : public Command {
   }
 
   async::Task<subnet::Surveyed<subnet::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
+    const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     co_await session.prepare_sa();
     co_await paths.read_service_levels(session.transactor());

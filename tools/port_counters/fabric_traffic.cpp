@@ -39,8 +39,7 @@ class Ibdatacounters final : public Command {
     check_interval(interval_);
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
+    const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     co_await session.prepare_sa();
     co_await paths.read_service_levels(session.transactor());
@@ -58,8 +57,7 @@ class Ibdatacounters final : public Command {
 
  private:
   async::Task<> read_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::optional<double> seconds) {
-    path::Path start = path::IbDrPath(&session.end_port());
-    session.apply_options(start);
+    const path::Path start = session.here();
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
@@ -67,10 +65,7 @@ class Ibdatacounters final : public Command {
     report.seconds = seconds;
     subnet::PmaReadings readings = co_await read(session, fabric, paths, start);
     fill(report, fabric.subnet, readings);
-    std::vector<subnet::Failure>& failures = fabric.subnet.failures;
-    std::swap(failures, readings.failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    failures.insert(failures.begin(), readings.failures.begin(), readings.failures.end());
+    add_failures(session, fabric, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
     if (report.element) emit.flush();  // each reading is visible immediately

@@ -102,6 +102,12 @@ void match_option(sa::Pattern& pattern, const std::string& member, const std::st
 }
 
 /// For -dd of infiniband-diags: the dump of each query on stdout, which is the 256 bytes of the request, and the answer.
+/// A key as infiniband-diags' saquery reads it: what does not begin with a hexadecimal digit is asked for.
+std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::string_view prompt) {
+  if (std::isxdigit(static_cast<unsigned char>(text[0])) != 0) return c_number(text);
+  return prompt_for_key(*common.world, prompt).value_or(0);
+}
+
 class PacketDump final : public mad::Tracer {
  public:
   PacketDump(TextOut& out, Keys keys) : out_(out), keys_(keys) {}
@@ -181,7 +187,7 @@ class Saquery final : public Command {
     });
     set.node_name_map();
     set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.", [&common](const std::string& text) {
-      common.sm_key = diags_key(common, text, "SM_Key", {"process_opt", "Bad SM_Key"});
+      common.sm_key = key_of(common, text, "SM_Key");
     });
     for (const MemberOption& option : member_options) {
       if (option.diags_name.empty()) continue;
@@ -270,7 +276,7 @@ class Saquery final : public Command {
         break;
       case Value::key: {
         const std::string_view prompt = option.member == "PKey" ? "P_Key" : "Q_Key";
-        match_number(option.member, diags_key(common, text, prompt, {"process_opt", "Bad key"}), false);
+        match_number(option.member, key_of(common, text, prompt), false);
         break;
       }
       default:

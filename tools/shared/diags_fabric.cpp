@@ -73,7 +73,7 @@ std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex 
 Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   const subnet::Node& node = subnet.node(port.node);
-  return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : port.guid;
+  return node.kind() == subnet::NodeKind::sw && port.guid == Guid{} ? node.info.port_guid : port.guid;
 }
 
 std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at, bool known) {

@@ -17,6 +17,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "subnet/find_port.hpp"
+#include "snapshot/snapshot.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -70,17 +71,27 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   }
   const std::string what =
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  const bool was_set = error != nullptr && error->request().size() >= mad::header_size &&
+                       mad::HeaderView(error->request()).method() == mad::method::set;
+  if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // nothing could be asked
   switch (failure.kind) {
     case Kind::no_answer:
       if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
       return fmt::format("No answer from {} about {}.", who, what);
     case Kind::refused:
-      return fmt::format("{} refuses to tell its {}.", who, what);
+      return fmt::format("{} refuses to {} its {}.", who, was_set ? "set" : "tell", what);
     case Kind::no_record:
       return fmt::format("The SA has no {} of {}.", what, who);
     default:
       return fmt::format("{}: {}", who, failure.why);
   }
+}
+
+/// Whether one request failed twice, for instance in the sweep and afterwards.
+bool is_same(const subnet::Failure& a, const subnet::Failure& b) {
+  return !a.attribute.empty() && a.node == b.node && a.beyond == b.beyond && a.kind == b.kind && a.attribute == b.attribute &&
+         a.modifier == b.modifier;
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
@@ -127,19 +138,40 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   fabric.stored = source.stored();
 }
 
+/// Similar failures share a line.
+void print_failures(const Session& session, const subnet::Subnet& subnet, const std::vector<subnet::Failure>& failures) {
+  for (std::size_t at = 0; at < failures.size();) {
+    const subnet::Failure& failure = failures[at];
+    Ranges ports;
+    std::size_t end = at;
+    do {
+      if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
+      ++end;
+    } while (end < failures.size() && alike(failure, failures[end]));
+    log::error(sentence(subnet, failure, ports));
+    if (failure.error) print_error(*failure.error, session.options().error_level(), session.options().keys, false);
+    at = end;
+  }
+}
+
 void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
   if (options.diags) {
     if (!options.quiet) libibnetdisc_failures(session, fabric, true);
     return;
   }
-  print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
+  print_failures(session, fabric.subnet, fabric.subnet.failures);
 }
 
 /// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
 /// where the fabric comes from another file.
 std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
-  if (options.diags || options.load_cache || session.options().from) return std::nullopt;
+  if (options.diags || options.load_cache) return std::nullopt;
+  if (session.options().from) {
+    if (options.cache) throw UsageError("--cache and --from exclude each other");
+    return std::nullopt;
+  }
   const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
+  if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
   if (!given) return std::nullopt;
   const sys::EndPort& port = session.end_port();
   const std::string number = std::to_string(port.number);
@@ -154,6 +186,26 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
       file.replace(at, word.size(), value);
   }
   return file;
+}
+
+/// Reads the whole fabric, or takes it from the file of --cache.
+async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
+  fabric.names = session.node_name_map();
+  const std::optional<std::string> cache = cache_file(session, options);
+  const bool is_cached = cache && !options.refresh_cache && ::access(cache->c_str(), F_OK) == 0;
+  if (is_cached && !snapshot::is_snapshot_file(*cache)) const snapshot::Snapshot refused(*cache);  // throws: no other kind of file will do
+  const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
+  FabricWanted wanted;
+  wanted.radius = options.radius;
+  // What is kept serves other commands too.
+  DiscoveryOptions how = options;
+  if (cache && !is_cached) how.needs = {};
+  co_await read_fabric(session, how, *source, wanted, fabric);
+  if (is_cached) {
+    session.use_cache(*cache);
+  } else if (cache) {
+    session.begin_cache(*cache, fabric.subnet);
+  }
 }
 
 /// Whether the sweep began at a switch, found nothing beyond its ports, and had a failed request there.
@@ -212,22 +264,14 @@ void open_for_libibnetdisc(Session& session) {
 }
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  fabric.names = session.node_name_map();
-  const std::optional<std::string> cache = cache_file(session, options);
-  const bool is_cached = cache && !options.refresh_cache && ::access(cache->c_str(), F_OK) == 0;
-  const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
-  FabricWanted wanted;
-  wanted.radius = options.radius;
-  // What is kept serves other commands too.
-  DiscoveryOptions how = options;
-  if (cache && !is_cached) how.needs = {};
-  co_await read_fabric(session, how, *source, wanted, fabric);
-  if (is_cached) {
-    session.use_cache(*cache);
-  } else if (cache) {
-    session.begin_cache(*cache, fabric.subnet);
-  }
+  co_await read_whole(session, options, fabric);
   tell_outcome(session, options, fabric);
+}
+
+async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
+  if (!cache_file(session, options)) co_return;
+  Fabric fabric;
+  co_await discover(session, options, fabric);
 }
 
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
@@ -268,13 +312,20 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole, f, node); });
     fabric.subnet = std::move(whole);
   };
-  if (target.path && source->asks_nodes() && !options.fdr10) {
-    if (const std::unique_ptr<subnet::Subnet> swept = session.take_swept()) {
-      const subnet::NodeIndex node = swept->port(subnet::get_port(*swept, *target.path)).node;
-      keep_part(std::move(*swept), node);
-      tell_outcome(session, options, fabric);
-      co_return node;
-    }
+  std::unique_ptr<subnet::Subnet> known;
+  if (cache_file(session, options)) {
+    Fabric whole;
+    co_await read_whole(session, options, whole);
+    known = std::make_unique<subnet::Subnet>(std::move(whole.subnet));
+  } else if (target.path && source->asks_nodes() && !options.fdr10) {
+    known = session.take_swept();
+  }
+  if (known) {
+    const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->start;
+    const subnet::NodeIndex node = known->port(port).node;
+    keep_part(std::move(*known), node);
+    tell_outcome(session, options, fabric);
+    co_return node;
   }
   FabricWanted wanted;
   wanted.around = target;
@@ -322,20 +373,13 @@ subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex por
           .error = error};
 }
 
-void print_failures(const subnet::Subnet& subnet, int level, Keys keys) {
-  const auto& failures = subnet.failures;
-  for (std::size_t at = 0; at < failures.size();) {
-    const subnet::Failure& failure = failures[at];
-    Ranges ports;
-    std::size_t end = at;
-    do {
-      if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
-      ++end;
-    } while (end < failures.size() && alike(failure, failures[end]));
-    log::error(sentence(subnet, failure, ports));
-    if (failure.error) print_error(*failure.error, level, keys, false);
-    at = end;
-  }
+void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
+  std::vector<subnet::Failure>& known = fabric.subnet.failures;
+  std::erase_if(failures, [&known](const subnet::Failure& failure) {
+    return std::ranges::any_of(known, [&failure](const subnet::Failure& before) { return is_same(failure, before); });
+  });
+  print_failures(session, fabric.subnet, failures);
+  std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
 }
 
 }  // namespace ib::tools

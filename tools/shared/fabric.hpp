@@ -52,6 +52,9 @@ struct Fabric {
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
 /// example CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// For a command that asks nodes one by one: with --cache, reads the whole fabric or takes it from the file, so that the command's requests
+/// are kept in the file and answered from it. Prints what did not answer. Without --cache does nothing.
+async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);
 /// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
 /// distance, only the attributes that describe the link to them are read. Does not print what did not answer; libibnetdisc_failures()
 /// does that.
@@ -68,8 +71,9 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// Prints an `E:` line on stderr for each failure of a sweep. Similar failures share a line.
-void print_failures(const subnet::Subnet& subnet, int level, Keys keys = Keys::hidden);
+/// Prints an `E:` line on stderr for each of `failures`, which were met after the discovery, and adds them to those of the fabric. Similar
+/// failures share a line.
+void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures);
 
 /// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
 Error not_a_switch(path::Path path, const smp::NodeInfo& node);

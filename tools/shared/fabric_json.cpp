@@ -143,7 +143,7 @@ void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure
   }
   optional(sink, "port_num", failure.port >= 0, failure.port);
   sink.value("beyond", failure.beyond);
-  sink.value("attribute", attribute_name(failure.attribute));
+  failure.attribute.empty() ? sink.null("attribute") : sink.value("attribute", attribute_name(failure.attribute));
   sink.value("modifier", failure.modifier);
   sink.value("error", failure.why);
   sink.end_object();

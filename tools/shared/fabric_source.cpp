@@ -58,9 +58,7 @@ class Sweep : public FabricSource {
     how.mlnx_extended_port_info = asks_fdr10();
     how.progress = wanted.progress;
     how.tell = wanted.tell;
-    path::IbDrPath local(&session_.end_port());
-    local.sqpn = Qpn{0};
-    path::Path start = local;
+    path::Path start = path::IbDrPath(&session_.end_port());
     if (options_.retries) start.ib().retries = *options_.retries;
     session_.apply_options(start);
     if (wanted.start) {

@@ -84,7 +84,10 @@ class PartsProgress {
 class Snapshot final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.word("FILE", file_);
+    set.operand("FILE", [this](std::string_view word) {
+      if (word.empty()) throw OptionError("FILE: the name of the file is empty");
+      file_ = word;
+    });
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });
@@ -108,7 +111,7 @@ class Snapshot final : public Command {
     report.answers = writer.answers();
     report.bytes = writer.commit();
     report.seconds = seconds_since(session, begin);
-    tell_failures(session, fabric, std::move(failures));
+    add_failures(session, fabric, std::move(failures));
     emit(report);
     emit.raise(report.status());
   }
@@ -136,9 +139,7 @@ class Snapshot final : public Command {
   /// Reads all parts but the topology. Returns what did not answer.
   async::Task<std::vector<subnet::Failure>> read_rest(Session& session, Fabric& fabric, snapshot::Writer& writer,
                                                       SnapshotReport& report) const {
-    path::Path start = path::IbDrPath(&session.end_port());
-    start.ib().sqpn = Qpn{0};
-    session.apply_options(start);
+    const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     PartsProgress progress(session);
     std::map<Part, async::Time> begun;
@@ -187,14 +188,6 @@ class Snapshot final : public Command {
   static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
     if (part != Part::sa && session.options().stats)
       tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
-  }
-
-  /// What the sweep could not read was told by it.
-  static void tell_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
-    std::swap(fabric.subnet.failures, failures);
-    print_failures(fabric.subnet, session.options().error_level(), session.options().keys);
-    std::swap(fabric.subnet.failures, failures);
-    std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
   }
 
   std::string file_;

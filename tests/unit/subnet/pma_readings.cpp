@@ -220,6 +220,25 @@ TEST_CASE_METHOD(Bench, "a PMA that refuses the counters leaves nothing known of
   CHECK(readings.failures.size() == 4);
 }
 
+TEST_CASE_METHOD(
+    Bench, "a PMA that tells what it can, but not what all ports have counted, is a failure, and is asked once more if it is silent") {
+  SECTION("it refuses") {
+    pma.unsupported.insert(wide);
+    const PmaNode& node = read_leaf();
+    CHECK(!node.problem);
+    REQUIRE(node.all);
+    CHECK(!node.all->known());
+    REQUIRE(readings.failures.size() == 1);
+    CHECK(readings.failures[0].kind == Failure::Kind::refused);
+  }
+  SECTION("it misses the tries") {
+    unsigned heard = 0;
+    pma.service().faults.deaf = [&heard] { return ++heard > 1 && heard < 4; };
+    CHECK(read_leaf().all->known());
+    CHECK(readings.failures.empty());
+  }
+}
+
 TEST_CASE_METHOD(Bench, "a counter that the PMA does not count holds nothing") {
   make_simple(pma);
   pma.count(1, "symbol_error_counter") = 1;
@@ -266,6 +285,10 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
     CHECK(node.ports.at(2).error_count(symbol).value == 7);
     REQUIRE(!node.ports.at(2).problems.empty());
     CHECK(node.ports.at(2).problems.front().set);
+    REQUIRE(readings.failures.size() == 4);
+    CHECK(readings.failures[0].kind == Failure::Kind::refused);
+    CHECK(readings.failures[0].attribute == "PortCounters");
+    CHECK(readings.failures[0].port == 1);
   }
 }
 

@@ -268,6 +268,15 @@ TEST_CASE("ibtracert: a missing entry, a loop and a dead end are named") {
   CHECK_THAT(theirs.err, contains("get_route: can't find a route from src to dest"));
 }
 
+TEST_CASE("ibtracert: a source at the end of a LID and a directed route that are too long together") {
+  Site s;
+  std::string route = "0";
+  for (unsigned hop = 0; hop < 63; ++hop) route += ":1";
+  const auto told = ibtool(s.fabric, {"ibtracert", "IBDRPath(DLID=6,drPath=" + route + ":)", "7"});
+  CHECK(told.status == 3);
+  CHECK_THAT(told.err, contains("The way is longer than a directed route can be"));
+}
+
 TEST_CASE("ibtracert: the tree of a multicast group") {
   Site s;
   const auto theirs = diags(s.fabric, {"ibtracert", "-m", "0xc005", "3", "6"});
