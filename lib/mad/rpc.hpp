@@ -54,7 +54,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   ~Rpc() override;
 
   Task<Result<Reply>> try_call(const Request& request) override;
-  const Stats* stats() const override { return &stats_; }
+  const Stats* stats() const { return &stats_; }
   /// Sets the tracer; null for none. The tracer must live as long as the Rpc, or until another one is set.
   void set_tracer(Tracer* tracer) { tracer_ = tracer; }
   async::Loop& loop() { return loop_; }

@@ -60,8 +60,6 @@ class Transactor {
   /// Sends the request, waits, and retries as the path says. The result is a valid reply with status 0, or the MadError that
   /// came instead. Throws SysError if this host cannot send at all.
   virtual Task<Result<Reply>> try_call(const Request& request) = 0;
-  /// The counters of the engine below, or null if nothing is sent.
-  virtual const Stats* stats() const { return nullptr; }
 
   /// Like try_call(), but throws the MadError.
   Task<Reply> call(const Request& request);

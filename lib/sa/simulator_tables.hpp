@@ -24,7 +24,6 @@ class SimulatorTables final : public mad::Transactor {
   /// and has only the records that arrived if a part failed, if no key is left to divide it, if it needs too many queries, and
   /// for GetMulti and GetTraceTable.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  const mad::Stats* stats() const override { return below_.stats(); }
 
  private:
   mad::Transactor& below_;

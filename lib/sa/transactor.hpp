@@ -22,7 +22,6 @@ class SaTransactor final : public mad::Transactor {
   /// block of a table, the block reads as zeros. Throws Error for an attribute that no record holds, or if the SA's links lead
   /// to an impossible LID.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  const mad::Stats* stats() const override { return below_.stats(); }
 
   /// The LID at the end of `path`. A directed route is followed link by link in the SA's database, from this end port or from
   /// the LID where the route begins. Found links are stored.

@@ -29,7 +29,6 @@ class Cache final : public mad::Transactor {
   bool save();
 
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  const mad::Stats* stats() const override { return below_.stats(); }
 
  private:
   void write_into(Writer::Begin how, const subnet::Subnet& subnet);

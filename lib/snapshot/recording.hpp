@@ -20,7 +20,6 @@ class Recording final : public mad::Transactor {
 
   /// Throws what `writer` throws, besides what the Transactor below throws.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  const mad::Stats* stats() const override { return below_.stats(); }
 
  private:
   void store(const mad::Request& request, const mad::Result<mad::Reply>& result);

@@ -74,22 +74,20 @@ async::Task<mad::Result<std::vector<std::uint8_t>>> ask_pma(mad::Transactor& tra
   co_return answer;
 }
 
-CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
+CounterChange::Kind kind_of(const CounterValue& before, const CounterValue& after) {
   using Kind = CounterChange::Kind;
-  CounterChange change;
-  if (!before.known() || before.bits != after.bits) return change;
-  const std::uint64_t forward = after.value - before.value;  // modulo 2^64
+  if (!before.known() || before.bits != after.bits) return Kind::unknown;
   // A counter of 64 bits wrapped if it went down by more than half of its range. At line rate, half of the range takes decades.
-  const bool wrapped = after.bits == 64 && forward < half_range;
-  if (after.value < before.value && !wrapped) {
-    change.kind = Kind::reset;
-  } else if (after.saturated()) {
-    change.kind = Kind::saturated;
-  } else {
-    change.kind = Kind::counted;
-    change.delta = forward;
-    if (seconds > 0) change.rate = static_cast<double>(forward) * std::max(1U, info.octets) / seconds;
-  }
+  const bool wrapped = after.bits == 64 && after.value - before.value < half_range;
+  if (after.value < before.value && !wrapped) return Kind::reset;
+  return after.saturated() ? Kind::saturated : Kind::counted;
+}
+
+CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
+  CounterChange change{kind_of(before, after), {}, {}};
+  if (change.kind != CounterChange::Kind::counted) return change;
+  change.delta = after.value - before.value;  // modulo 2^64
+  if (seconds > 0) change.rate = static_cast<double>(*change.delta) * std::max(1U, info.octets) / seconds;
   return change;
 }
 
@@ -178,6 +176,13 @@ async::Task<Surveyed<CounterReading>> survey_counters(mad::Transactor& transacto
   const SurveyQuestion<CounterReading> ask = [&supports](SurveyPort port) { return read_surveyed(supports, port); };
   Surveyed<CounterReading> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
   co_return found;
+}
+
+std::optional<std::uint64_t> least_growth(const CounterValue& before, const CounterValue& after) {
+  const CounterChange::Kind kind = kind_of(before, after);
+  const bool is_full = kind == CounterChange::Kind::saturated;
+  if (kind != CounterChange::Kind::counted && !(is_full && after.value > before.value)) return std::nullopt;
+  return after.value - before.value;
 }
 
 std::vector<CounterChange> difference(const CounterReading& before, const CounterReading& after, double seconds) {

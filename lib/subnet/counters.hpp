@@ -88,6 +88,10 @@ struct CounterChange {
   std::optional<double> rate;          ///< per second: octets for data, otherwise the unit of the counter; absent if not known
 };
 
+/// What a counter has counted at least from `before` to `after`: exactly that, unless it is saturated now. Absent if that is not known: after
+/// a reset, or if it was saturated before.
+std::optional<std::uint64_t> least_growth(const CounterValue& before, const CounterValue& after);
+
 /// The changes from `before` to `after`, in the order of counter_infos(). Rates need `seconds` > 0.
 std::vector<CounterChange> difference(const CounterReading& before, const CounterReading& after, double seconds);
 

@@ -35,7 +35,6 @@ class Survey::Agents final : public mad::Transactor {
     sa_path() = survey.transactor_.sa_path();
   }
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  const mad::Stats* stats() const override { return survey_.transactor_.stats(); }
   const std::optional<path::Path>& path() const { return path_; }
 
  private:

@@ -146,18 +146,25 @@ class Survey {
   std::vector<Found> found_;
 };
 
+namespace detail {
+
+template <class T>
+async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::Row& row, const SurveyQuestion<T>& ask, SurveyPort port) {
+  mad::Result<T> answer = co_await ask(port);
+  if (!answer) co_return answer.shared_error();
+  row.value.emplace(std::move(*answer));
+  co_return nullptr;
+}
+
+}  // namespace detail
+
 /// Asks `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
 template <class T>
 async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports, SurveyOptions options,
                                 SurveyQuestion<T> ask) {
   Surveyed<T> result;
   result.rows.resize(ports.size());
-  const auto ask_row = [&result, &ask](std::size_t row, SurveyPort port) -> async::Task<std::shared_ptr<const mad::MadError>> {
-    mad::Result<T> answer = co_await ask(port);
-    if (!answer) co_return answer.shared_error();
-    result.rows[row].value.emplace(std::move(*answer));
-    co_return nullptr;
-  };
+  const auto ask_row = [&result, &ask](std::size_t row, SurveyPort port) { return detail::ask_row<T>(result.rows[row], ask, port); };
   Survey questions(transactor, subnet, options, ask_row);
   for (std::size_t i = 0; i < ports.size(); ++i) {
     result.rows[i].port = ports[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// dump_fts, dump_lfts and dump_mfts: the forwarding tables of all switches. Some dozens of switches are read in parallel. A switch is
-// printed as soon as all switches before it are printed, so that only some dozens of tables are in memory.
+// dump_fts, dump_lfts and dump_mfts: the forwarding tables of all switches. Some dozens of switches are read in parallel
+// and then printed, so that only some dozens of tables are in memory.
 #include <fmt/format.h>
 
 #include <algorithm>

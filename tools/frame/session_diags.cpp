@@ -56,7 +56,6 @@ class Session::DiagsTransactor final : public mad::Transactor {
     }
     return below_.try_call(request);
   }
-  const mad::Stats* stats() const override { return below_.stats(); }
 
  private:
   const Session& session_;

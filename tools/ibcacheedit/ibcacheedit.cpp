@@ -141,6 +141,7 @@ class Ibcacheedit final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (!original_) throw DiagsFailure({"main", "original cache file not specified"});
     if (!changed_) throw DiagsFailure({"main", "new cache file not specified"});
+    if (!as_diags_ && changed_->empty()) throw UsageError("NEW: the name of the file is empty");
     NetdiscCache cache = load(session);
     EditReport report;
     for (const Slot& slot : slots_) {

@@ -9,21 +9,11 @@
 #include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::ibqueryerrors {
-namespace {
-
-/// What was counted; nothing where that is not known, as after a reset.
-std::optional<std::uint64_t> delta_of(subnet::CounterValue now, subnet::CounterValue before) {
-  if (!now.known() || before.bits != now.bits || now.value < before.value) return std::nullopt;
-  return now.value - before.value;
-}
-
-}  // namespace
-
 std::vector<Growth> GrowthReport::errors_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const {
   std::vector<Growth> errors;
   for (const subnet::CounterInfo* counter : error_counters()) {
     const subnet::CounterValue value = now.error_count(*counter);
-    const auto delta = delta_of(value, before.error_count(*counter));
+    const auto delta = subnet::least_growth(before.error_count(*counter), value);
     const std::uint64_t threshold = rules_.threshold_of(*counter);
     if (delta && *delta > threshold && !rules_.is_suppressed(*counter)) errors.push_back({counter, value.value, *delta, threshold});
   }
@@ -35,7 +25,7 @@ std::vector<Growth> GrowthReport::traffic_of(const subnet::PmaReading& now, cons
   for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
     if (!counter.traffic) continue;
     const subnet::CounterValue value = now.traffic_count(counter);
-    if (const auto delta = delta_of(value, before.traffic_count(counter))) traffic.push_back({&counter, value.value, *delta});
+    if (const auto delta = subnet::least_growth(before.traffic_count(counter), value)) traffic.push_back({&counter, value.value, *delta});
   }
   return traffic;
 }

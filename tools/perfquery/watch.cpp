@@ -9,8 +9,19 @@
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
 #include "subnet/counter_clears.hpp"
+#include "subnet/counters.hpp"
 
 namespace ib::tools::perfquery {
+namespace {
+
+/// What a counter has counted, as far as that is known.
+std::optional<std::uint64_t> growth_of(const FieldInfo& field, std::optional<std::uint64_t> before, std::uint64_t now) {
+  if (!before) return std::nullopt;
+  const auto bits = static_cast<std::uint8_t>(field.bits);
+  return subnet::least_growth({*before, bits}, {now, bits});
+}
+
+}  // namespace
 
 bool is_selector(const FieldInfo& field) {
   return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
@@ -52,8 +63,8 @@ void WatchReport::each_counter(const Sample& sample, Use use) const {
 
 bool WatchReport::is_shown(const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const {
   if (thresholds == nullptr) return field.was.empty() || value != 0;  // counters that few PMAs have, where there is something to see
-  const std::optional<std::uint64_t> least = thresholds->find(field.name);
-  return least && seconds && before && value > *before && static_cast<double>(value - *before) / *seconds >= static_cast<double>(*least);
+  const std::optional<std::uint64_t> least = thresholds->find(field.name), growth = growth_of(field, before, value);
+  return least && seconds && growth && *growth != 0 && static_cast<double>(*growth) / *seconds >= static_cast<double>(*least);
 }
 
 void WatchReport::text(TextOut& out) const {
@@ -64,12 +75,13 @@ void WatchReport::text(TextOut& out) const {
       std::string name = styled_name(field, names);
       if (field.count > 1) name += fmt::format("[{}]", index);
       out.print("{:.<{}}", name, column);
+      const std::optional<std::uint64_t> growth = growth_of(field, before, value);
       if (!before || value == *before || !seconds) {
         out.print("{}\n", value);
-      } else if (value < *before) {
+      } else if (!growth) {
         out.print("{:<8} (reset)\n", value);
       } else {
-        out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(value - *before) / *seconds);
+        out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(*growth) / *seconds);
       }
     });
   }
@@ -89,9 +101,9 @@ void WatchReport::visit(out::Sink& sink) const {
       sink.value("counter", field.name);
       field.count > 1 ? sink.value("index", index) : sink.null("index");
       sink.value("count", value);
-      const bool grew = before && value >= *before;
-      grew ? sink.value("delta", value - *before) : sink.null("delta");
-      grew&& seconds ? sink.value("per_second", static_cast<double>(value - *before) / *seconds) : sink.null("per_second");
+      const std::optional<std::uint64_t> growth = growth_of(field, before, value);
+      growth ? sink.value("delta", *growth) : sink.null("delta");
+      growth&& seconds ? sink.value("per_second", static_cast<double>(*growth) / *seconds) : sink.null("per_second");
       sink.end_object();
     });
     sink.end_array();

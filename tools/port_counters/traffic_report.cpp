@@ -18,9 +18,7 @@ const subnet::CounterInfo& info_of(std::string_view name) {
 
 /// The difference from the reading before. Nothing if it is not known.
 std::optional<std::uint64_t> delta_of(const TrafficRow& row, std::size_t at) {
-  const subnet::CounterValue &before = row.before.at(at), &now = row.counts.at(at);
-  if (!before.known() || before.bits != now.bits || now.value < before.value) return std::nullopt;
-  return now.value - before.value;
+  return subnet::least_growth(row.before.at(at), row.counts.at(at));
 }
 
 }  // namespace

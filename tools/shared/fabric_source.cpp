@@ -40,7 +40,6 @@ class Sweep : public FabricSource {
 
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
-  const mad::Stats* stats() override { return session_.lowest_transactor().stats(); }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     if (is_whole(wanted) && !asks_fdr10()) {
       if (const std::unique_ptr<subnet::Subnet> swept = session_.take_swept()) {
@@ -112,7 +111,6 @@ class SaTables final : public FabricSource {
   explicit SaTables(Session& session) : session_(session) { session.read_from_sa(); }
 
   std::string_view name() const override { return "SA"; }
-  const mad::Stats* stats() override { return session_.transactor().stats(); }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
     subnet::SaDiscoverOptions how;
     how.radius = wanted.radius;

@@ -40,8 +40,6 @@ class FabricSource {
   /// Fills `subnet`, which must be empty, as far as the source knows the fabric. What the source does not know is a Failure in
   /// `subnet`. Throws if nothing can be read.
   virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) = 0;
-  /// Counters of what the source sends; null if it sends nothing.
-  virtual const mad::Stats* stats() { return nullptr; }
   /// What was read, where that is a cache of libibnetdisc.
   virtual std::shared_ptr<const subnet::NetdiscCache> stored() const { return nullptr; }
   /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
