@@ -17,6 +17,7 @@
 #include "mad/rmpp_inbox.hpp"
 #include "mad/rmpp_memory.hpp"
 #include "mad/rmpp_outbox.hpp"
+#include "mad/stats.hpp"
 #include "mad/tid_table.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"

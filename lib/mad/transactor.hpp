@@ -20,7 +20,6 @@
 #include "iba/struct_info.hpp"
 #include "mad/error.hpp"
 #include "mad/request.hpp"
-#include "mad/stats.hpp"
 
 namespace ib::mad {
 

@@ -38,7 +38,7 @@ class ClearSurvey {
     const mad::Result<PmaSupport> support = co_await supports_.of(port);
     if (!support) co_return support.shared_error();
     const NodeIndex node = subnet_.port(port.index).node;
-    const bool has_all = (support->capability_mask & pm::capability_mask::all_port_select) != 0;
+    const bool has_all = support->all_port_select();
     if (whole_.contains(node) && has_all && port.number != 0) {
       mad::Result<CounterClear> all = co_await clear_all(node, port, *support);
       // The PMA may refuse only PortSelect 255, so single ports are tried next. A silent PMA would not answer these either.

@@ -102,6 +102,8 @@ bool PmaSupport::extended() const {
   return (capability_mask & (capability::is_extended_width_supported | capability::is_extended_width_no_ietf_supported)) != 0;
 }
 
+bool PmaSupport::all_port_select() const { return (capability_mask & capability::all_port_select) != 0; }
+
 bool PmaSupport::narrow(const CounterInfo& counter) const {
   return counter.narrow != nullptr && (capability_mask & counter.needs) == counter.needs;
 }

@@ -38,6 +38,8 @@ struct PmaSupport {
   std::uint32_t capability_mask2{};  ///< pm::capability_mask2
   /// Whether the PMA has PortCountersExtended.
   bool extended() const;
+  /// Whether all ports of the PMA can be asked, and cleared, together.
+  bool all_port_select() const;
   /// Whether the PMA counts `counter` in PortCounters, and in PortCountersExtended.
   bool narrow(const CounterInfo& counter) const;
   bool wide(const CounterInfo& counter) const;
@@ -88,8 +90,8 @@ struct CounterChange {
   std::optional<double> rate;          ///< per second: octets for data, otherwise the unit of the counter; absent if not known
 };
 
-/// What a counter has counted at least from `before` to `after`: exactly that, unless it is saturated now. Absent if that is not known: after
-/// a reset, or if it was saturated before.
+/// What a counter has counted at least from `before` to `after`: exactly that, unless it is saturated now. Absent if that is not known:
+/// after a reset, or if it was saturated before.
 std::optional<std::uint64_t> least_growth(const CounterValue& before, const CounterValue& after);
 
 /// The changes from `before` to `after`, in the order of counter_infos(). Rates need `seconds` > 0.

@@ -114,7 +114,7 @@ class Reader {
         break;
     }
     if (--open_[step.node] != 0) return;
-    if (step.kind != Step::clear_all && wanted_.clear && node.all_port_select() && !node.ports.empty()) {
+    if (step.kind != Step::clear_all && wanted_.clear && node.support.all_port_select() && !node.ports.empty()) {
       add_next({step.node, Step::clear_all}, node.first);
       return;
     }
@@ -189,7 +189,7 @@ class Reader {
       support = *answer;
     }
     node.support = *support;
-    if (!node.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
+    if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
     PmaReading reading = start(port.index, all_ports, *support);
     co_await fill(reading, port);
     const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
@@ -262,7 +262,7 @@ class Reader {
     PmaReading reading = start(port.index, port.number, node.support);
     co_await fill(reading, port);
     if (!reading.known()) co_return reading.problems.back().error;
-    if (!node.all_port_select()) {
+    if (!node.support.all_port_select()) {
       std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support);
       std::ranges::move(problems, std::back_inserter(reading.problems));
     }

@@ -51,9 +51,6 @@ struct PmaNode {
   std::optional<PmaReading> all;           ///< of all ports together
   std::vector<PmaReading> ports;           ///< those that were read one by one, by number
   std::vector<PmaProblem> clear_problems;  ///< of the one Set for all ports
-
-  /// All ports can be asked and cleared together.
-  bool all_port_select() const { return (support.capability_mask & pm::capability_mask::all_port_select) != 0; }
 };
 
 /// What is to be read, and cleared.

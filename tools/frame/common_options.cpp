@@ -24,7 +24,7 @@
 namespace ib::tools {
 namespace {
 
-constexpr unsigned most_retries = 255, most_outstanding = 4096;
+constexpr unsigned most_retries = 255;
 
 std::chrono::milliseconds parse_timeout(std::string_view text) {
   return std::chrono::milliseconds(parse_integer(text, "--timeout", 1, std::numeric_limits<int>::max()));
@@ -73,7 +73,7 @@ void add_timing(OptionSet& set, CommonOptions& common) {
             [&common](std::string_view text) { common.timeout = parse_timeout(text); });
   set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
   set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.",
-             {1, most_outstanding});
+             {1, most_outstanding_smps});
 }
 
 void set_gmp_carrier(CommonOptions& common, std::string_view name) {

@@ -26,6 +26,9 @@ namespace ib::tools {
 struct World;
 struct DiagsWords;
 
+/// The greatest number of SMPs that a user may have outstanding.
+inline constexpr unsigned most_outstanding_smps = 4096;
+
 struct CommonOptions {
   const World* world{};  ///< where a prompt goes
   // device

@@ -114,6 +114,13 @@ void DiagsOptions::node_name_map() {
         [this](const std::string& file) { common_.node_name_map = file; });
 }
 
+void DiagsOptions::outstanding_smps() {
+  value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [this](const std::string& text) {
+    if (const std::uint64_t smps = c_number(text); smps != 0)
+      common_.outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding_smps));
+  });
+}
+
 void DiagsOptions::operand(std::string_view name, std::function<void(const std::string&)> set) {
   operands_.push_back({std::string(name), operands_required_, false, false, std::move(set)});
 }

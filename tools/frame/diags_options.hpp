@@ -36,6 +36,8 @@ class DiagsOptions {
   }
   /// --node-name-map, and -o by the long name of sweeping programs.
   void node_name_map();
+  /// -o: how many SMPs may be outstanding. 0 changes nothing.
+  void outstanding_smps();
   /// Leaves out the common options with these letters, which the program lacks.
   void without(std::string_view letters) { without_ = letters; }
   /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.

@@ -114,6 +114,8 @@ class Session {
   async::Task<Destination> gmp_node(const Target& target);
   /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;
+  /// The device and the port of the options, "mlx5_0:1" or "(null):0", as messages of infiniband-diags call them.
+  std::string diags_port() const;
   /// What texts call the node at `path`.
   std::string name_of(const path::Path& path) const;
   /// The paths of smp_node() and gmp_node() of ibtool's dialect; a null target is this node.

@@ -64,6 +64,10 @@ class Session::DiagsTransactor final : public mad::Transactor {
 
 void Session::stack_diags_transactor(mad::Transactor& below) { transactor_ = std::make_unique<DiagsTransactor>(*this, below); }
 
+std::string Session::diags_port() const {
+  return fmt::format("{}:{}", options_.device.value_or("(null)"), std::strtol(options_.port.value_or("").c_str(), nullptr, 0));
+}
+
 std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   const std::string device = options_.device.value_or("(null)");
   const long port = std::strtol(options_.port.value_or("").c_str(), nullptr, 0);

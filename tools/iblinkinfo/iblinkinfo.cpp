@@ -215,10 +215,7 @@ class Iblinkinfo final : public Command {
     file("load-cache", discovery_.load_cache, "Read this file of ibnetdiscover --cache, and no fabric.");
     add_diff(set, diff_);
     file("filterdownports", without_down_, "Leave out the ports that were down in this file of ibnetdiscover --cache.");
-    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
-      if (const std::uint64_t smps = c_number(text); smps != 0)
-        set.common().outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding));
-    });
+    set.outstanding_smps();
     set.action("switches-only", 0, "Tell of switches alone.", [this] { shown_.only = NodeKind::sw; });
     set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { shown_.only = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
@@ -245,8 +242,6 @@ class Iblinkinfo final : public Command {
   }
 
  private:
-  static constexpr std::uint64_t most_outstanding = 4096;
-
   static void load(const std::string& file, Fabric& fabric, std::string_view what) {
     try {
       load_fabric(file, fabric);

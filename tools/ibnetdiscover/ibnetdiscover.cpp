@@ -194,10 +194,7 @@ class Ibnetdiscover final : public Command {
     add_diff(set, diff_);
     set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
     set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
-    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
-      if (const std::uint64_t smps = c_number(text); smps != 0)
-        set.common().outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding));
-    });
+    set.outstanding_smps();
     set.without("DGKLs");
     discover_as_diags(discovery_);
   }
@@ -227,8 +224,6 @@ class Ibnetdiscover final : public Command {
   }
 
  private:
-  static constexpr std::uint64_t most_outstanding = 4096;
-
   /// What a listing shows, or the report on ports.
   void need_less(bool json) {
     subnet::DiscoverNeeds& needs = discovery_.needs;

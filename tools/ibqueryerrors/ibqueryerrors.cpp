@@ -28,8 +28,6 @@ namespace {
 
 using subnet::NodeIndex;
 
-constexpr std::uint64_t most_outstanding = 4096;
-
 /// Calls `use` with each word between commas.
 template <class Use>
 void each_word(std::string_view text, Use use) {
@@ -96,10 +94,7 @@ class Ibqueryerrors final : public Command {
     set.flag("clear-counts", 'K', wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
     set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
               [this](const std::string& file) { discovery_.load_cache = file; });
-    set.value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [&set](const std::string& text) {
-      if (const std::uint64_t smps = c_number(text); smps != 0)
-        set.common().outstanding_smps = static_cast<unsigned>(std::min(smps, most_outstanding));
-    });
+    set.outstanding_smps();
     set.without("DGKLnRrSsY");
     discover_as_diags(discovery_);
     as_diags_ = true;
@@ -200,9 +195,7 @@ class Ibqueryerrors final : public Command {
     try {
       std::ignore = session.lowest_transactor();
     } catch (const DiagsFailure&) {
-      const std::string device = session.options().device.value_or("(null)");
-      const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
-      throw DiagsFailure({"main", fmt::format("Failed to open port; {}:{}\n", device, port)});
+      throw DiagsFailure({"main", fmt::format("Failed to open port; {}\n", session.diags_port())});
     }
   }
 
@@ -339,8 +332,7 @@ class Ibqueryerrors final : public Command {
     }
     if (paths.has_service_levels() || guid_ || (route_ && nodes.empty())) co_return true;
     if (session.transactor().sa_path().ib().dlid == Lid{}) {
-      session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", session.options().device.value_or("(null)"),
-                                                         std::strtol(session.options().port.value_or("").c_str(), nullptr, 0)));
+      session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
     } else {
       tell(session.world().err, fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
     }

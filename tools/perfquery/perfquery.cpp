@@ -272,7 +272,7 @@ class Perfquery : public Command {
 
   /// Which ports are asked, and whether what they say is summed: PORT, or all of them.
   async::Task<> choose_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
-    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    const bool has_all = support.all_port_select();
     if (ports_ && !names_all_ports()) {
       asked_ = *ports_;
       sums_ = all_ && !loop_ && asked_.size() > 1;
@@ -292,7 +292,7 @@ class Perfquery : public Command {
 
   /// The same as infiniband-diags does it. Only the basic attributes are read of more than one port.
   async::Task<> choose_diags_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
-    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    const bool has_all = support.all_port_select();
     std::uint8_t port = all_ ? subnet::all_ports : 0;
     if (ports_) port = ports_->empty() ? 0 : ports_->front();
     if (!target_.given()) port = static_cast<std::uint8_t>(session.end_port().number);

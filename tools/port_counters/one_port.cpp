@@ -153,7 +153,7 @@ class OnePort final : public Command {
       support = *told;
     }
     if (checks_ && !needs_wide) support = without_extended(support);
-    const bool has_all = (support.capability_mask & pm::capability_mask::all_port_select) != 0;
+    const bool has_all = support.all_port_select();
     if (!asked.all_ports || has_all) {
       Reading reading = co_await read_port(transactor, pma, asked.select, support);
       co_return reading;

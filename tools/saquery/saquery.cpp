@@ -186,9 +186,8 @@ class Saquery final : public Command {
       match_all_paths();
     });
     set.node_name_map();
-    set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.", [&common](const std::string& text) {
-      common.sm_key = key_of(common, text, "SM_Key");
-    });
+    set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.",
+              [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
     for (const MemberOption& option : member_options) {
       if (option.diags_name.empty()) continue;
       set.value(option.diags_name, option.letter, "VALUE", member_help(option.member),

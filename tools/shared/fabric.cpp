@@ -16,8 +16,8 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
-#include "subnet/find_port.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/find_port.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -72,8 +72,8 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   const std::string what =
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  const bool was_set = error != nullptr && error->request().size() >= mad::header_size &&
-                       mad::HeaderView(error->request()).method() == mad::method::set;
+  const bool was_set =
+      error != nullptr && error->request().size() >= mad::header_size && mad::HeaderView(error->request()).method() == mad::method::set;
   if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // nothing could be asked
   switch (failure.kind) {
     case Kind::no_answer:
@@ -256,9 +256,7 @@ void open_for_libibnetdisc(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    const std::string device = session.options().device.value_or("(null)");
-    const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
-    tell(session.world().err, fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({}:{})\n", device, port));
+    tell(session.world().err, fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
     throw DiagsFailure({"main", "discover failed\n"});
   }
 }

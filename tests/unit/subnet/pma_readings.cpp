@@ -202,7 +202,7 @@ TEST_CASE_METHOD(Bench, "a PMA that refuses ClassPortInfo is asked for the ports
   pma.service().faults.status_attribute = class_port_info;
   const PmaNode& node = read_leaf();
   REQUIRE(node.problem);
-  CHECK(!node.all_port_select());
+  CHECK(!node.support.all_port_select());
   CHECK(node.ports.size() == 4);
   for (const PmaReading& port : node.ports) CHECK(port.known());
   CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
