@@ -36,6 +36,24 @@ class Cache(case.FabricCase):
         self.assertEqual((live, 0), self.sent("dump_lfts", "--cache", self.file))
         self.assertEqual(live, self.sent("dump_lfts", "--from", self.file)[0])
 
+    def test_a_command_for_one_node_keeps_the_fabric_and_finds_it_there(self):
+        switch = self.run_ours([case.IBTOOL, "ibswitches"]).stdout.split(" lid ")[1].split()[0]
+        host = self.run_ours([case.IBTOOL, "ibaddr", "-l"]).stdout.split()[-1]
+        for words in (["iblinkinfo", switch], ["ibroute", switch], ["ibtracert", host, switch]):
+            live, _ = self.sent(*words)
+            kept, mads = self.sent(*words, "--cache", self.file)
+            self.assertEqual(live, kept)
+            self.assertGreater(mads, 100)
+            self.assertEqual((live, 0), self.sent(*words, "--cache", self.file), words)
+            self.assertEqual((live, 0), self.sent(*words, "--from", self.file), words)
+            os.remove(self.file)
+
+    def test_options_that_go_together(self):
+        self.sent("ibnetdiscover", "--cache", self.file)
+        for words in (["--refresh-cache"], ["--from", self.file, "--cache", self.file + "2"], ["--cache", ""]):
+            done = self.run_ours([case.IBTOOL, "ibhosts", *words])
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+
     def test_counters_are_always_asked(self):
         self.sent("ibnetdiscover", "--cache", self.file)
         self.assertGreater(self.sent("ibdatacounters", "--cache", self.file)[1], 0)

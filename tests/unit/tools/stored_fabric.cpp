@@ -179,6 +179,8 @@ TEST_CASE_METHOD(Stored, "ibcacheedit puts other GUIDs into a stored fabric") {
   const std::string text = listing({"--load-cache", file("e")});
   CHECK_THAT(text, contains("switchguid=0x111(100)\nSwitch\t4 \"S-0000000000000111\"") && contains("sysimgguid=0x3f\ncaguid=0x333\n") &&
                        contains("\n[1](334) \t\"S-0000000000000111\"[2]") && !contains("S-0000000000000100"));
+  const auto links = diags(fabric, {"iblinkinfo", "--load-cache", file("e"), "-S", "0x111"});
+  CHECK_THAT(links.out, contains("Switch: 0x0000000000000111 "));
   CHECK(edit({"--switchguid", "0x300:1"}).out == "ibcacheedit: iberror: failed: switchguid = 300 not found\n");
   CHECK(edit({"--portguid", "0x999:1:2"}).out == "ibcacheedit: iberror: failed: nodeguid = 999 not found\n");
   CHECK(edit({"--portguid", "0x300:1:2"}).out == "ibcacheedit: iberror: failed: portguid = 1 not found\n");
@@ -202,5 +204,9 @@ TEST_CASE_METHOD(Stored, "ibcacheedit in ibtool's words") {
   CHECK_THAT(missing.err, contains("has no caguid 0000:0000:0000:0077"));
   CHECK(ibtool(fabric, {"ibcacheedit", "--caguid", "0x77", file("c"), file("d")}).status == 2);
   CHECK(ibtool(fabric, {"ibcacheedit", file("c")}).status == 2);
+  const auto twins = ibtool(fabric, {"ibcacheedit", "--caguid", "0x300:0x100", file("c"), file("d")});
+  CHECK(twins.status == 2);
+  CHECK_THAT(twins.err, contains("would be no stored fabric: it has two nodes 0x0000000000000100\n"));
+  CHECK_THAT(ibtool(fabric, {"ibcacheedit", "--caguid", "0x300:0", file("c"), file("d")}).err, contains("no GUID is 0"));
   CHECK_FALSE(std::filesystem::exists(file("d")));
 }

@@ -71,6 +71,12 @@ TEST_CASE_METHOD(Named, "a target is named by the SA's node records") {
 
 TEST_CASE_METHOD(Named, "a target is named by a sweep where no SA answers") { check(); }
 
+TEST_CASE_METHOD(Named, "a target is named by a sweep where no subnet manager was yet") {
+  fabric.node(here).ports.at(1).info.master_sm_lid = {};
+  fabric.attach(here);
+  check();
+}
+
 TEST_CASE_METHOD(Named, "a node without a LID is found by its route") {
   fabric.node(other).ports.at(1).info.lid = ib::Lid{};
   CHECK(guid_at("beef") == "0000:0000:0000:0500");
