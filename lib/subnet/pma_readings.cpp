@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
@@ -154,6 +155,7 @@ class Reader {
     std::iota(questions.begin(), questions.end(), 0);
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
     for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
+    for (const Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
     for (const PmaNode& node : readings_.nodes) {
       for (const PmaReading& reading : node.ports) add_failures(node.node, subnet_.port(reading.port).number, reading.problems);
       add_failures(node.node, -1, node.clear_problems);
@@ -165,8 +167,7 @@ class Reader {
     for (const PmaProblem& problem : problems) {
       if (!problem.set || !problem.error) continue;
       const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
-      const auto is_known = [&](const Failure& failure) { return failure.error == problem.error; };
-      if (tries == 0U || std::ranges::any_of(readings_.failures, is_known)) continue;
+      if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
       const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
       readings_.failures.push_back({.kind = tries ? Failure::Kind::no_answer : Failure::Kind::refused,
                                     .node = node,
@@ -304,9 +305,10 @@ class Reader {
   const Subnet& subnet_;
   const PmaWanted& wanted_;
   PmaReadings readings_;
-  std::vector<Step> steps_;        // by question
-  std::vector<std::size_t> open_;  // by node: questions that have not ended
-  std::size_t told_{};             // nodes that `told` was called with
+  std::vector<Step> steps_;                  // by question
+  std::vector<std::size_t> open_;            // by node: questions that have not ended
+  std::size_t told_{};                       // nodes that `told` was called with
+  std::set<const ib::Error*> known_errors_;  // of the failures
   Survey survey_;
 };
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <tuple>
 
 #include "base/escape.hpp"
@@ -88,10 +89,10 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   }
 }
 
-/// Whether one request failed twice, for instance in the sweep and afterwards.
-bool is_same(const subnet::Failure& a, const subnet::Failure& b) {
-  return !a.attribute.empty() && a.node == b.node && a.beyond == b.beyond && a.kind == b.kind && a.attribute == b.attribute &&
-         a.modifier == b.modifier;
+/// What tells whether one request failed twice, for instance in the sweep and afterwards.
+using FailureKey = std::tuple<subnet::NodeIndex, bool, subnet::Failure::Kind, std::string, std::uint32_t>;
+FailureKey key_of(const subnet::Failure& failure) {
+  return {failure.node, failure.beyond, failure.kind, failure.attribute, failure.modifier};
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
@@ -372,10 +373,10 @@ subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex por
 }
 
 void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
-  std::vector<subnet::Failure>& known = fabric.subnet.failures;
-  std::erase_if(failures, [&known](const subnet::Failure& failure) {
-    return std::ranges::any_of(known, [&failure](const subnet::Failure& before) { return is_same(failure, before); });
-  });
+  std::set<FailureKey> known;
+  for (const subnet::Failure& failure : fabric.subnet.failures) known.insert(key_of(failure));
+  std::erase_if(failures,
+                [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
   print_failures(session, fabric.subnet, failures);
   std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
 }
