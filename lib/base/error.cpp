@@ -22,7 +22,7 @@ std::vector<std::string> Error::lines(int /*verbosity*/, Keys /*keys*/) const {
 
 const char* Error::what() const noexcept { return notes_.empty() ? message_.c_str() : notes_.back().c_str(); }
 
-SysError::SysError(int code, std::string_view call, std::string_view object)
-    : Error(fmt::format("{} {}: {}", call, object, std::generic_category().message(code))), code_(code) {}
+SysError::SysError(int code, std::string_view call, std::string_view object, Exit exit)
+    : Error(fmt::format("{} {}: {}", call, object, std::generic_category().message(code)), exit), code_(code) {}
 
 }  // namespace ib

@@ -46,10 +46,11 @@ class UsageError : public Error {
   explicit UsageError(std::string message) : Error(std::move(message), Exit::usage) {}
 };
 
-/// A system call failed: `call` on `object` (a path or a device) ended with `code`, an errno value.
+/// A system call failed: `call` on `object` (a path or a device) ended with `code`, an errno value. Where `object` is a file to be
+/// read that was named on the command line, that is a mistake in the command line (Exit::usage).
 class SysError : public Error {
  public:
-  SysError(int code, std::string_view call, std::string_view object);
+  SysError(int code, std::string_view call, std::string_view object, Exit exit = Exit::failed);
   int code() const { return code_; }
 
  private:

@@ -38,7 +38,7 @@ void write_all(int fd, Bytes content, const std::string& path) {
 std::string read_regular_file(const std::string& path, std::size_t limit) {
   // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) throw SysError(errno, "open", path);
+  if (!fd) throw SysError(errno, "open", path, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
   if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));

@@ -99,7 +99,8 @@ class Rpc final : public Transactor, private ChannelEvents {
     explicit Lane(unsigned ceiling) : window(ceiling) {}
     Window window;
     Queue queue;
-    Duration rtt{};  ///< smoothed round-trip time, without the SA; zero before the first answer
+    Duration rtt{};               ///< smoothed round-trip time, without the SA; zero before the first answer
+    async::Time newest_answered;  ///< when the latest try that was answered had been sent
   };
 
   // Sending (rpc_requests.cpp)
@@ -120,6 +121,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   void retry_or_fail(Call& call);
   void ran_out(Call& call);
   Duration stale_after(const Sent& sent);
+  bool may_be_in_buffers(const Sent& sent);
   Duration patience(const Call& call);
 
   // Redirects (redirect.cpp)

@@ -154,7 +154,9 @@ void Rpc::take_answer(Call& call, Reply reply) {
 /// Removes an answered try.
 void Rpc::answered(Sent& sent) {
   measure(sent);
-  if (!sent.lost) lane(sent.smp).window.answered();
+  Lane& lane = this->lane(sent.smp);
+  lane.newest_answered = std::max(lane.newest_answered, sent.sent_at);
+  if (!sent.lost) lane.window.answered();
   erase(sent);
 }
 

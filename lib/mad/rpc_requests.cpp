@@ -15,6 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// A process that empties buffers of this host is not expected to be stopped for longer.
+constexpr Duration longest_stop = 20ms;
+
 /// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts.
 Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
 /// The pause after a node has answered that it is busy.
@@ -174,11 +177,14 @@ void Rpc::send_refused(Call& call, int code) {
 /// The time after which a request leaves the window. A request without an answer for many round trips is no longer in the
 /// buffers that the window protects: it was lost, or its node is slow. Otherwise a few dead ports would delay a whole sweep.
 Duration Rpc::stale_after(const Sent& sent) {
-  // A channel with a max_in_flight() has buffers of its own to protect, and the process that empties them may be stopped for a
-  // while.
-  const Duration least = channel_->max_in_flight() == ~0U ? 5ms : 20ms;
   const Duration rtt = this->rtt(sent.mgmt_class);
-  return rtt == 0ns ? Duration(100ms) : std::max(8 * rtt, least);
+  return rtt == 0ns ? Duration(100ms) : std::max<Duration>(8 * rtt, 5ms);
+}
+
+/// Whether a request that is stale may still be in the buffers. A channel with a max_in_flight() has buffers of its own to protect, and
+/// the process that empties them may be stopped for a while. It empties them in order: an answer to a later request shows that it runs.
+bool Rpc::may_be_in_buffers(const Sent& sent) {
+  return channel_->max_in_flight() != ~0U && loop_.now() < sent.sent_at + longest_stop && lane(sent.smp).newest_answered <= sent.sent_at;
 }
 
 /// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams, and most of those without an
@@ -206,8 +212,9 @@ void Rpc::sent_expired(Sent& sent) {
   } else if (sent.segmented_request && sent.segmented_request->sender.state() == RmppState::active) {
     segmented_request_expired(sent);
   } else if (sent.in_window && loop_.now() < sent.deadline) {
-    leave_window(sent);
-    loop_.arm(sent, sent.deadline);
+    const bool stays = may_be_in_buffers(sent);
+    if (!stays) leave_window(sent);
+    loop_.arm(sent, stays ? std::min<async::Time>(sent.sent_at + longest_stop, sent.deadline) : sent.deadline);
   } else {
     if (sent.call != nullptr) sent.call->reported = false;
     try_lost(sent, ETIMEDOUT);

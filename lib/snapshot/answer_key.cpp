@@ -8,43 +8,7 @@
 namespace ib::snapshot {
 namespace {
 
-using subnet::none;
-using subnet::PortIndex;
 using subnet::Subnet;
-
-Place at_port(const Subnet& subnet, PortIndex at) {
-  if (at == none) return {};
-  const subnet::Port& port = subnet.port(at);
-  const bool is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
-  Place place;
-  place.node = port.node;
-  place.entry_port = is_switch ? std::uint8_t{0} : port.number;
-  if (!is_switch) place.arrival = port.number;
-  return place;
-}
-
-Place follow_route(const Subnet& subnet, const path::IbDrPath& route) {
-  const bool from_here = route.dlid == permissive_lid || route.dlid == Lid{};
-  PortIndex at = from_here ? subnet.start : subnet.find_lid(route.dlid);
-  if (at == none) return {};
-  for (unsigned hop = 1; hop <= route.hops && hop <= path::max_hops; ++hop) {
-    const subnet::NodeIndex node = subnet.port(at).node;
-    const PortIndex out = subnet.port_of(node, route.route[hop]);
-    const bool forwards = hop == 1 || subnet.node(node).kind() == subnet::NodeKind::sw;
-    if (!forwards || out == none) return {};
-    if (subnet.port(out).peer == none) {
-      Place place;
-      if (hop == route.hops) place.beyond = out;
-      return place;
-    }
-    at = subnet.port(out).peer;
-  }
-  if (route.dr_dlid != permissive_lid) return at_port(subnet, subnet.find_lid(route.dr_dlid));
-  Place place = at_port(subnet, at);
-  place.arrival = route.hops == 0 ? 0 : subnet.port(at).number;
-  if (place.entry_port != 0) place.arrival = place.entry_port;
-  return place;
-}
 
 /// The selector of a request whose data, unlike the modifier, say what is asked.
 std::uint32_t selector_of(const mad::Request& request) {
@@ -65,12 +29,7 @@ bool is_of_whole_node(std::uint16_t attribute) {
 
 }  // namespace
 
-Place place_of(const Subnet& subnet, const path::Path& path) {
-  if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);
-  return at_port(subnet, subnet.find_lid(path.ib().dlid));
-}
-
-AnswerKey key_of(const Subnet& subnet, const Place& place, const mad::Request& request) {
+AnswerKey key_of(const Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request) {
   AnswerKey key;
   const bool smp = mad::is_smp(request.mgmt_class);
   key.mgmt_class = smp ? mad::mgmt_class::smp : request.mgmt_class;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What a request asks, without the path by which it asks: the same question by LID, by a directed route or through another
-// switch finds the same stored answer. A path is followed over the links of a model.
+// switch finds the same stored answer.
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <optional>
 
 #include "mad/request.hpp"
 #include "sa/stored_tables.hpp"
 #include "subnet/model.hpp"
+#include "subnet/path_end.hpp"
 
 namespace ib::snapshot {
 
@@ -29,19 +29,8 @@ struct AnswerKey {
 /// The selector of a NodeInfo that tells by which port LID-routed SMPs come.
 inline constexpr std::uint32_t by_lid = 1;
 
-/// Where a path leads in a model.
-struct Place {
-  subnet::NodeIndex node = subnet::none;    ///< the node at its end, or none
-  std::uint8_t entry_port{};                ///< the port by which it enters that node; 0 of a switch
-  std::optional<std::uint8_t> arrival{};    ///< the same, of a switch too; nothing of a switch that is reached by its LID
-  subnet::PortIndex beyond = subnet::none;  ///< with no node: the last port that the path leaves by, if it gets so far
-};
-
-/// Follows `path`, whose local node is the one at the start of the model.
-Place place_of(const subnet::Subnet& subnet, const path::Path& path);
-
 /// The key of `request` to the node at `place`, which must be one.
-AnswerKey key_of(const subnet::Subnet& subnet, const Place& place, const mad::Request& request);
+AnswerKey key_of(const subnet::Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request);
 /// The key of a table of an SA's records. Two tables may have the same attribute.
 AnswerKey table_key(const sa::TableInfo& table);
 

@@ -5,6 +5,7 @@
 
 #include "async/group.hpp"
 #include "iba-gen/mad.hpp"
+#include "subnet/mlnx_vendor.hpp"
 #include "subnet/port_paths.hpp"
 
 namespace ib::snapshot {
@@ -25,8 +26,7 @@ constexpr std::uint8_t any_class = 0;         // for GMPs that have no path
 std::uint8_t class_of(Part part) {
   if (Questionnaire::by_smp(part)) return mad::mgmt_class::smp;
   if (part == Part::congestion) return mad::mgmt_class::congestion;
-  constexpr std::uint8_t mellanox = 0x0a;
-  return part == Part::vendor ? mellanox : mad::mgmt_class::performance;
+  return part == Part::vendor ? subnet::mlnx_vendor_class : mad::mgmt_class::performance;
 }
 
 /// Whether a status says that the agent has not got the attribute or the class, for whatever port (IBA 13.4.7).

@@ -17,7 +17,7 @@ mad::Task<mad::Result<mad::Reply>> Recording::try_call(const mad::Request& reque
 
 void Recording::store(const mad::Request& request, const mad::Result<mad::Reply>& result) {
   if (request.method != mad::method::get || request.mgmt_class == mad::mgmt_class::sa) return;
-  const Place place = place_of(*subnet_, request.path);
+  const subnet::PathEnd place = subnet::end_of_path(*subnet_, request.path);
   if (place.node == subnet::none) return;
   const AnswerKey key = key_of(*subnet_, place, request);
   if (result) {

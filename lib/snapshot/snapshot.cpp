@@ -37,7 +37,7 @@ constexpr std::string_view select_answer =
 /// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
 Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) throw SysError(errno, "open", file);
+  if (!fd) throw SysError(errno, "open", file, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", quoted(file)));
   const ssize_t size = ::read(fd.get(), head.data(), head.size());

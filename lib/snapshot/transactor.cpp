@@ -11,31 +11,20 @@
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
+#include "mad/answer.hpp"
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
+#include "subnet/counter_clears.hpp"
 #include "subnet/mlnx_vendor.hpp"
 
 namespace ib::snapshot {
 namespace {
 
-constexpr std::uint16_t direction_bit = 0x8000;  // IBA 14.2.1.2: of the status of a directed-route SMP that comes back
-
-/// A reply to `request` with `status` and, from the beginning of the data area, `payload`.
+/// An answer as it is stored.
 std::vector<std::uint8_t> reply_to(const mad::Request& request, std::uint16_t status, Bytes payload) {
-  std::vector<std::uint8_t> mad = mad::to_mad(request);
-  mad[3] = mad::response_method(request.method);
-  if (request.mgmt_class == mad::mgmt_class::smp_directed) {
-    status |= direction_bit;
-    mad[6] = 0;  // the hop pointer is back at the start
-  }
-  store_be(&mad[4], status);
-  const mad::DataArea area = stored_area(request.mgmt_class);
-  const auto data = mad.begin() + static_cast<std::ptrdiff_t>(area.offset);
-  std::fill_n(data, area.size, std::uint8_t{0});
-  std::copy_n(payload.begin(), std::min(payload.size(), area.size), data);
-  return mad;
+  return mad::answer_to(request, status, stored_area(request.mgmt_class), payload);
 }
 
 mad::Result<mad::Reply> as_result(const mad::Request& request, std::vector<std::uint8_t> bytes) {
@@ -121,9 +110,8 @@ bool names_port(const mad::Request& request) {
         return request.attribute_modifier != 0;
     }
   }
-  constexpr std::uint8_t all_ports = 255;
   return request.mgmt_class == mad::mgmt_class::performance && request.attribute_id != mad::ClassPortInfo::attribute_id &&
-         request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != all_ports;
+         request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != subnet::all_ports;
 }
 
 }  // namespace
@@ -149,11 +137,11 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
                                   quoted(snapshot_.file())));
   }
   if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
-  const Place place = place_of(subnet(), request.path);
+  const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
   return place.node == subnet::none ? silence(request, place) : answer_of_node(request, place);
 }
 
-mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const Place& place) {
+mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const subnet::PathEnd& place) {
   for (const subnet::Failure& failure : subnet_->failures) {
     if (!failure.beyond || failure.node == subnet::none || failure.port < 0 || place.beyond == subnet::none) continue;
     if (subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)) != place.beyond) continue;
@@ -179,7 +167,7 @@ std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request
   return part && snapshot_.has_part(name(*part)) ? snapshot_.find_silence(key) : std::nullopt;
 }
 
-mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const Place& place) {
+mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const subnet::PathEnd& place) {
   const AnswerKey key = key_of(*subnet_, place, request);
   std::optional<StoredAnswer> stored = find(request, key);
   if (!stored) return not_read(request, {});
@@ -195,7 +183,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
 }
 
 /// Puts the port by which a request came into a NodeInfo or PortInfo.
-void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const Place& place) {
+void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place) {
   constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
   const bool is_node_info = key.attribute == smp::NodeInfo::attribute_id;
   if (key.mgmt_class != mad::mgmt_class::smp || (!is_node_info && key.attribute != smp::PortInfo::attribute_id)) return;

@@ -44,10 +44,10 @@ class SnapshotTransactor final : public mad::Transactor {
  private:
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
-  mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const Place& place);
+  mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const subnet::PathEnd& place);
   std::optional<mad::Result<mad::Reply>> load_table(const sa::TableInfo& table);
-  mad::Result<mad::Reply> silence(const mad::Request& request, const Place& place);
-  void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const Place& place);
+  mad::Result<mad::Reply> silence(const mad::Request& request, const subnet::PathEnd& place);
+  void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place);
   std::uint8_t arrival_by_lid(subnet::NodeIndex node);
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);

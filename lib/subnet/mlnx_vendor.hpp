@@ -10,6 +10,8 @@
 
 namespace ib::subnet {
 
+inline constexpr std::uint8_t mlnx_vendor_class = 0x0a;
+
 /// Whether the vendor of a node builds it of Mellanox chips: Mellanox itself, Voltaire, Bull.
 bool is_mellanox(const smp::NodeInfo& node);
 

@@ -40,6 +40,8 @@ struct Port {
   std::uint8_t fdr10_supported{};  ///< its LinkSpeedSupported
   bool has_info{};
 
+  /// Whether anything was read of the port or found beyond it.
+  bool is_known() const { return has_info || guid.value != 0 || peer != none; }
   /// The PortInfo; all zero if it was not read.
   smp::PortInfo info() const;
   /// PortPhysicalState (IBA 14.2.5.6): 5 = LinkUp.

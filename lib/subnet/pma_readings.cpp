@@ -329,8 +329,7 @@ std::vector<PortIndex> countable_ports(const Subnet& subnet, NodeIndex at) {
   const bool has_port0 = node.kind() == NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
   std::vector<PortIndex> ports;
   for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
-    const Port& port = subnet.port(node.first_port + number);
-    if (port.has_info || port.guid != Guid{} || port.peer != none) ports.push_back(node.first_port + number);
+    if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
   }
   return ports;
 }

@@ -158,9 +158,9 @@ def options():
 
 
 def compare(netfile, lines, args):
-    """Compares on one fabric. Returns (same, all)."""
+    """Compares on one fabric. Returns {program: [same, all]}."""
     host = args.host or (golden.HOSTS.get(os.path.basename(netfile)[:-4]) if "golden" in netfile else None)
-    same = count = 0
+    tally = {}
     wanted = wishes(netfile)
     ignored = [rest for word, rest in wanted if word == "ignore"]
     changed = any(word in ("console", "run") for word, _ in wanted)
@@ -178,22 +178,32 @@ def compare(netfile, lines, args):
             if found is None:
                 print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}\nDebian's does not end")
                 continue
-            count += 1
-            same += not found
+            counts = tally.setdefault(filled[0], [0, 0])
+            counts[0] += not found
+            counts[1] += 1
             if found:
                 more = [f"  … {len(found) - args.show} lines more"] if len(found) > args.show else []
                 print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}", *found[2:2 + args.show], *more, sep="\n")
-    return same, count
+    return tally
+
+
+def summary(tallies):
+    """Prints how many lines were the same, of each program over all fabrics, then of each fabric. Returns whether all were."""
+    counts = {}
+    for tally in tallies.values():
+        for program, found in tally.items():
+            counts.setdefault(program, []).append(found)
+    lines = sorted(counts.items()) + [(os.path.basename(netfile), tally.values()) for netfile, tally in tallies.items()]
+    for name, found in lines:
+        print(f"{name}: {sum(same for same, _ in found)} of {sum(count for _, count in found)} the same")
+    return all(same == count for found in counts.values() for same, count in found)
 
 
 def main():
     args = options()
     netfiles = [word for word in args.words if os.path.exists(word)]
     lines = [word for word in args.words if word not in netfiles] or lines_of_file()
-    totals = [compare(netfile, lines, args) for netfile in netfiles]
-    for netfile, (same, count) in zip(netfiles, totals):
-        print(f"{os.path.basename(netfile)}: {same} of {count} the same")
-    return 0 if all(same == count for same, count in totals) else 1
+    return 0 if summary({netfile: compare(netfile, lines, args) for netfile in netfiles}) else 1
 
 
 if __name__ == "__main__":

@@ -102,7 +102,9 @@ class Session {
   void read_from_sa();
   /// The table of the SA, if a target was looked up in it by its name; else empty.
   const std::vector<sa::NodeRecord>& node_records() const { return node_records_; }
-  /// The whole fabric as seen from this host, if it was swept to look up a target by its name; else null. Only once.
+  /// The whole fabric as seen from this host, if it was swept to look up a target by its name; else null.
+  const std::unique_ptr<subnet::Subnet>& swept() const { return swept_; }
+  /// The same, for good: after this there is none.
   std::unique_ptr<subnet::Subnet> take_swept() { return std::move(swept_); }
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
   async::Task<> prepare_sa();
@@ -114,7 +116,10 @@ class Session {
   async::Task<Destination> gmp_node(const Target& target);
   /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;
-  /// The device and the port of the options, "mlx5_0:1" or "(null):0", as messages of infiniband-diags call them.
+  /// The device and the port of the options as messages of infiniband-diags call them: "mlx5_0" or "(null)", and a number as C reads it.
+  std::string diags_device() const;
+  long diags_port_number() const;
+  /// Both: "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
   /// What texts call the node at `path`.
   std::string name_of(const path::Path& path) const;

@@ -64,13 +64,13 @@ class Session::DiagsTransactor final : public mad::Transactor {
 
 void Session::stack_diags_transactor(mad::Transactor& below) { transactor_ = std::make_unique<DiagsTransactor>(*this, below); }
 
-std::string Session::diags_port() const {
-  return fmt::format("{}:{}", options_.device.value_or("(null)"), std::strtol(options_.port.value_or("").c_str(), nullptr, 0));
-}
+std::string Session::diags_device() const { return options_.device.value_or("(null)"); }
+
+long Session::diags_port_number() const { return std::strtol(options_.port.value_or("").c_str(), nullptr, 0); }
+
+std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(), diags_port_number()); }
 
 std::unique_ptr<mad::Channel> Session::open_diags_channel() {
-  const std::string device = options_.device.value_or("(null)");
-  const long port = std::strtol(options_.port.value_or("").c_str(), nullptr, 0);
   try {
     return world_.open_channel(end_port(), options_.gmp);
   } catch (const UsageError&) {
@@ -78,8 +78,8 @@ std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   } catch (const Error& error) {
     diags_warning("umad_open_port", error.what());
   }
-  diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({}:{})", device, port));
-  throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", device, port)});
+  diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({})", diags_port()));
+  throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", diags_device(), diags_port_number())});
 }
 
 /// Sets the P_Key at the index of -Y, if the port has one there.

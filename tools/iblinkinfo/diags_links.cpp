@@ -37,10 +37,7 @@ std::string right(std::string text, std::size_t width) {
 
 std::string DiagsLinks::name(NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
 
-bool DiagsLinks::exists(PortIndex at) const {
-  const Port& port = subnet_.port(at);
-  return port.has_info || port.guid.value != 0 || port.peer != none;
-}
+bool DiagsLinks::exists(PortIndex at) const { return subnet_.port(at).is_known(); }
 
 std::string DiagsLinks::external(PortIndex at) const {
   const unsigned number = grouping_.external_port[at];

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 #include "mad/transactor.hpp"
@@ -26,9 +25,7 @@ void open(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    const std::string device = session.options().device.value_or("(null)");
-    const long port = std::strtol(session.options().port.value_or("").c_str(), nullptr, 0);
-    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", device, port));
+    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", session.diags_device(), session.diags_port_number()));
   }
 }
 
@@ -43,14 +40,6 @@ bool has_line_board(const subnet::Subnet& subnet) {
     return node.info.vendor_id == subnet::voltaire::vendor_id &&
            subnet::voltaire::line_board(node.info.device_id) != subnet::voltaire::Line::none;
   });
-}
-
-/// Whether nothing was found beyond any port of the first node, although something should be there.
-bool is_cut_off(const subnet::Subnet& subnet) {
-  if (subnet.start == subnet::none) return false;
-  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
-  const bool linked = std::ranges::any_of(subnet.ports_of(node), [](const subnet::Port& port) { return port.peer != subnet::none; });
-  return !linked && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
 }
 
 }  // namespace

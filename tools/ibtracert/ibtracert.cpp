@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "path/parse.hpp"
 #include "subnet/forwarding_tables.hpp"
+#include "subnet/swept_transactor.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/ibtracert/ports_file.hpp"
@@ -59,7 +60,7 @@ class Ibtracert final : public Command {
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     if (discovery_.mode == "SA") session.read_from_sa();
     if (!as_diags_) co_await prepare_cache(session, discovery_);
-    mad::Transactor& transactor = session.transactor();  // what keeps it from opening comes first
+    subnet::SweptTransactor transactor(session.transactor(), session.swept());  // what keeps it from opening comes first
     Tracer tracer(transactor, tracer_options(session));
     text_.emplace(TraceText{session.node_name_map(), simple_});
     if (emit.json()) emit.sink().begin_array("traces");

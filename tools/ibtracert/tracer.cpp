@@ -18,12 +18,11 @@ namespace ib::tools::tracert {
 namespace {
 
 constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
-constexpr std::size_t longest = 62;
 constexpr int most_hops = 63;
 
-/// The next hop of a directed route, as long as infiniband-diags lets it become.
+/// Adds the next hop to a directed route; false if it would become too long.
 bool extend(Route& route, int port) {
-  if (route.size() >= longest) return false;
+  if (route.size() >= longest_route) return false;
   route.push_back(static_cast<std::uint8_t>(port));
   return true;
 }

@@ -21,6 +21,7 @@ namespace ib::tools::tracert {
 
 /// Output ports of a directed route from this host.
 using Route = std::vector<std::uint8_t>;
+inline constexpr std::size_t longest_route = 62;  ///< as long as infiniband-diags lets one become
 
 /// A node, and the port of it at which a packet is: the one by which it comes in, or that sends it.
 struct Place {

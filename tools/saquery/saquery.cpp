@@ -231,9 +231,8 @@ class Saquery final : public Command {
     } catch (const UsageError&) {
       // No such port: it has no SA either.
     }
-    const CommonOptions& asked_for = session.options();
-    session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", asked_for.device ? "" : "(null)",
-                                                       std::strtol(asked_for.port.value_or("").c_str(), nullptr, 0)));
+    session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}:{}", session.options().device ? "" : "(null)",
+                                                       session.diags_port_number()));
     throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
   }
 

@@ -298,7 +298,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
   for (unsigned number = node.info.num_ports; number > 0; --number) {
     const PortIndex index = node.first_port + number;
     const Port& port = subnet_.port(index);
-    if (!is_known(port)) continue;
+    if (!port.is_known()) continue;
     print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
           rate(index, " "));
     if (port.peer == none) {

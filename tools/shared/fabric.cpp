@@ -209,15 +209,6 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
 }
 
-/// Whether the sweep began at a switch, found nothing beyond its ports, and had a failed request there.
-bool is_cut_off(const subnet::Subnet& subnet) {
-  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
-  const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-  const auto ports = subnet.ports_of(node);
-  return node.kind() == subnet::NodeKind::sw && std::none_of(ports.begin(), ports.end(), linked) &&
-         std::any_of(subnet.failures.begin(), subnet.failures.end(), [](const subnet::Failure& f) { return f.beyond; });
-}
-
 bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subnet::NodeIndex node) {
   const auto ports = subnet.ports_of(subnet.node(node));
   return failure.node == node || std::any_of(ports.begin(), ports.end(), [&](const subnet::Port& port) {
@@ -226,6 +217,13 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 }
 
 }  // namespace
+
+bool is_cut_off(const subnet::Subnet& subnet) {
+  if (subnet.start == subnet::none) return false;
+  const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
+  const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
+  return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
+}
 
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
@@ -333,7 +331,8 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   co_await read_fabric(session, options, *source, wanted, fabric);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
-  if (by_lid && source->asks_nodes() && is_cut_off(fabric.subnet)) {
+  const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
+  if (by_lid && forwards && source->asks_nodes() && is_cut_off(fabric.subnet)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
       log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");

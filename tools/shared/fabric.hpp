@@ -35,6 +35,8 @@ struct DiscoveryOptions {
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
+/// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
+bool is_cut_off(const subnet::Subnet& subnet);
 /// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.
 void discover_as_diags(DiscoveryOptions& options);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".

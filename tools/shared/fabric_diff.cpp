@@ -63,8 +63,8 @@ class PortPair {
   }
 
  private:
-  bool has_old() const { return is_known(before_.port(old_)); }
-  bool has_new() const { return is_known(after_.port(new_)); }
+  bool has_old() const { return before_.port(old_).is_known(); }
+  bool has_new() const { return after_.port(new_).is_known(); }
   PortIndex old_peer() const { return has_old() ? before_.port(old_).peer : none; }
   PortIndex new_peer() const { return has_new() ? after_.port(new_).peer : none; }
   bool have_both() const { return has_old() && has_new(); }
@@ -130,8 +130,6 @@ std::optional<NodeDifference> compare(const Subnet& before, NodeIndex old_node, 
 }
 
 }  // namespace
-
-bool is_known(const Port& port) { return port.has_info || port.guid.value != 0 || port.peer != none; }
 
 void add_diff(OptionSet& set, DiffOptions& options) {
   set.text("--diff", options.file, "FILE", diff_help);

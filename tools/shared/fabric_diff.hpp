@@ -68,7 +68,4 @@ enum class DiffWay : std::uint8_t { topology, links };
 /// without differences are not in the result.
 std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& after, const DiffChecks& checks, DiffWay way);
 
-/// Whether the port exists for libibnetdisc: its PortInfo was read, or a link leads to it.
-bool is_known(const subnet::Port& port);
-
 }  // namespace ib::tools

@@ -178,10 +178,7 @@ class Smpdump final : public Command {
       code = EIO;
       std::ignore = session.transactor();
     } catch (const Error&) {
-      const CommonOptions& common = session.options();
-      throw DiagsPanic(
-          {"main", fmt::format("can't open UMAD port ({}:{})", common.device.value_or("(null)"), c_number(common.port.value_or("")))},
-          code);
+      throw DiagsPanic({"main", fmt::format("can't open UMAD port ({})", session.diags_port())}, code);
     }
   }
 

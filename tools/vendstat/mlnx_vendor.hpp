@@ -18,7 +18,6 @@ using subnet::wait_records;
 using subnet::wait_request;
 using subnet::wait_requests;
 
-inline constexpr std::uint8_t vendor_class = 0x0a;
 inline constexpr std::size_t most_records = 18;  ///< the greatest number of records in one ConfigSpaceAccess
 
 /// "Port 4: PortXmitWait 0x1f", a line for each counter that is not zero.

@@ -264,7 +264,8 @@ TEST_CASE_METHOD(Site, "two names are looked up in one table, or one sweep") {
   CHECK(twice() == std::vector<std::string>{});
   sa.silent = true;
   CHECK(ibtool({"ibtracert", "here", "far"}).status == 0);
-  CHECK(times(smp::NodeDescription::attribute_id, router) == 1);  // the nodes on the way are asked for their tables
+  CHECK(times(smp::NodeDescription::attribute_id, router) == 1);
+  CHECK(twice() == std::vector<std::string>{});  // the nodes on the way were asked by the sweep
 }
 
 TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most, and told of") {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Where a path leads, by the links of a model and without asking anyone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "path/path.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::subnet {
+
+struct PathEnd {
+  NodeIndex node = none;                  ///< the node at its end, or none
+  std::uint8_t entry_port{};              ///< the port by which it enters that node; 0 of a switch
+  std::optional<std::uint8_t> arrival{};  ///< the same, of a switch too; nothing of a switch that is reached by its LID
+  PortIndex beyond = none;                ///< with no node: the last port that the path leaves by, if it gets so far
+};
+
+/// Follows `path`, whose local node is the one at the start of the model.
+PathEnd end_of_path(const Subnet& subnet, const path::Path& path);
+
+}  // namespace ib::subnet

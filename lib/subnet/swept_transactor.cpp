@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/swept_transactor.hpp"
+
+#include "iba-gen/smp.hpp"
+#include "mad/answer.hpp"
+#include "subnet/path_end.hpp"
+
+namespace ib::subnet {
+namespace {
+
+using Content = std::optional<std::vector<std::uint8_t>>;
+
+constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
+
+template <class Array>
+Content content(const Array& bytes) {
+  return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
+}
+
+Content node_info(const Subnet& subnet, const PathEnd& end) {
+  smp::NodeInfo info = subnet.node(end.node).info;
+  const PortIndex entry = subnet.port_of(end.node, end.entry_port);
+  if (end.entry_port != 0) {  // each port of this node has a GUID of its own
+    if (entry == none || subnet.port(entry).guid == Guid{}) return std::nullopt;
+    info.port_guid = subnet.port(entry).guid;
+  }
+  info.local_port_num = *end.arrival;
+  std::vector<std::uint8_t> bytes(smp::NodeInfo::wire_size);
+  info.pack(bytes);
+  return bytes;
+}
+
+Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number) {
+  const bool is_switch = subnet.node(end.node).kind() == NodeKind::sw;
+  const PortIndex at =
+      number < subnet.node(end.node).slots ? subnet.port_of(end.node, is_switch || number != 0 ? number : end.entry_port) : none;
+  if (at == none || !subnet.port(at).has_info) return std::nullopt;
+  Content bytes = content(subnet.port(at).info_bytes);
+  (*bytes)[local_port_num_offset] = *end.arrival;
+  return bytes;
+}
+
+}  // namespace
+
+Content swept_answer(const Subnet& subnet, const mad::Request& request) {
+  if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
+  const PathEnd end = end_of_path(subnet, request.path);
+  if (end.node == none || !end.arrival) return std::nullopt;
+  const Node& node = subnet.node(end.node);
+  switch (request.attribute_id) {
+    case smp::NodeInfo::attribute_id:
+      return node_info(subnet, end);
+    case smp::NodeDescription::attribute_id:
+      return node.has_description ? content(node.description_bytes) : std::nullopt;
+    case smp::SwitchInfo::attribute_id:
+      return node.has_switch_info ? content(node.switch_info_bytes) : std::nullopt;
+    case smp::PortInfo::attribute_id:
+      return port_info(subnet, end, request.attribute_modifier);
+    default:
+      return std::nullopt;
+  }
+}
+
+mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request& request) {
+  if (request.method == mad::method::set) changed_ = true;
+  if (swept_ && !changed_) {
+    if (const Content known = swept_answer(*swept_, request)) {
+      mad::Reply reply;
+      reply.bytes = mad::answer_to(request, 0, mad::data_area(request.mgmt_class), *known);
+      co_return reply;
+    }
+  }
+  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
+  co_return reply;
+}
+
+}  // namespace ib::subnet

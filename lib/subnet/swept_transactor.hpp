@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A Transactor for those who ask nodes that a sweep has asked already: what the sweep read of a node is not asked for again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mad/transactor.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::subnet {
+
+/// The content of the NodeInfo, NodeDescription, SwitchInfo or PortInfo that answers `request`, or nothing if the sweep did not read
+/// it, or if the answer would depend on a way that the model does not tell.
+std::optional<std::vector<std::uint8_t>> swept_answer(const Subnet& subnet, const mad::Request& request);
+
+class SweptTransactor final : public mad::Transactor {
+ public:
+  /// `below` sends what the sweep did not read. `swept` is the model, which may come to be, and go, later on. Both must outlive this.
+  SweptTransactor(mad::Transactor& below, const std::unique_ptr<Subnet>& swept)
+      : Transactor(below.end_port()), below_(below), swept_(swept) {
+    sa_path() = below.sa_path();
+  }
+  /// After the first request that changes something, everything is asked for.
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+
+ private:
+  mad::Transactor& below_;
+  const std::unique_ptr<Subnet>& swept_;
+  bool changed_{};
+};
+
+}  // namespace ib::subnet
