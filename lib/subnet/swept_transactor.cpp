@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/swept_transactor.hpp"
 
+#include <optional>
+#include <vector>
+
 #include "iba-gen/smp.hpp"
 #include "mad/answer.hpp"
 #include "subnet/path_end.hpp"
@@ -31,17 +34,15 @@ Content node_info(const Subnet& subnet, const PathEnd& end) {
 }
 
 Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number) {
-  const bool is_switch = subnet.node(end.node).kind() == NodeKind::sw;
-  const PortIndex at =
-      number < subnet.node(end.node).slots ? subnet.port_of(end.node, is_switch || number != 0 ? number : end.entry_port) : none;
+  const PortIndex at = subnet.port_of(end.node, number == 0 ? end.entry_port : number);
   if (at == none || !subnet.port(at).has_info) return std::nullopt;
   Content bytes = content(subnet.port(at).info_bytes);
   (*bytes)[local_port_num_offset] = *end.arrival;
   return bytes;
 }
 
-}  // namespace
-
+/// The content of the answer to `request`, or nothing if the sweep did not read it, or if it would depend on a way that the model does
+/// not tell.
 Content swept_answer(const Subnet& subnet, const mad::Request& request) {
   if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
   const PathEnd end = end_of_path(subnet, request.path);
@@ -60,6 +61,8 @@ Content swept_answer(const Subnet& subnet, const mad::Request& request) {
       return std::nullopt;
   }
 }
+
+}  // namespace
 
 mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request& request) {
   if (request.method == mad::method::set) changed_ = true;

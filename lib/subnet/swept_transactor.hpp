@@ -3,18 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "mad/transactor.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
 
-/// The content of the NodeInfo, NodeDescription, SwitchInfo or PortInfo that answers `request`, or nothing if the sweep did not read
-/// it, or if the answer would depend on a way that the model does not tell.
-std::optional<std::vector<std::uint8_t>> swept_answer(const Subnet& subnet, const mad::Request& request);
-
+/// Answers NodeInfo, NodeDescription, SwitchInfo and PortInfo from a model.
 class SweptTransactor final : public mad::Transactor {
  public:
   /// `below` sends what the sweep did not read. `swept` is the model, which may come to be, and go, later on. Both must outlive this.

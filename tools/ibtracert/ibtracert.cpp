@@ -62,7 +62,10 @@ class Ibtracert final : public Command {
     if (!as_diags_) co_await prepare_cache(session, discovery_);
     subnet::SweptTransactor transactor(session.transactor(), session.swept());  // what keeps it from opening comes first
     Tracer tracer(transactor, tracer_options(session));
-    text_.emplace(TraceText{session.node_name_map(), simple_});
+    const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
+      session.diags_debug(out, function, text);
+    };
+    text_.emplace(TraceText{session.node_name_map(), simple_, debug});
     if (emit.json()) emit.sink().begin_array("traces");
     async::Task<> traced = file_ ? trace_file(session, emit, tracer) : trace_one(session, emit, tracer);
     co_await std::move(traced);
@@ -243,7 +246,7 @@ class Ibtracert final : public Command {
     Route route;
     async::Task<Trace> walking = tracer.unicast(route, *from);
     const Trace before = co_await std::move(walking);
-    if (session.options().verbosity > 0) text_->diags_hops(emit.text(), before);
+    text_->diags_way_to_source(emit.text(), before, session.options().verbosity > 0);
     tell(session, tracer, before, "find_route");
     if (before.end != End::arrived) {
       session.diags_warning("get_route", "can't find a route to the src port");

@@ -76,15 +76,30 @@ void TraceText::diags_hop(TextOut& out, const Hop& hop, bool full) const {
             lids(at), diags_name(at));
 }
 
-void TraceText::diags_hops(TextOut& out, const Trace& trace) const {
-  for (const Hop& hop : trace.hops) diags_hop(out, hop, true);
+/// What -d tells after that many lines of the way.
+void TraceText::diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const {
+  for (const TracedStep& step : trace.steps) {
+    if (step.lines == lines) debug(out, step.of, step.text);
+  }
+}
+
+void TraceText::diags_way_to_source(TextOut& out, const Trace& trace, bool hops) const {
+  for (std::size_t lines = 0; lines <= trace.hops.size() + 1; ++lines) {
+    if (hops && lines > 1) diags_hop(out, trace.hops[lines - 2], true);
+    diags_steps(out, trace, lines);
+  }
 }
 
 void TraceText::diags_unicast(TextOut& out, const Trace& trace) const {
   // It says where a way begins only when both ends answered, or with -f.
   const bool begun = trace.end != End::unreachable;
+  diags_steps(out, trace, 0);
   if (begun) diags_end(out, "From", trace.from.value_or(Place()), !simple);
-  for (const Hop& hop : trace.hops) diags_hop(out, hop, !simple);
+  diags_steps(out, trace, 1);
+  for (std::size_t i = 0; i < trace.hops.size(); ++i) {
+    diags_hop(out, trace.hops[i], !simple);
+    diags_steps(out, trace, i + 2);
+  }
   if (trace.end == End::arrived && trace.to) diags_end(out, "To", *trace.to, !simple);
 }
 

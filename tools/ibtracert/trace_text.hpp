@@ -2,6 +2,9 @@
 // A way as text and JSON.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "out/sink.hpp"
 #include "subnet/node_name_map.hpp"
 #include "tools/frame/emit.hpp"
@@ -13,14 +16,16 @@ namespace ib::tools::tracert {
 struct TraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: GUIDs and ports alone
+  /// Prints a line of -d of infiniband-diags.
+  std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
 
   /// The way to `dlid`, as ibtool shows it.
   void text(TextOut& out, const Trace& trace, Lid dlid) const;
   void visit(out::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
 
   void diags_unicast(TextOut& out, const Trace& trace) const;
-  /// The hops alone, in full.
-  void diags_hops(TextOut& out, const Trace& trace) const;
+  /// The way to where a trace begins: with `hops` its hops alone, in full, else nothing but what -d tells.
+  void diags_way_to_source(TextOut& out, const Trace& trace, bool hops) const;
   void diags_multicast(TextOut& out, const Trace& trace) const;
 
  private:
@@ -29,6 +34,7 @@ struct TraceText {
   void end_text(TextOut& out, std::string_view word, const Place& at, Lid lid) const;
   void diags_end(TextOut& out, std::string_view word, const Place& at, bool full) const;
   void diags_hop(TextOut& out, const Hop& hop, bool full) const;
+  void diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const;
   void visit_members(out::Sink& sink, const Place& at) const;
   void visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const;
 };

@@ -214,6 +214,22 @@ class Tracer::Unicast {
                 trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
 
+  void tell(std::string_view function, std::string text) {
+    if (tracer_.options_.diags) trace_.steps.push_back({function, std::move(text), begun_ ? 1 + trace_.hops.size() : 0});
+  }
+
+  async::Task<std::optional<Place>> place(Lid lid) {
+    async::Task<std::optional<Place>> asked = tracer_.place(lid.value == 0 ? route_ : Route(), lid);
+    std::optional<Place> found = co_await std::move(asked);
+    if (found)
+      tell("get_node",
+           fmt::format("portid {}: got node {:x} '{}'", portid(lid), found->node.node_guid.value, printable(found->description)));
+    co_return found;
+  }
+
+  /// The node at the end of the route, or the one of a LID, as infiniband-diags calls it.
+  std::string portid(Lid lid = {}) const { return lid.value == 0 ? route_text(route_) : fmt::format("Lid {}", lid.value); }
+
   bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
   /// Whether the packet is there. infiniband-diags asks the destination first and compares port GUIDs; otherwise it is asked only where the
   /// way does not lead to it.
@@ -233,11 +249,12 @@ class Tracer::Unicast {
   }
 
   async::Task<bool> begin() {
-    async::Task<std::optional<Place>> source = tracer_.place(route_, {});
+    tell("find_route", "from " + portid());
+    async::Task<std::optional<Place>> source = place({});
     trace_.from = co_await std::move(source);
     const bool asks_target = tracer_.options_.diags;
     if (trace_.from && asks_target) {
-      async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+      async::Task<std::optional<Place>> destination = place(to_);
       trace_.to = co_await std::move(destination);
     }
     target_ = trace_.to.value_or(Place());
@@ -247,6 +264,7 @@ class Tracer::Unicast {
       trace_.notes = fmt::format("can't reach to/from ports\nForce: look for lid {}\n", to_.value);
     }
     at_ = trace_.from.value_or(Place());
+    begun_ = true;
     if (at_.is_switch()) {
       async::Task<bool> looked_up = look_up_at(at_);
       co_return co_await std::move(looked_up);
@@ -258,6 +276,7 @@ class Tracer::Unicast {
   async::Task<bool> look_up_at(const Place& at) {
     async::Task<Lookup> asked = tracer_.look_up(route_, to_);
     lookup_ = co_await std::move(asked);
+    if (lookup_.port >= 0) tell("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
     co_return lookup_.port >= 0 && lookup_.port <= at.node.num_ports ? true : bad_table(at, lookup_.port);
   }
 
@@ -271,12 +290,13 @@ class Tracer::Unicast {
       trace_.to = at_;
       co_return false;
     }
+    tell("find_route", at_.is_switch() ? "switch node" : "ca or router node");
     const int out = at_.is_switch() ? lookup_.port : static_cast<int>(at_.port);
     std::optional<unsigned> in;
     if (!at_.is_switch() && !may_leave(in)) co_return false;
     const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
     if (!goes) co_return fail(End::too_long, "Direct path too long!", "The way is longer than a directed route can be");
-    async::Task<std::optional<Place>> there = tracer_.place(route_, {});
+    async::Task<std::optional<Place>> there = place({});
     std::optional<Place> next = co_await std::move(there);
     if (!next) {
       co_return fail(End::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
@@ -316,6 +336,7 @@ class Tracer::Unicast {
                   fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
     }
     if (route_.empty()) return true;
+    tell("find_route", "ca or router node - return back 1 hop");
     in = route_.back();
     route_.pop_back();
     return true;
@@ -334,6 +355,7 @@ class Tracer::Unicast {
   Place at_, target_;
   Lookup lookup_;
   std::set<Guid> seen_;
+  bool begun_{};  // infiniband-diags has printed where the way begins
 };
 
 async::Task<Trace> Tracer::unicast(Route& from, Lid to) {

@@ -59,15 +59,23 @@ struct Hop {
   Place at;
 };
 
+/// What infiniband-diags tells with -d of a step of a way.
+struct TracedStep {
+  std::string_view of;  ///< the C function that says so
+  std::string text;
+  std::size_t lines{};  ///< of the way that are printed before: its beginning, then its hops
+};
+
 struct Trace {
   std::optional<Place> from, to;  ///< where they answered
   std::vector<Hop> hops;
   End end = End::arrived;
-  std::string where;         ///< what infiniband-diags says of an end that is not `arrived`
-  std::string_view of;       ///< the C function that says so
-  std::string reason;        ///< the same in words of ours
-  std::vector<Hop> circles;  ///< multicast: switches that are reached a second time
-  std::string notes;         ///< further remarks of infiniband-diags on stderr, a line each
+  std::string where;              ///< what infiniband-diags says of an end that is not `arrived`
+  std::string_view of;            ///< the C function that says so
+  std::string reason;             ///< the same in words of ours
+  std::vector<Hop> circles;       ///< multicast: switches that are reached a second time
+  std::string notes;              ///< further remarks of infiniband-diags on stderr, a line each
+  std::vector<TracedStep> steps;  ///< of a unicast way, as infiniband-diags
 };
 
 struct TracerOptions {

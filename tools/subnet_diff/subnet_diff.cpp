@@ -27,13 +27,12 @@ constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times 
 
 /// Reads a stored fabric: a topology file of ibnetdiscover, or a file for load_fabric(). Throws UsageError if the file has no fabric.
 void load(const std::string& file, Fabric& fabric) {
+  const std::string text = read_regular_file(file, longest_file);
+  if (!subnet::is_topology_text(text)) return load_fabric(file, fabric);
   try {
-    const std::string text = read_regular_file(file, longest_file);
-    if (!subnet::is_topology_text(text)) return load_fabric(file, fabric);
     subnet::read_topology_text(text, fabric.subnet);
-  } catch (UsageError& error) {
-    error.note(fmt::format("Reading {}", harmless(file)));
-    throw;
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", harmless(file), error.message()));
   }
 }
 
