@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,6 +25,11 @@ std::string_view kind_of(mode_t mode) {
   return "a special file";
 }
 
+/// Whether the file is /dev/null.
+bool is_null_device(const struct stat& status) {
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // Linux: Documentation/admin-guide/devices.txt
+}
+
 void write_all(int fd, Bytes content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t count = ::write(fd, content.data(), content.size());
@@ -41,6 +47,7 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
   if (!fd) throw SysError(errno, "open", path, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
+  if (is_null_device(status)) return {};
   if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
   // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;

@@ -9,8 +9,9 @@
 
 namespace ib {
 
-/// The content of the regular file `path`, which may have at most `limit` bytes. The call never waits. Throws UsageError for a
-/// FIFO, a directory, a device or a longer file, and SysError if the file cannot be opened (Exit::usage) or read.
+/// The content of the regular file `path`, which may have at most `limit` bytes; /dev/null is an empty one. The call never waits.
+/// Throws UsageError for a FIFO, a directory, another device or a longer file, and SysError if the file cannot be opened
+/// (Exit::usage) or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
 
 /// Writes `content` to the file `path`, which all users may read. An existing regular file is replaced only after everything is

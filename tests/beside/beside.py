@@ -33,7 +33,7 @@ import simfabric  # noqa: E402
 
 LINES = os.path.join(HERE, "lines.txt")
 HEAD = re.compile(r"^(Switch|Ca|Rt)\s+(\d+)\s+\"[SHR]-([0-9a-f]{16})\"\s*# \"(.*)\"(.*)$")
-PORT = re.compile(r"^\[(\d+)\](?:\(([0-9a-f]+)\))?\s+\"([SHR])-([0-9a-f]{16})\"\[(\d+)\].*# (?:lid (\d+) )?")
+PORT = re.compile(r"^\[(\d+)\](?:\(([0-9a-f]+)\))?\s+\"([SHR])-([0-9a-f]{16})\"\[(\d+)\].*?# (?:lid (\d+) )?")
 
 
 def names(fabric):

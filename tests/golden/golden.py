@@ -147,7 +147,7 @@ def steady(text):
     text = re.sub(r"generated on .*", "generated on DATE", text)
     text = re.sub(r"0x[0-9a-f]{12}->0x[0-9a-f]{12}:", "0x000000000000->0x000000000000:", text)  # addresses in libibnetdisc's memory
     text = re.sub(r"activity count \d+", "activity count 0", text)
-    text = re.sub(r"(act_count|ActivityCount)(\.*:?|\": ) *\d+", r"\1\g<2>0", text)
+    text = re.sub(r"(act_count|ActCount|ActivityCount)(\.*:?|\": ) *\d+", r"\1\g<2>0", text)
     text = re.sub(r"( tr(?:y|ies) in )[\d.]+( s\b)", r"\g<1>0\2", text)
     text = re.sub(r"(transactionID=|\"transaction_id\": )\d+", r"\g<1>0", text)
     text = re.sub(r"(\d{2,3} )0000[0-9A-F]{4}( transactionID)", r"\g<1>00000000\2", text)

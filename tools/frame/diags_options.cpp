@@ -234,7 +234,10 @@ void DiagsOptions::add_common_options() {
   add_common('z', "config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
              [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags), common_); });
   add_common('C', "Ca", "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });
-  add_common('P', "Port", "PORT", "The port of the device to use.", [this](const std::string& text) { common_.port = text; });
+  add_common('P', "Port", "PORT", "The port of the device to use.", [this](const std::string& text) {
+    const auto port = static_cast<int>(std::strtoul(text.c_str(), nullptr, 0));
+    common_.port = port == 0 ? std::nullopt : std::optional(std::to_string(port));  // 0 is the first port
+  });
   add_common('D', "Direct", {}, "The address is a directed route: 0, or port numbers between commas after it.", form(path::Form::direct));
   add_common('L', "Lid", {}, "The address is a LID.", form(path::Form::lid));
   add_common('G', "Guid", {}, "The address is a port GUID.", form(path::Form::guid));

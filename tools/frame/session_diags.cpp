@@ -138,7 +138,7 @@ std::optional<path::Path> Session::path_of_route(const std::string& text) {
 /// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
 std::optional<path::Path> Session::path_of_combined(const std::string& text) {
   char* end = nullptr;
-  const long lid = std::strtol(text.c_str(), &end, 0);
+  const auto lid = static_cast<int>(std::strtol(text.c_str(), &end, 0));
   const std::optional<path::Path> rest = path_of_route(*end == '\0' ? "" : end + 1);
   if (!rest || lid < 1 || lid > last_unicast_lid) return std::nullopt;
   path::IbDrPath path = *rest->directed();
@@ -160,7 +160,7 @@ async::Task<Destination> Session::diags_node(const Target& target) {
   } else if (options_.address == path::Form::guid) {
     path = co_await path_of_guid(target.text());
   } else {
-    path = path_of_lid(std::strtol(target.text().c_str(), nullptr, 0));
+    path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
   }
   if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text())});
   path->ib().end_port = &end_port();

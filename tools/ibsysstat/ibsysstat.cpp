@@ -158,6 +158,8 @@ class Ibsysstat final : public Command {
                                .oui = oui_};
     const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     if (!reply && !any_answer_) reply.error().raise();
+    const auto* unanswered = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
+    if (unanswered != nullptr && !unanswered->reported()) throw DiagsPanic({"ibsystat", "umad_recv failed."}, ETIMEDOUT);
     if (!reply && reply.error().reply().empty())
       throw DiagsFailure({"main", fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT))});
     session.diags_debug(emit.text(), "ibsystat", "Got sysstat pong..");

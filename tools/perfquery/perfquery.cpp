@@ -178,8 +178,6 @@ class Perfquery : public Command {
   }
 
  protected:
-  using Ports = std::vector<std::uint8_t>;
-
   /// The options of all attributes but PortCounters. `without`: a letter and a blank, "-T ", that the command has for something else.
   void add_counter_sets(OptionSet& set, std::string_view without = {}) {
     for (const CounterSet& of : counter_sets().subspan(1)) {
@@ -282,20 +280,20 @@ class Perfquery : public Command {
     } else if (all_ || ports_) {
       asked_ = {subnet::all_ports};
     } else if (!target_.given()) {
-      asked_ = {static_cast<std::uint8_t>(session.end_port().number)};
+      asked_ = {static_cast<std::int32_t>(session.end_port().number)};
     } else {
       const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, node);
       const std::uint8_t local = info.local_port_num;
-      asked_ = {info.node_type == smp::NodeType::switch_ && local == 0 ? std::uint8_t{1} : local};
+      asked_ = {info.node_type == smp::NodeType::switch_ && local == 0 ? 1 : local};
     }
   }
 
   /// The same as infiniband-diags does it. Only the basic attributes are read of more than one port.
   async::Task<> choose_diags_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
     const bool has_all = support.all_port_select();
-    std::uint8_t port = all_ ? subnet::all_ports : 0;
+    std::int32_t port = all_ ? subnet::all_ports : 0;
     if (ports_) port = ports_->empty() ? 0 : ports_->front();
-    if (!target_.given()) port = static_cast<std::uint8_t>(session.end_port().number);
+    if (!target_.given()) port = static_cast<std::int32_t>(session.end_port().number);
     const bool emulates = port == subnet::all_ports && !has_all;
     if (emulates && !all_) throw DiagsFailure({"main", "AllPortSelect not supported"});
     if (chosen_->is_basic() && (emulates || (loop_ && (all_ || port == subnet::all_ports)))) {
@@ -314,13 +312,13 @@ class Perfquery : public Command {
     const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, node);
     if (info.num_ports == 0)
       session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), {"main", "smp query nodeinfo: num ports invalid"});
-    unsigned first = 1;
+    int first = 1;
     if (info.node_type == smp::NodeType::switch_) {
       const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, node);
       if (switch_info.enhanced_port0 != 0) first = 0;
     }
     Ports ports;
-    for (unsigned port = first; port <= std::min<unsigned>(info.num_ports, 254); ++port) ports.push_back(static_cast<std::uint8_t>(port));
+    for (int port = first; port <= std::min<int>(info.num_ports, 254); ++port) ports.push_back(port);
     co_return ports;
   }
 
@@ -357,7 +355,7 @@ class Perfquery : public Command {
 
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
     std::vector<std::optional<Answer>> replies(asked_.size());
-    const auto ask = [&](std::size_t at) { return read_one(session, report, asked_[at], replies[at]); };
+    const auto ask = [&](std::size_t at) { return read_one(session, report, static_cast<std::uint8_t>(asked_[at]), replies[at]); };
     auto indexes = std::views::iota(std::size_t{0}, asked_.size());
     async::Task<> all = async::for_each(indexes, ports_at_once, ask);
     co_await std::move(all);
@@ -381,7 +379,7 @@ class Perfquery : public Command {
     wire::set_bits(bytes, wait->bit_offset, wait->bits, 0);
   }
 
-  [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, unsigned port) const {
+  [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, std::int32_t port) const {
     if (!as_diags_ && error->status() != 0) error->raise_with(fmt::format("Failed trying to get PM information for port {}", port));
     session.give_up(error, {chosen_->is_basic() ? "dump_perfcounters" : "common_func", chosen_->cannot_read()});
   }
@@ -414,7 +412,8 @@ class Perfquery : public Command {
   async::Task<> reset(Session& session, const Destination& node, const StructInfo& info, subnet::PmaSupport support) const {
     if (as_diags_ && chosen_->is_sampling()) co_return;
     const std::uint64_t mask = reset_mask(support);
-    for (const std::uint8_t port : asked_) {
+    for (const std::int32_t number : asked_) {
+      const auto port = static_cast<std::uint8_t>(number);
       const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
       if (!done) session.give_up(done.shared_error(), {chosen_->is_basic() ? "reset_counters" : "common_func", chosen_->cannot_reset()});
     }

@@ -28,34 +28,34 @@ std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8
 
 }  // namespace
 
-std::vector<std::uint8_t> read_ports(std::string_view text) {
-  std::vector<std::uint8_t> ports;
+Ports read_ports(std::string_view text) {
+  Ports ports;
   each_part(text, [&](std::string_view part) {
     const std::size_t dash = part.find('-', 1);
-    const unsigned first = port_number(part.substr(0, dash));
-    const unsigned last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
+    const int first = port_number(part.substr(0, dash));
+    const int last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
     if (last < first) throw UsageError(fmt::format("the range {} goes down", quoted(part)));
-    for (unsigned port = first; port <= last; ++port) ports.push_back(static_cast<std::uint8_t>(port));
+    for (int port = first; port <= last; ++port) ports.push_back(port);
     if (ports.size() > most_ports) throw UsageError(fmt::format("these are more than {} ports", most_ports));
   });
   return ports;
 }
 
-std::vector<std::uint8_t> read_diags_ports(const std::string& text) {
-  std::vector<std::uint8_t> ports;
+Ports read_diags_ports(const std::string& text) {
+  Ports ports;
   if (text.find(',') != std::string::npos) {
     each_part(text, [&](std::string_view part) {
       // strtok's habit: between two commas there is no number.
-      if (!part.empty() && ports.size() < most_ports) ports.push_back(static_cast<std::uint8_t>(c_number(std::string(part))));
+      if (!part.empty() && ports.size() < most_ports) ports.push_back(static_cast<std::int32_t>(c_number(std::string(part))));
     });
     return ports;
   }
   const std::size_t dash = text.find('-');
-  if (dash == std::string::npos) return {static_cast<std::uint8_t>(c_number(text))};
+  if (dash == std::string::npos) return {static_cast<std::int32_t>(c_number(text))};
   const auto first = static_cast<std::int32_t>(c_number(text.substr(0, dash)));
   const auto last = static_cast<std::int32_t>(c_number(text.substr(dash + 1)));
   if (first >= last) throw DiagsFailure({"main", "max port must be greater than min port in range"});
-  for (std::int32_t port = first; port <= last && ports.size() < most_ports; ++port) ports.push_back(static_cast<std::uint8_t>(port));
+  for (std::int32_t port = first; port <= last && ports.size() < most_ports; ++port) ports.push_back(port);
   return ports;
 }
 

@@ -9,9 +9,12 @@
 
 namespace ib::tools::perfquery {
 
+/// Port numbers 0…255. By the name of infiniband-diags whatever C reads: the heading shows the number, PortSelect is its lowest byte.
+using Ports = std::vector<std::int32_t>;
+
 /// Throws UsageError for what is no port, and for more than 256.
-std::vector<std::uint8_t> read_ports(std::string_view text);
+Ports read_ports(std::string_view text);
 /// The same as infiniband-diags reads it: what is no number is 0. Throws DiagsFailure for a range that goes down.
-std::vector<std::uint8_t> read_diags_ports(const std::string& text);
+Ports read_diags_ports(const std::string& text);
 
 }  // namespace ib::tools::perfquery

@@ -18,7 +18,7 @@ bool is_selector(const FieldInfo& field);
 
 /// The counters of one port, or of several together (port 255).
 struct PortCounts {
-  unsigned port{};
+  std::int32_t port{};
   std::vector<std::uint8_t> bytes;
 };
 
@@ -28,7 +28,7 @@ PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info);
 /// One reading. In JSON an element of the list that is open.
 struct WatchReport final : Report {
   struct Sample {
-    unsigned port{};
+    std::int32_t port{};
     std::vector<std::uint8_t> before, bytes;  ///< `before` is empty the first time
   };
 

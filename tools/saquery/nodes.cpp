@@ -194,16 +194,16 @@ bool is_called(Session& session, const sa::NodeRecord& node, std::string_view na
   return (mapped && *mapped == name) || description == name || printable(description) == name;
 }
 
-void check_word(List list, const std::string& word, bool as_diags) {
+void check_word(List list, const std::optional<std::string>& word, bool as_diags) {
   const bool by_name = list == List::lids || list == List::one_lid || list == List::guids;
   const bool by_lid = list == List::name_of_lid;
   if (!by_name && !by_lid && list != List::name_of_guid) return;
   const std::string_view missing = by_name ? "name" : by_lid ? "lid" : "guid";
   if (!as_diags) {
-    if (word.empty()) throw UsageError(by_name ? "No node name is given" : by_lid ? "No LID is given" : "No GUID is given");
-  } else if (word.empty()) {
+    if (!word || word->empty()) throw UsageError(by_name ? "No node name is given" : by_lid ? "No LID is given" : "No GUID is given");
+  } else if (!word) {
     throw DiagsUsage(fmt::format("ERROR: {} not specified\n", missing));
-  } else if (by_lid && static_cast<std::uint16_t>(c_number(word)) == 0) {
+  } else if (by_lid && static_cast<std::uint16_t>(c_number(*word)) == 0) {
     throw DiagsUsage("ERROR: lid invalid\n");
   }
 }

@@ -201,7 +201,7 @@ class Saquery final : public Command {
       record_ = find_form(words_[0])->name;
       words_.erase(words_.begin());
     }
-    const std::string word = words_.empty() ? "" : words_[0];
+    const auto word = words_.empty() ? std::nullopt : std::optional(words_[0]);
     check_word(list_, word, as_diags_);
     if (!as_diags_ && list_ != List::records) check_look_up();
     if (as_diags_) find_diags_port(session);
@@ -219,7 +219,7 @@ class Saquery final : public Command {
         co_await list_records(ask);
         break;
       default:
-        co_await look_up(ask, list_, word);
+        co_await look_up(ask, list_, word.value_or(""));
     }
   }
 

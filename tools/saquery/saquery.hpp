@@ -58,7 +58,7 @@ struct Ask {
 };
 
 /// Throws if `list` needs `word` (a name, LID or GUID) and it is missing or wrong.
-void check_word(List list, const std::string& word, bool as_diags);
+void check_word(List list, const std::optional<std::string>& word, bool as_diags);
 /// Makes a list about nodes. `word` is the name, LID or GUID.
 async::Task<> look_up(const Ask& ask, List list, std::string word);
 /// Lists the ports of subnet managers.

@@ -55,6 +55,7 @@ TEST_CASE("a file that is none is refused at once, in one line", "[file]") {
   fs::create_symlink(fifo, link);
   CHECK_THROWS_WITH(read_regular_file(fifo, 100), "'" + fifo + "' is a FIFO or pipe: a regular file is needed");
   CHECK_THROWS_WITH(read_regular_file(link, 100), "'" + link + "' is a FIFO or pipe: a regular file is needed");
+  CHECK(read_regular_file("/dev/null", 100).empty());
   CHECK_THROWS_WITH(read_regular_file("/dev/zero", 100), "'/dev/zero' is a device: a regular file is needed");
   CHECK_THROWS_WITH(read_regular_file("/", 100), "'/' is a directory: a regular file is needed");
   CHECK_THROWS_AS(read_regular_file("/", 100), ib::UsageError);

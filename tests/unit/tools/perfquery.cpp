@@ -61,6 +61,11 @@ TEST_CASE("perfquery: PortCounters of a port in both dialects") {
   CHECK_THAT(theirs.out, starts_with("# Port counters: Lid 1 port 2 (CapMask: 0x9304)\nPortSelect:......................2\n"));
   CHECK_THAT(theirs.out, contains("SymbolErrorCounter:..............65535\n") && contains("PortXmitData:....................77\n"));
   CHECK(theirs.err.empty());
+  // It shows the number that was typed, and asks for its lowest byte.
+  const auto wide = diags(f.fabric, {"perfquery", "1", "258"});
+  CHECK_THAT(wide.out, starts_with("# Port counters: Lid 1 port 258 (CapMask: 0x9304)\nPortSelect:......................2\n"));
+  CHECK_THAT(diags(f.fabric, {"perfquery", "4294967297", "2"}).out, starts_with("# Port counters: Lid 1 port 2 "));  // a LID is an int
+  CHECK_THAT(diags(f.fabric, {"perfquery", "-P", "0", "1", "2"}).out, starts_with("# Port counters: Lid 1 port 2 "));
 }
 
 TEST_CASE("perfquery: the port that is meant where none is named") {
