@@ -166,3 +166,39 @@ TEST_CASE("one SMA is asked by four at once, its neighbours meanwhile too") {
   REQUIRE(fast_end - Time{} < 200ms);
   REQUIRE(rpc.stats()->sent() == 292);
 }
+
+TEST_CASE("where a channel has room for few, a lost request gives up its place once a later one was answered") {
+  async::FakeClock clock;
+  async::Loop loop(clock);
+  FakeFabric fabric = star();
+  fabric.network.delay = 200us;
+  fabric.node(30).faults.silent = true;  // the CA at port 30
+  auto channel = fabric.open();
+  fabric.channel().most_in_flight = 20;
+  Rpc rpc(loop, std::move(channel));
+  Count count;
+  loop.run(ask_all(rpc, fabric, 2, 20, count));  // now the round trip is known
+  struct Local {
+    static Task<> run(Rpc& rpc, const FakeFabric& fabric, async::Loop& loop, bool others, std::vector<unsigned>& places) {
+      Count count;
+      async::TaskGroup group(loop);
+      group.spawn(ask(rpc, port_path(fabric, 30), count));
+      co_await async::sleep_for(1ms);
+      if (others) group.spawn(ask(rpc, port_path(fabric, 31), count));
+      for (const async::Duration pause : {5ms, 15ms}) {
+        co_await async::sleep_for(pause);
+        places.push_back(rpc.smp_window().in_flight());
+      }
+      co_await group.join();
+    }
+  };
+  std::vector<unsigned> places;
+  SECTION("nothing else was sent: those who empty the buffers may have stopped") {
+    loop.run(Local::run(rpc, fabric, loop, false, places));
+    REQUIRE(places == std::vector<unsigned>{1, 0});
+  }
+  SECTION("a later one was answered") {
+    loop.run(Local::run(rpc, fabric, loop, true, places));
+    REQUIRE(places == std::vector<unsigned>{0, 0});
+  }
+}
