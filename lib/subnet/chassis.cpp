@@ -4,7 +4,7 @@
 #include "subnet/chassis.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "subnet/voltaire.hpp"
@@ -131,7 +131,7 @@ class Grouper {
     p.kind = slot->front() == 'L' ? SlotKind::line : SlotKind::spine;
     p.slot = number_at(slot->substr(1));
     p.recognised = true;
-    if (p.slot > (p.kind == SlotKind::line ? max_lines : max_spines)) {
+    if (p.slot > (p.kind == SlotKind::line ? max_lines : max_spines) + 1) {  // infiniband-diags takes one too many
       p.slot = 0;
       return;
     }
@@ -140,16 +140,16 @@ class Grouper {
       result_.external_port[node.first_port + number] = static_cast<std::uint8_t>(number);
     }
   }
+  /// The number at the beginning of `text`, or 0. Only its low 8 bits are kept: slot 260 is slot 4.
   static std::uint8_t number_at(std::string_view text) {
-    std::uint8_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return static_cast<std::uint8_t>(std::strtol(std::string(text).c_str(), nullptr, 10));
   }
 
   Chassis& new_box() {
     Chassis& box = result_.chassis.emplace_back();
     box.spines.fill(none);
     box.lines.fill(none);
+    box.unlisted.fill(none);
     return box;
   }
   void insert_spine(NodeIndex at, std::uint32_t box) {
@@ -173,6 +173,14 @@ class Grouper {
     const Place& p = place(at);
     const unsigned where = line_of(at) == Line::slb4018 ? p.slot : 3U * (p.slot - 1U) + p.chip;
     if (p.slot > 0 && where >= 1 && where <= max_lines) insert(result_.chassis[box].lines[where], at, box);
+  }
+  /// The slot that a Mellanox board says it is in. infiniband-diags keeps spine 19 where it keeps line 0: of both together, the first found
+  /// has the slot.
+  static NodeIndex& slot_of(Chassis& box, const Place& p) {
+    const bool is_line = p.kind == SlotKind::line;
+    if (p.slot == 0) return box.unlisted[is_line ? 0 : 1];
+    if (p.slot > (is_line ? max_lines : max_spines)) return box.unlisted[is_line ? 2 : 0];
+    return is_line ? box.lines[p.slot] : box.spines[p.slot];
   }
   void insert(NodeIndex& slot, NodeIndex at, std::uint32_t box) {
     if (slot != none) return;
@@ -252,8 +260,8 @@ class Grouper {
         p.recognised = true;
         p.chassis = index;
         box.others.insert(box.others.begin(), at);
-      } else if (vendor(at) == mellanox_vendor && p.slot > 0 && p.kind != SlotKind::unknown) {
-        insert(p.kind == SlotKind::line ? box.lines[p.slot] : box.spines[p.slot], at, index);
+      } else if (vendor(at) == mellanox_vendor && p.kind != SlotKind::unknown) {
+        insert(slot_of(box, p), at, index);
       }
     }
   }

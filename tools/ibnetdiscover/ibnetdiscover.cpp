@@ -144,8 +144,10 @@ struct TopologyReport final : FabricReport {
     };
     section("Spine Nodes", box.spines, std::nullopt);
     section("Line Nodes", box.lines, std::nullopt);
-    section("Chassis Switches", box.others, NodeKind::sw);
-    section("Chassis CAs", box.others, NodeKind::ca);
+    std::vector<NodeIndex> others(box.unlisted.begin(), box.unlisted.end());
+    others.insert(others.end(), box.others.begin(), box.others.end());
+    section("Chassis Switches", others, NodeKind::sw);
+    section("Chassis CAs", others, NodeKind::ca);
     out.write("\n");
   }
 

@@ -96,11 +96,11 @@ std::string DiagsTopology::name(NodeIndex at) const {
   return mapped ? printable_words(*mapped) : clean(at);
 }
 
-/// The text for width and speed. Extended speeds are used only if the CapabilityMask of the end port has their bit. They are not used for a
-/// switch whose port 0 is not known.
-std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
+/// The text for width and speed of the port `at`. Extended speeds are used only if the CapabilityMask of its end port has their bit. There
+/// is no speed if the end port is not known.
+std::string DiagsTopology::rate(PortIndex at, PortIndex end_port, std::string_view between) const {
   const Port& port = subnet_.port(at);
-  const Port& end = subnet_.port(subnet_.end_port_of(at));
+  const Port& end = subnet_.port(end_port);
   const smp::PortInfo info = port.info();
   constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;
   constexpr std::uint16_t extended_speeds2 = 1U << 11;
@@ -154,32 +154,38 @@ void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host, s
 
 void DiagsTopology::head(std::string& out, NodeIndex at, const Prefixes& prefixes, std::string_view host) const {
   const Node& node = subnet_.node(at);
+  if (node.kind() == NodeKind::sw) return switch_head(out, at, prefixes, host);
   ids(out, at, host, prefixes.ids);
-  if (node.kind() == NodeKind::sw) {
-    print(out, "{}switchguid=0x{:x}({:x})", prefixes.ids, node.guid().value, node.info.port_guid.value);
-    if (grouping != nullptr) {
-      out += "\t# ";
-      const subnet::Place& place = grouping->places[at];
-      if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
-      out += grouping->slot_text(node, at);
-    }
-    out += '\n';
-    detail(out, at, prefixes.detail);
-  } else {
-    print(out, "{}{}guid=0x{:x}\n", prefixes.ids, node.kind() == NodeKind::router ? "rt" : "ca", node.guid().value);
-    detail(out, at, prefixes.detail);
-    if (grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
+  print(out, "{}{}guid=0x{:x}\n", prefixes.ids, node.kind() == NodeKind::router ? "rt" : "ca", node.guid().value);
+  detail(out, at, prefixes.detail);
+  if (grouping != nullptr && subnet::is_xsigo_host(node.guid())) out += " (scp)";
+  out += '\n';
+}
+
+void DiagsTopology::switch_head(std::string& out, NodeIndex at, const Prefixes& prefixes, std::string_view host) const {
+  const Node& node = subnet_.node(at);
+  ids(out, at, host, prefixes.ids);
+  print(out, "{}switchguid=0x{:x}({:x})", prefixes.ids, node.guid().value, node.info.port_guid.value);
+  if (grouping != nullptr) {
+    out += "\t# ";
+    const subnet::Place& place = grouping->places[at];
+    if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
+    out += grouping->slot_text(node, at);
   }
+  out += '\n';
+  switch_detail(out, at, prefixes.detail);
   out += '\n';
 }
 
 void DiagsTopology::detail(std::string& out, NodeIndex at, std::string_view prefix) const {
   const Node& node = subnet_.node(at);
-  if (node.kind() != NodeKind::sw) {
-    print(out, "{}{}\t{} {}\t\t# \"{}\"", prefix, node.kind() == NodeKind::router ? "Rt" : "Ca", node.info.num_ports, node_id(node),
-          clean(at));
-    return;
-  }
+  if (node.kind() == NodeKind::sw) return switch_detail(out, at, prefix);
+  print(out, "{}{}\t{} {}\t\t# \"{}\"", prefix, node.kind() == NodeKind::router ? "Rt" : "Ca", node.info.num_ports, node_id(node),
+        clean(at));
+}
+
+void DiagsTopology::switch_detail(std::string& out, NodeIndex at, std::string_view prefix) const {
+  const Node& node = subnet_.node(at);
   const bool enhanced = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
   print(out, "{}Switch\t{} {}\t\t# \"{}\" {} port 0 lid {} lmc {}", prefix, node.info.num_ports, node_id(node), name(at),
         enhanced ? "enhanced" : "base", subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
@@ -190,6 +196,16 @@ void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host,
   head(out, at, {prefix, prefix}, host);
   for (unsigned number = 1; number < node.slots; ++number) {
     if (subnet_.port(node.first_port + number).peer != none) port(out, node.first_port + number, prefix);
+  }
+}
+
+/// Appends the block of a board in a slot. infiniband-diags takes it for a switch, whatever it is: an adapter, which has no port 0, has
+/// neither LID nor speed.
+void DiagsTopology::board(std::string& out, NodeIndex at, std::string_view host) const {
+  const Node& node = subnet_.node(at);
+  switch_head(out, at, {}, host);
+  for (unsigned number = 1; number < node.slots; ++number) {
+    if (subnet_.port(node.first_port + number).peer != none) switch_port(out, node.first_port + number);
   }
 }
 
@@ -205,13 +221,15 @@ void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix
 void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
   const Port& port = subnet_.port(at);
   const Port& peer = subnet_.port(port.peer);
+  const PortIndex port0 = subnet_.node(port.node).first_port;
   const Node& remote = subnet_.node(peer.node);
   print(out, "[{}]{}\t{}[{}]{}", port.number, external(at), node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, "({:x}) ", peer.guid.value);
-  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, ""));
+  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, port0, ""));
   if (full) {
     const smp::PortInfo info = port.info();
-    print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
+    const unsigned speed = subnet_.port(port0).has_info ? info.link_speed_active : 0U;
+    print(out, " s={} w={} v={}", speed, info.link_width_active, static_cast<unsigned>(info.vl_cap));
   }
   const Guid remote_guid = guid_of(subnet_, peer);
   if (subnet::is_xsigo_target(remote_guid)) {
@@ -229,7 +247,7 @@ void DiagsTopology::end_port(std::string& out, PortIndex at) const {
   print(out, "[{}]({:x}) \t{}[{}]{}", port.number, port.guid.value, node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, " ({:x}) ", peer.guid.value);
   print(out, "\t\t# lid {} lmc {} \"{}\" lid {} {}", subnet_.lid(at).value, subnet_.lmc(at), name(peer.node), subnet_.lid(port.peer).value,
-        rate(at, ""));
+        rate(at, at, ""));
   if (full) {
     const smp::PortInfo info = port.info();
     print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
@@ -249,11 +267,11 @@ void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const 
   }
   out += "\n# Spine Nodes";
   for (const NodeIndex at : box.spines) {
-    if (at != none) block(out, at, host);
+    if (at != none) board(out, at, host);
   }
   out += "\n# Line Nodes";
   for (const NodeIndex at : box.lines) {
-    if (at != none) block(out, at, host);
+    if (at != none) board(out, at, host);
   }
   out += "\n# Chassis Switches";
   for (const NodeIndex at : box.others) {
@@ -300,7 +318,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
     const Port& port = subnet_.port(index);
     if (!port.is_known()) continue;
     print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
-          rate(index, " "));
+          rate(index, subnet_.end_port_of(index), " "));
     if (port.peer == none) {
       print(out, "{:36}'{}'\n", "", name(at));
       continue;

@@ -55,9 +55,12 @@ class DiagsTopology {
   std::string clean(subnet::NodeIndex at) const;
   std::string name(subnet::NodeIndex at) const;
   void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
+  void switch_head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host) const;
+  void switch_detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
   void switch_port(std::string& out, subnet::PortIndex at) const;
+  void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;
-  std::string rate(subnet::PortIndex at, std::string_view between) const;
+  std::string rate(subnet::PortIndex at, subnet::PortIndex end_port, std::string_view between) const;
   std::string external(subnet::PortIndex at) const;
 
   const subnet::Subnet& subnet_;

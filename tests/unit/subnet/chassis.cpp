@@ -131,6 +131,33 @@ TEST_CASE("Mellanox boards say where they are") {
   CHECK(grouping.places[line].model == "IS5600");
   CHECK(grouping.external_port[subnet.port_of(line, 18)] == 18);
   CHECK(grouping.external_port[subnet.port_of(line, 19)] == 0);
-  CHECK_FALSE(grouping.grouped(broken));
+  CHECK(slot(subnet, grouping, broken) == "Line 0 Chip 1");
+  CHECK(grouping.places[broken].model.empty());
+  CHECK(grouping.external_port[subnet.port_of(broken, 18)] == 0);
   CHECK_FALSE(grouping.grouped(alone));
+}
+
+TEST_CASE("Mellanox boards in slots that infiniband-diags does not list") {
+  Subnet subnet;
+  const auto board = [&](std::uint64_t guid, std::string_view place) {
+    return add(subnet, guid, mellanox_id, 0xbd36, 36, 0x500, "MF0;sw-core1:IS5600/" + std::string(place) + "/U1");
+  };
+  const NodeIndex line37 = board(1, "L37"), spine19 = board(2, "S19"), line38 = board(3, "L38"), spine20 = board(4, "S20");
+  const NodeIndex line0 = board(5, "L0x"), wrapped = board(6, "L260");
+  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  REQUIRE(grouping.chassis.size() == 1);
+  const Chassis& box = grouping.chassis[0];
+  CHECK(box.unlisted == std::array<NodeIndex, 3>{spine19, spine20, line37});
+  CHECK(box.lines[4] == wrapped);
+  CHECK(box.others.empty());
+  CHECK(slot(subnet, grouping, line37) == "Line 37 Chip 1");
+  CHECK(grouping.places[line37].model == "IS5600");
+  CHECK(grouping.external_port[subnet.port_of(line37, 18)] == 18);
+  CHECK(slot(subnet, grouping, spine19) == "Spine 19 Chip 1");
+  CHECK(slot(subnet, grouping, spine20) == "Spine 0 Chip 1");
+  CHECK(grouping.places[spine20].model.empty());
+  CHECK_FALSE(grouping.grouped(line38));  // spine 19 has the slot of line 0
+  CHECK(grouping.external_port[subnet.port_of(line38, 18)] == 0);
+  CHECK_FALSE(grouping.grouped(line0));
+  CHECK(grouping.external_port[subnet.port_of(line0, 18)] == 18);
 }

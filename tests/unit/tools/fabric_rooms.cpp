@@ -76,6 +76,28 @@ TEST_CASE_METHOD(Fabric, "ibnetdiscover in the words of infiniband-diags") {
   CHECK_THAT(silent.err, contains("./libibnetdisc/query_smp.c:186; umad (DR path slid 0; dlid 0; 0,1,2 Attr 0x11:0) bad status 110;"));
 }
 
+TEST_CASE("ibnetdiscover -g of infiniband-diags takes a router board for a switch") {
+  FakeFabric fabric;
+  const auto spine = fabric.add_switch(0x100, 24, "spine"), line = fabric.add_switch(0x110, 24, "line");
+  const auto router = fabric.add_ca(0x200, 1, "router"), here = fabric.add_ca(0x300, 1, "here");
+  for (const auto node : {spine, line, router}) fabric.node(node).info.vendor_id = 0x8f1;
+  fabric.node(spine).info.device_id = 0x5a08;
+  fabric.node(line).info.device_id = 0x5a09;
+  fabric.node(router).info.device_id = 0x5a00;
+  fabric.link(spine, 1, line, 1);
+  fabric.link(spine, 3, router, 1);
+  fabric.link(line, 13, here, 1);
+  fabric.assign_lids();
+  fabric.attach(here);
+  const auto listed = diags(fabric, {"ibnetdiscover", "-g", "-f"}).out;
+  CHECK_THAT(listed, contains("switchguid=0x200(201)\t# ISR9288 SRBD 2 Chip 2\n"
+                              "Switch\t1 \"H-0000000000000200\"\t\t# \"router\" base port 0 lid 0 lmc 0\n"
+                              "[1]\t\"S-0000000000000100\"[3]\t\t# \"spine\" lid 1 4x??? s=0 w=2 v="));
+  CHECK_THAT(listed, contains("[3]\t\"H-0000000000000200\"[1](201) \t\t# \"router\" lid 3 4x") && !contains("caguid=0x200"));
+  CHECK_THAT(diags(fabric, {"ibnetdiscover"}).out, contains("caguid=0x200\nCa\t1 \"H-0000000000000200\""));
+  CHECK_THAT(ibtool(fabric, {"ibnetdiscover", "-g"}).out, contains("Ca\t1 \"H-"));
+}
+
 TEST_CASE_METHOD(Fabric, "ibnetdiscover of infiniband-diags writes its listing to a file") {
   char name[] = "/tmp/ibnetdiscover-XXXXXX";
   const int fd = ::mkstemp(name);
