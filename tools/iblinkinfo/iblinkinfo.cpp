@@ -101,7 +101,9 @@ struct LinkReport final : FabricReport {
     return port != subnet::none && without_down->subnet.port(port).state() == down;
   }
 
+  /// infiniband-diags compares a single node with itself: it is told of only if the stored fabric lacks it.
   void print_differences(TextOut& out, const DiagsLinks& is) const {
+    if (diags_only && stored->subnet.find_node(*diags_only) != subnet::none) return;
     const subnet::Grouping grouping = subnet::group(stored->subnet, stored_order);
     const DiagsLinks was = diags_links(*stored, grouping);
     const DiffSide before{stored->subnet, wanted(stored->subnet, stored_order)}, after{fabric.subnet, wanted(fabric.subnet, switches)};

@@ -11,6 +11,7 @@
 #include "mad/transactor.hpp"
 #include "subnet/voltaire.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
@@ -125,6 +126,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
     cuts = true;
     co_await discover_from(session, discovery, start, farther(bound), fabric, first);
   }
+  if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session, fabric, start, bound);
   if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "mad/rpc.hpp"
 #include "path/parse.hpp"
+#include "sa/records.hpp"
 #include "subnet/error_thresholds.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
@@ -19,6 +20,7 @@
 #include "tools/ibqueryerrors/report.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/sweep_trace.hpp"
 
@@ -182,6 +184,7 @@ class Ibqueryerrors final : public Command {
     if (route_ && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
     if (target_.given()) {
       if (as_diags_) node = named_node(session, fabric, node);
+      named_ = node;
       if (node != subnet::none) nodes.push_back(node);
     } else {
       nodes = as_diags_ ? diags_order(fabric, asks_fdr10(session)) : subnet::breadth_first(fabric.subnet);
@@ -208,19 +211,25 @@ class Ibqueryerrors final : public Command {
     if (route_) session.tell_failure(error);
   }
 
-  /// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node. A directed route to a host ends
-  /// there: for the other end of its link the discovery begins at the node before it.
+  /// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node.
   async::Task<NodeIndex> discover_target(Session& session, Fabric& fabric) {
-    if (!route_ || !wanted_.report_port) {
-      const NodeIndex found = co_await discover_around(session, discovery_, target_, fabric, shows_links_);
-      co_return found;
+    if (route_) {
+      const NodeIndex at_route = co_await discover_at_route(session, fabric);
+      co_return at_route;
     }
+    const NodeIndex found = co_await discover_around(session, discovery_, target_, fabric, shows_links_);
+    co_return found;
+  }
+
+  /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
+  /// and for its other ports, the discovery begins at the node before it.
+  async::Task<NodeIndex> discover_at_route(Session& session, Fabric& fabric) {
     const Destination target = co_await session.smp_node(target_);
     const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(target.path);
     if (!info) info.error().raise();
     subnet::KnownNode known{*info};
     path::IbDrPath start = *target.path.directed();
-    if (info->node_type != smp::NodeType::switch_ && start.hops > 0) {
+    if (begins_before(session, *info, start.hops)) {
       known.beyond = start.route[start.hops];
       start.route[start.hops--] = 0;
     }
@@ -231,8 +240,18 @@ class Ibqueryerrors final : public Command {
       co_await discover_from(session, discovery_, target.path, 1, fabric, subnet::KnownNode{*info});
       node = fabric.subnet.find_node(info->node_guid);
     }
+    if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
     libibnetdisc_failures(session, fabric, true);
     co_return node;
+  }
+
+  /// Whether the discovery begins at the node before the one with that NodeInfo, which a route of that length leads to.
+  bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const {
+    if (info.node_type == smp::NodeType::switch_ || hops == 0) return false;
+    if (wanted_.report_port) return true;
+    if (info.num_ports < 2 || hops < 2) return false;
+    // From another port of this host libibnetdisc does not find the port that the route leaves by.
+    return hops > 2 || info.node_guid != session.end_port().device->node_guid || info.local_port_num == session.end_port().number;
   }
 
   async::Task<> discover_all(Session& session, Fabric& fabric) {
@@ -274,7 +293,8 @@ class Ibqueryerrors final : public Command {
     return needs;
   }
 
-  /// The paths to the PMAs of one node alone, end port by end port.
+  /// The paths to the PMAs of one node alone, end port by end port. infiniband-diags asks by a table, which may be empty: SL 0 is used
+  /// then.
   async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node) const {
     const path::IbPath& sa = session.transactor().sa_path().ib();
     if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without("no subnet administrator is known");
@@ -282,7 +302,8 @@ class Ibqueryerrors final : public Command {
     for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
     ends.erase(std::ranges::unique(ends).begin(), ends.end());
     for (const subnet::PortIndex end : ends) {
-      if (fabric.subnet.lid(end) == session.end_port().lid) continue;  // some SAs have no path to the requesting port itself
+      // Some SAs have no path to the requesting port itself. infiniband-diags asks for that of -D all the same.
+      if (!route_ && fabric.subnet.lid(end) == session.end_port().lid) continue;
       const path::Path to = address_of(session, fabric.subnet, end);
       try {
         const path::Path path = co_await session.gmp_path(&to);
@@ -290,7 +311,14 @@ class Ibqueryerrors final : public Command {
       } catch (const SysError&) {
         throw;
       } catch (const Error& error) {
+        const auto* answer = dynamic_cast<const mad::MadError*>(&error);
+        const std::optional<path::Path> plain = subnet::gmp_path(fabric.subnet, end, session.here());
+        if (as_diags_ && plain && answer != nullptr && sa::is_no_records(*answer)) {
+          paths.use(end, *plain);
+          continue;
+        }
         paths.do_without(error.message());
+        if (route_) break;  // it is told of once
       }
     }
   }
@@ -322,15 +350,15 @@ class Ibqueryerrors final : public Command {
     co_await session.prepare_sa();
     if (!target_.given()) {
       co_await paths.read_service_levels(session.transactor());
-    } else if (!nodes.empty()) {
-      co_await find_paths_to(session, paths, fabric, nodes.front());
+    } else if (const NodeIndex node = route_ ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
+      co_await find_paths_to(session, paths, fabric, node);
     }
     if (paths.why_sl_0().empty()) co_return true;
     if (!as_diags_) {
       log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
       co_return true;
     }
-    if (paths.has_service_levels() || guid_ || (route_ && nodes.empty())) co_return true;
+    if (paths.has_service_levels() || guid_ || (route_ && named_ == subnet::none)) co_return true;
     if (session.transactor().sa_path().ib().dlid == Lid{}) {
       session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
     } else {
@@ -414,6 +442,7 @@ class Ibqueryerrors final : public Command {
   Interval interval_;
   std::map<NodeIndex, subnet::PmaSupport> supports_;  ///< of nodes that are asked again
   std::optional<std::string> guid_, route_;           ///< of infiniband-diags: -G and -S, -D
+  NodeIndex named_ = subnet::none;                    ///< the node of TARGET, -G or -D, whether it is checked or not
   bool ignored_{}, as_diags_{};
   bool shows_links_{};  ///< in text or JSON
 };

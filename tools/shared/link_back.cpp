@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// legacy_sweep() tells in which order libibnetdisc would read the ports at the bound. They are read in this order until one leads on.
+#include "tools/shared/link_back.hpp"
+
+#include <array>
+#include <vector>
+
+#include "mad/transactor.hpp"
+#include "subnet/mlnx.hpp"
+#include "subnet/order.hpp"
+#include "subnet/port_paths.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::none;
+using subnet::PortIndex;
+using subnet::Subnet;
+
+constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState LinkUp
+
+/// An external port of a switch at the bound.
+struct RimPort {
+  PortIndex port;
+  std::vector<std::uint8_t> route;  ///< to its switch, without the leading 0
+};
+
+/// Whether the host has a port that the sweep did not find.
+bool lacks_ports(const Subnet& subnet, subnet::NodeIndex host) {
+  const subnet::Node& node = subnet.node(host);
+  if (node.kind() == subnet::NodeKind::sw) return false;
+  for (unsigned number = 1; number <= node.info.num_ports; ++number) {
+    const PortIndex at = subnet.port_of(host, number);
+    if (at != none && !subnet.port(at).is_known()) return true;
+  }
+  return false;
+}
+
+/// The ports at the bound that are not the way in, in the order in which libibnetdisc asks for them.
+std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) {
+  std::vector<RimPort> ports;
+  subnet::LegacyScan scan;
+  scan.max_hops = bound;
+  scan.mlnx = mlnx;
+  scan.tell = [&](const subnet::LegacyEvent& event) {
+    if (event.what != subnet::LegacyEvent::What::ask_port || event.port == none) return;
+    const subnet::Port& port = subnet.port(event.port);
+    const subnet::Node& node = subnet.node(port.node);
+    if (node.kind() == subnet::NodeKind::sw && node.hops >= bound && port.number != 0) ports.push_back({event.port, event.route});
+  };
+  const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, scan);
+  std::erase_if(ports, [&](const RimPort& rim) {
+    const subnet::Port& port = subnet.port(rim.port);
+    return sweep.entry_ports[port.node] == port.number;
+  });
+  return ports;
+}
+
+class LinkBack {
+ public:
+  LinkBack(Session& session, Subnet& subnet, path::Path start, unsigned bound)
+      : transactor_(session.lowest_transactor()),
+        subnet_(subnet),
+        start_(std::move(start)),
+        bound_(bound),
+        mlnx_(session.options().mlnx_extended_port_info) {}
+
+  async::Task<> read() {
+    const std::optional<RimPort> last = co_await find_last();
+    if (!last || subnet_.port(last->port).peer != none) co_return;
+    std::vector<std::uint8_t> route = last->route;
+    route.push_back(subnet_.port(last->port).number);
+    if (start_.directed() == nullptr || start_.directed()->hops + route.size() > path::max_hops) co_return;
+    const path::Path path = path_by(route);
+    const mad::Result<smp::NodeInfo> found = co_await transactor_.try_subn_get<smp::NodeInfo>(path);
+    if (!found) co_return add_silence(last->port, found.shared_error());
+    const subnet::NodeIndex host = subnet_.port(subnet_.start).node;
+    if (found->node_guid != subnet_.node(host).guid()) co_return;
+    const PortIndex at = subnet_.port_of(host, found->local_port_num);
+    if (at == none || subnet_.port(at).is_known()) co_return;
+    subnet_.set_port_guid(at, found->port_guid);
+    subnet_.link(last->port, at);
+    co_await read_port(at, path);
+    if (mlnx_) co_await read_fdr10(at, path), co_await read_fdr10(last->port, path_by(last->route));
+  }
+
+ private:
+  /// The port at the bound beyond which libibnetdisc tries its last link.
+  async::Task<std::optional<RimPort>> find_last() {
+    std::optional<RimPort> last;
+    for (const RimPort& rim : rim_ports(subnet_, bound_, mlnx_)) {
+      if (!subnet_.port(rim.port).has_info) {
+        const path::Path path = path_by(rim.route);
+        const bool answered = co_await read_port(rim.port, path);
+        if (!answered) break;
+      }
+      const subnet::Port& port = subnet_.port(rim.port);
+      if (!port.has_info || port.physical_state() != link_up) continue;
+      // A port that may be one of FDR10 is asked once more before its link is tried. Meanwhile it is another port's turn.
+      const bool waits = mlnx_ && subnet::may_be_fdr10(subnet_.node(port.node).info, port.info());
+      if (!last || !waits) last = rim;
+      if (!waits) break;
+    }
+    co_return last;
+  }
+
+  path::Path path_by(const std::vector<std::uint8_t>& route) const {
+    path::IbDrPath path = subnet::route_from(start_);
+    for (const std::uint8_t port : route) path.route[++path.hops] = port;
+    return path;
+  }
+
+  /// Reads a PortInfo. Returns false if nothing answered.
+  async::Task<bool> read_port(PortIndex at, const path::Path& path) {
+    const mad::Result<smp::PortInfo> info = co_await transactor_.try_subn_get<smp::PortInfo>(path, subnet_.port(at).number);
+    if (!info) {
+      subnet_.failures.push_back(port_failure(subnet_, at, info.shared_error()));
+      co_return !mad::tries_in_vain(info.error());
+    }
+    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
+    info->pack(bytes);
+    subnet_.set_port_info(at, bytes);
+    co_return true;
+  }
+
+  async::Task<> read_fdr10(PortIndex at, const path::Path& path) {
+    subnet::Port& port = subnet_.port(at);
+    if (!port.has_info || !subnet::may_be_fdr10(subnet_.node(port.node).info, port.info())) co_return;
+    const mad::Result<smp::MlnxExtPortInfo> info = co_await transactor_.try_subn_get<smp::MlnxExtPortInfo>(path, port.number);
+    if (!info) co_return;
+    port.fdr10 = info->link_speed_active;
+    port.fdr10_supported = info->link_speed_supported;
+  }
+
+  void add_silence(PortIndex at, const std::shared_ptr<const mad::MadError>& error) {
+    subnet::Failure failure = port_failure(subnet_, at, error);
+    failure.attribute = "NodeInfo";
+    failure.modifier = 0;
+    failure.beyond = true;
+    subnet_.failures.push_back(std::move(failure));
+  }
+
+  mad::Transactor& transactor_;
+  Subnet& subnet_;
+  const path::Path start_;
+  const unsigned bound_;
+  const bool mlnx_;
+};
+
+}  // namespace
+
+async::Task<> read_link_back(Session& session, Fabric& fabric, path::Path start, unsigned bound) {
+  Subnet& subnet = fabric.subnet;
+  if (subnet.start == none || !lacks_ports(subnet, subnet.port(subnet.start).node)) co_return;
+  LinkBack link(session, subnet, std::move(start), bound);
+  co_await link.read();
+}
+
+}  // namespace ib::tools
