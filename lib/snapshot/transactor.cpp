@@ -184,21 +184,9 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
 
 /// Puts the port by which a request came into a NodeInfo or PortInfo.
 void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place) {
-  constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
-  const bool is_node_info = key.attribute == smp::NodeInfo::attribute_id;
-  if (key.mgmt_class != mad::mgmt_class::smp || (!is_node_info && key.attribute != smp::PortInfo::attribute_id)) return;
-  const std::uint8_t arrival = place.arrival ? *place.arrival : arrival_by_lid(place.node);
-  if (!is_node_info) {
-    payload.resize(std::max(payload.size(), local_port_num_offset + 1));
-    payload[local_port_num_offset] = arrival;
-    return;
-  }
-  payload.resize(smp::NodeInfo::wire_size);
-  smp::NodeInfo info = smp::NodeInfo::unpack(payload);
-  info.local_port_num = arrival;
-  const subnet::PortIndex port = subnet_->port_of(place.node, place.entry_port);
-  if (place.entry_port != 0 && port != subnet::none && subnet_->port(port).guid.value != 0) info.port_guid = subnet_->port(port).guid;
-  info.pack(payload);
+  const bool tells = key.attribute == smp::NodeInfo::attribute_id || key.attribute == smp::PortInfo::attribute_id;
+  if (key.mgmt_class != mad::mgmt_class::smp || !tells) return;
+  subnet::set_arrival(*subnet_, place, place.arrival ? *place.arrival : arrival_by_lid(place.node), key.attribute, payload);
 }
 
 /// The port by which LID-routed SMPs come to a switch: what it said, else that of the route on which it was found.

@@ -45,4 +45,9 @@ bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port) {
          has_mlnx_ext_port_info(node);
 }
 
+void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info) {
+  port.fdr10 = info.link_speed_active;
+  port.fdr10_supported = info.link_speed_supported;
+}
+
 }  // namespace ib::subnet

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "iba-gen/smp.hpp"
+#include "subnet/model.hpp"
 
 namespace ib::subnet {
 
@@ -11,5 +12,7 @@ namespace ib::subnet {
 bool has_mlnx_ext_port_info(const smp::NodeInfo& node);
 /// Whether `port` may run at FDR10 and the device can tell.
 bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port);
+/// Keeps in the model what MlnxExtPortInfo tells of a port.
+void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info);
 
 }  // namespace ib::subnet

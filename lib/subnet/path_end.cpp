@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/path_end.hpp"
 
+#include <algorithm>
+
+#include "iba-gen/smp.hpp"
+
 namespace ib::subnet {
 namespace {
 
@@ -43,6 +47,22 @@ PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
 PathEnd end_of_path(const Subnet& subnet, const path::Path& path) {
   if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);
   return at_port(subnet, subnet.find_lid(path.ib().dlid));
+}
+
+void set_arrival(const Subnet& subnet, const PathEnd& end, std::uint8_t arrival, std::uint16_t attribute,
+                 std::vector<std::uint8_t>& content) {
+  constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
+  if (attribute == smp::PortInfo::attribute_id) {
+    content.resize(std::max(content.size(), local_port_num_offset + 1));
+    content[local_port_num_offset] = arrival;
+  } else if (attribute == smp::NodeInfo::attribute_id) {
+    content.resize(smp::NodeInfo::wire_size);
+    smp::NodeInfo info = smp::NodeInfo::unpack(content);
+    info.local_port_num = arrival;
+    const PortIndex port = subnet.port_of(end.node, end.entry_port);
+    if (end.entry_port != 0 && port != none && subnet.port(port).guid != Guid{}) info.port_guid = subnet.port(port).guid;
+    info.pack(content);
+  }
 }
 
 }  // namespace ib::subnet

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "path/path.hpp"
 #include "subnet/model.hpp"
@@ -19,5 +20,10 @@ struct PathEnd {
 
 /// Follows `path`, whose local node is the one at the start of the model.
 PathEnd end_of_path(const Subnet& subnet, const path::Path& path);
+
+/// Makes of what the node at `end` answers to a Get of `attribute` what it answers to one that comes in by its port `arrival`: LocalPortNum
+/// in NodeInfo and PortInfo, PortGUID in the NodeInfo of a node whose ports have GUIDs of their own. Other attributes stay as they are.
+void set_arrival(const Subnet& subnet, const PathEnd& end, std::uint8_t arrival, std::uint16_t attribute,
+                 std::vector<std::uint8_t>& content);
 
 }  // namespace ib::subnet

@@ -15,12 +15,6 @@ void store(std::array<T, n>& to, Bytes from) {
   for (std::size_t i = 0; i < n && i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
 }
 
-void got_mlnx_port_info(Port& port, Bytes payload) {
-  const auto info = smp::MlnxExtPortInfo::unpack(payload);
-  port.fdr10 = info.link_speed_active;
-  port.fdr10_supported = info.link_speed_supported;
-}
-
 }  // namespace
 
 Sweep::Question Sweep::question_of(What what) {
@@ -209,7 +203,7 @@ void Sweep::take(const Work& work, Bytes payload) {
       got_port_info(work.at, work.port, payload);
       break;
     case What::mlnx_port_info:
-      got_mlnx_port_info(subnet_.port(subnet_.port_of(work.at, work.port)), payload);
+      store_fdr10(subnet_.port(subnet_.port_of(work.at, work.port)), smp::MlnxExtPortInfo::unpack(payload));
       break;
     case What::beyond:
       break;

@@ -13,40 +13,27 @@ namespace {
 
 using Content = std::optional<std::vector<std::uint8_t>>;
 
-constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
-
 template <class Array>
 Content content(const Array& bytes) {
   return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
 }
 
 Content node_info(const Subnet& subnet, const PathEnd& end) {
-  smp::NodeInfo info = subnet.node(end.node).info;
+  // Each port of a node that is no switch has a GUID of its own.
   const PortIndex entry = subnet.port_of(end.node, end.entry_port);
-  if (end.entry_port != 0) {  // each port of this node has a GUID of its own
-    if (entry == none || subnet.port(entry).guid == Guid{}) return std::nullopt;
-    info.port_guid = subnet.port(entry).guid;
-  }
-  info.local_port_num = *end.arrival;
+  if (end.entry_port != 0 && (entry == none || subnet.port(entry).guid == Guid{})) return std::nullopt;
   std::vector<std::uint8_t> bytes(smp::NodeInfo::wire_size);
-  info.pack(bytes);
+  subnet.node(end.node).info.pack(bytes);
   return bytes;
 }
 
 Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number) {
   const PortIndex at = subnet.port_of(end.node, number == 0 ? end.entry_port : number);
-  if (at == none || !subnet.port(at).has_info) return std::nullopt;
-  Content bytes = content(subnet.port(at).info_bytes);
-  (*bytes)[local_port_num_offset] = *end.arrival;
-  return bytes;
+  return at != none && subnet.port(at).has_info ? content(subnet.port(at).info_bytes) : std::nullopt;
 }
 
-/// The content of the answer to `request`, or nothing if the sweep did not read it, or if it would depend on a way that the model does
-/// not tell.
-Content swept_answer(const Subnet& subnet, const mad::Request& request) {
-  if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
-  const PathEnd end = end_of_path(subnet, request.path);
-  if (end.node == none || !end.arrival) return std::nullopt;
+/// What the sweep read of an attribute of the node at `end`.
+Content swept_content(const Subnet& subnet, const PathEnd& end, const mad::Request& request) {
   const Node& node = subnet.node(end.node);
   switch (request.attribute_id) {
     case smp::NodeInfo::attribute_id:
@@ -60,6 +47,17 @@ Content swept_answer(const Subnet& subnet, const mad::Request& request) {
     default:
       return std::nullopt;
   }
+}
+
+/// The content of the answer to `request`, or nothing if the sweep did not read it, or if it would depend on a way that the model does
+/// not tell.
+Content swept_answer(const Subnet& subnet, const mad::Request& request) {
+  if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
+  const PathEnd end = end_of_path(subnet, request.path);
+  if (end.node == none || !end.arrival) return std::nullopt;
+  Content answer = swept_content(subnet, end, request);
+  if (answer) set_arrival(subnet, end, *end.arrival, request.attribute_id, *answer);
+  return answer;
 }
 
 }  // namespace

@@ -39,6 +39,20 @@ struct TwoWayFabric {
     fabric.assign_lids();
     fabric.attach(here);
   }
+
+  ib::path::Path by_lid(unsigned lid) const {
+    ib::path::IbPath path;
+    path.end_port = &fabric.end_port();
+    path.slid = fabric.end_port().lid;
+    path.dlid = ib::Lid{static_cast<std::uint16_t>(lid)};
+    path.dqpn = path.sqpn = ib::Qpn{0};
+    return path;
+  }
+  ib::path::Path by_route(const std::vector<std::uint8_t>& ports) const {
+    ib::path::IbDrPath path(&fabric.end_port());
+    for (const std::uint8_t port : ports) path = *path.advance(port);
+    return path;
+  }
 };
 
 }  // namespace ibtest

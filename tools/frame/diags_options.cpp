@@ -66,9 +66,12 @@ std::uint16_t pkey_index_of(const std::string& text) {
   return static_cast<std::uint16_t>(value);
 }
 
+/// infiniband-diags' port 0 is the first one that will do.
+std::optional<std::string> port_option(long number) { return number == 0 ? std::nullopt : std::optional(std::to_string(number)); }
+
 void apply(const IbdiagConf& conf, CommonOptions& to) {
   if (conf.device) to.device = conf.device;
-  if (conf.port) to.port = *conf.port == 0 ? std::nullopt : std::optional(std::to_string(*conf.port));
+  if (conf.port) to.port = port_option(*conf.port);
   if (conf.timeout && conf.timeout->count() > 0) to.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
   if (conf.mlnx_extended_port_info) to.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
   if (conf.m_key) to.m_key = *conf.m_key;
@@ -234,10 +237,8 @@ void DiagsOptions::add_common_options() {
   add_common('z', "config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
              [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags), common_); });
   add_common('C', "Ca", "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });
-  add_common('P', "Port", "PORT", "The port of the device to use.", [this](const std::string& text) {
-    const auto port = static_cast<int>(std::strtoul(text.c_str(), nullptr, 0));
-    common_.port = port == 0 ? std::nullopt : std::optional(std::to_string(port));  // 0 is the first port
-  });
+  add_common('P', "Port", "PORT", "The port of the device to use.",
+             [this](const std::string& text) { common_.port = port_option(static_cast<int>(std::strtoul(text.c_str(), nullptr, 0))); });
   add_common('D', "Direct", {}, "The address is a directed route: 0, or port numbers between commas after it.", form(path::Form::direct));
   add_common('L', "Lid", {}, "The address is a LID.", form(path::Form::lid));
   add_common('G', "Guid", {}, "The address is a port GUID.", form(path::Form::guid));

@@ -127,9 +127,7 @@ class LinkBack {
     subnet::Port& port = subnet_.port(at);
     if (!port.has_info || !subnet::may_be_fdr10(subnet_.node(port.node).info, port.info())) co_return;
     const mad::Result<smp::MlnxExtPortInfo> info = co_await transactor_.try_subn_get<smp::MlnxExtPortInfo>(path, port.number);
-    if (!info) co_return;
-    port.fdr10 = info->link_speed_active;
-    port.fdr10_supported = info->link_speed_supported;
+    if (info) subnet::store_fdr10(port, *info);
   }
 
   void add_silence(PortIndex at, const std::shared_ptr<const mad::MadError>& error) {

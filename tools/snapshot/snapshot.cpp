@@ -181,8 +181,7 @@ class Snapshot final : public Command {
   static void take_fdr10(subnet::Subnet& subnet, PortIndex at, const smp::MlnxExtPortInfo& info) {
     subnet::Port& port = subnet.port(at);
     if (!subnet::may_be_fdr10(subnet.node(port.node).info, port.info())) return;
-    port.fdr10 = info.link_speed_active;
-    port.fdr10_supported = info.link_speed_supported;
+    subnet::store_fdr10(port, info);
   }
 
   static void tell_plan(const Session& session, Part part, std::uint64_t planned) {

@@ -13,24 +13,14 @@ using ibtest::Swept;
 namespace {
 
 /// The nodes of the fabric by several routes and by their LIDs.
-std::vector<path::Path> ways(ibtest::FakeFabric& fabric) {
+std::vector<path::Path> ways(const ibtest::TwoWayFabric& two) {
   std::vector<path::Path> all;
   for (const std::vector<std::uint8_t>& ports :
        std::vector<std::vector<std::uint8_t>>{{}, {1}, {1, 2}, {1, 3}, {1, 2, 3}, {1, 3, 4}, {1, 2, 4}, {1, 1}, {1, 4}, {1, 3, 4, 1}}) {
-    path::IbDrPath path(&fabric.end_port());
-    for (const std::uint8_t port : ports) path = *path.advance(port);
-    path.sqpn = Qpn{0};
-    path.retries = 0;
-    all.emplace_back(path);
+    all.push_back(two.by_route(ports));
+    all.back().ib().retries = 0;
   }
-  for (const unsigned lid : {1U, 2U, 3U, 4U}) {
-    path::IbPath path;
-    path.end_port = &fabric.end_port();
-    path.slid = fabric.end_port().lid;
-    path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-    path.dqpn = path.sqpn = Qpn{0};
-    all.emplace_back(path);
-  }
+  for (const unsigned lid : {1U, 2U, 3U, 4U}) all.push_back(two.by_lid(lid));
   return all;
 }
 
@@ -47,7 +37,7 @@ TEST_CASE("a sweep's answers are those of the nodes") {
   const auto model = std::make_unique<subnet::Subnet>(std::move(swept.subnet));
   subnet::SweptTransactor known(*swept.rpc, model);
   unsigned answers = 0;
-  for (const path::Path& path : ways(two.fabric)) {
+  for (const path::Path& path : ways(two)) {
     for (const StructInfo* info : {&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::SwitchInfo::info(), &smp::PortInfo::info(),
                                    &smp::PKeyTable::info()}) {
       for (const std::uint32_t modifier : {0U, 1U, 2U, 4U, 200U}) {
@@ -72,7 +62,7 @@ TEST_CASE("after a Set nothing is known any more, nor once the model has gone") 
   ibtest::TwoWayFabric two;
   Swept swept(two.fabric);
   auto model = std::make_unique<subnet::Subnet>(std::move(swept.subnet));
-  const path::Path leaf = ways(two.fabric)[1];
+  const path::Path leaf = ways(two)[1];
   mad::Result<std::vector<std::uint8_t>> answer{std::vector<std::uint8_t>()};
   const auto sent_for = [&](mad::Transactor& transactor) {
     const std::uint64_t before = swept.sent();

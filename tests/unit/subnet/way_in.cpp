@@ -19,19 +19,6 @@ struct Ways : ibtest::TwoWayFabric {
 
   Ways() { rpc = std::make_unique<mad::Rpc>(loop, fabric.open()); }
 
-  path::Path by_lid(unsigned lid) const {
-    path::IbPath path;
-    path.end_port = &fabric.end_port();
-    path.slid = fabric.end_port().lid;
-    path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-    path.dqpn = path.sqpn = Qpn{0};
-    return path;
-  }
-  path::Path by_route(std::vector<std::uint8_t> ports) const {
-    path::IbDrPath path(&fabric.end_port());
-    for (const std::uint8_t port : ports) path = *path.advance(port);
-    return path;
-  }
   /// Empty where the port may be disabled, else why not.
   std::string complaint(path::Path path, unsigned port) {
     try {
