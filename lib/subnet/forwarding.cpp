@@ -6,8 +6,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned state_armed = 3;  // IBA 14.2.5.6: PortState Armed
-
 bool is_switch(const Subnet& subnet, NodeIndex node) { return subnet.node(node).kind() == NodeKind::sw; }
 
 /// Follows the link of `out`. On `arrived`, `peer` is the port at the other end.
@@ -15,7 +13,7 @@ TraceEnd cross(const Subnet& subnet, PortIndex out, PortIndex& peer) {
   if (out == none) return TraceEnd::no_such_port;
   const Port& port = subnet.port(out);
   if (port.peer == none) return TraceEnd::no_link;
-  if (port.has_info && port.state() < state_armed) return TraceEnd::not_active;
+  if (port.has_info && port.state() < smp::PortState::armed) return TraceEnd::not_active;
   peer = port.peer;
   return TraceEnd::arrived;
 }

@@ -40,8 +40,8 @@ bool has_mlnx_ext_port_info(const smp::NodeInfo& node) {
 }
 
 bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port) {
-  constexpr unsigned qdr = 4, link_up = 5;
-  return static_cast<unsigned>(port.port_physical_state) == link_up && port.link_speed_active == qdr && port.link_speed_ext_active == 0 &&
+  constexpr unsigned qdr = 4;
+  return port.port_physical_state == smp::PortPhysicalState::link_up && port.link_speed_active == qdr && port.link_speed_ext_active == 0 &&
          has_mlnx_ext_port_info(node);
 }
 

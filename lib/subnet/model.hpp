@@ -44,10 +44,15 @@ struct Port {
   bool is_known() const { return has_info || guid.value != 0 || peer != none; }
   /// The PortInfo; all zero if it was not read.
   smp::PortInfo info() const;
-  /// PortPhysicalState (IBA 14.2.5.6): 5 = LinkUp.
-  unsigned physical_state() const { return info_bytes[33] >> 4; }
-  /// PortState (IBA 14.2.5.6): 1 = Down … 4 = Active; 0 if unknown.
-  unsigned state() const { return info_bytes[32] & 0xf; }
+  /// PortPhysicalState (IBA 14.2.5.6); no_change if the PortInfo was not read.
+  smp::PortPhysicalState physical_state() const { return static_cast<smp::PortPhysicalState>(info_bytes[33] >> 4); }
+  /// PortState (IBA 14.2.5.6); no_change if the PortInfo was not read.
+  smp::PortState state() const { return static_cast<smp::PortState>(info_bytes[32] & 0xf); }
+  bool is_link_up() const { return physical_state() == smp::PortPhysicalState::link_up; }
+  /// Whether the port waits for a cable or was switched off.
+  bool is_polling_or_disabled() const {
+    return physical_state() == smp::PortPhysicalState::polling || physical_state() == smp::PortPhysicalState::disabled;
+  }
 };
 
 /// One node with the attributes that were read.

@@ -12,8 +12,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState LinkUp
-
 void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, std::vector<NodeIndex>::iterator last) {
   std::sort(first, last, [&](NodeIndex a, NodeIndex b) {
     const Node &x = subnet.node(a), &y = subnet.node(b);
@@ -167,7 +165,7 @@ class LegacyQueue {
     const bool is_start = at == start_;
     const bool is_switch = node.kind() == NodeKind::sw;
     const bool onward = is_start || (is_switch && port.number != state.entry);
-    if (!onward || port.physical_state() != link_up) return;
+    if (!onward || !port.is_link_up()) return;
     // A port at the start that is linked to itself is found again and again, until no route is that long.
     if (is_start && !is_switch && times_from_start_++ >= longest_route) return;
     if (scan_.max_hops != 0 && sweep_.hops > scan_.max_hops) return;

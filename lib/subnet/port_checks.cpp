@@ -17,17 +17,16 @@ namespace {
 
 using Relation = Finding::Relation;
 
-constexpr unsigned link_up = 5, link_error_recovery = 6;  // IBA 14.2.5.6: PortPhysicalState
-constexpr unsigned active = 4;                            // IBA 14.2.5.6: PortState
-
-std::string physical_state_words(unsigned state) {
+std::string words_of(smp::PortPhysicalState physical) {
   constexpr std::string_view words[] = {"No state change",    "Sleep",  "Polling", "Disabled", "Training", "Link UP",
                                         "Link error recover", "PhyTest"};
+  const auto state = static_cast<unsigned>(physical);
   return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
 }
 
-std::string state_words(unsigned state) {
+std::string words_of(smp::PortState logical) {
   constexpr std::string_view words[] = {"No state change", "Down", "Initialize", "Armed", "Active"};
+  const auto state = static_cast<unsigned>(logical);
   return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
 }
 
@@ -53,21 +52,21 @@ std::string Finding::sentence() const {
   return fmt::format("{} is {}, {} {}", field, quoted(found), relations[static_cast<unsigned>(relation)], quoted(expected));
 }
 
-bool is_trained(const Port& port) { return port.physical_state() == link_up || port.physical_state() == link_error_recovery; }
+bool is_trained(const Port& port) { return port.is_link_up() || port.physical_state() == smp::PortPhysicalState::error_recovery; }
 
 Findings check_port_state(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (is_port0(subnet, at)) {
     const Node& node = subnet.node(port.node);
     if (!node.has_switch_info || node.switch_info().enhanced_port0 == 0) return {};
-  } else if (port.physical_state() != link_up) {
+  } else if (!port.is_link_up()) {
     return {{.error = true,
              .field = "portPhysicalState",
-             .found = physical_state_words(port.physical_state()),
-             .expected = physical_state_words(link_up)}};
+             .found = words_of(port.physical_state()),
+             .expected = words_of(smp::PortPhysicalState::link_up)}};
   }
-  if (port.state() == active) return {};
-  return {{.field = "portState", .found = state_words(port.state()), .expected = state_words(active)}};
+  if (port.state() == smp::PortState::active) return {};
+  return {{.field = "portState", .found = words_of(port.state()), .expected = words_of(smp::PortState::active)}};
 }
 
 Findings check_link_width(const Subnet& subnet, PortIndex at) {

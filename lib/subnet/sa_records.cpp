@@ -11,7 +11,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned link_up = 5;         // IBA 14.2.5.6: PortPhysicalState
 constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 /// The greatest number of reported contradictions. A table has room for millions of them.
 constexpr std::size_t most_failures = 1U << 16;
@@ -242,7 +241,7 @@ void find_gaps(Subnet& subnet, const DiscoverNeeds& needs) {
       if (port.number > node.info.num_ports) continue;
       if (!port.has_info && (is_switch || port.peer != none) && needs.end_ports.any())
         missing(port, false, "PortInfo", "The SA has no record of it.");
-      const bool up = port.has_info && port.number != 0 && port.physical_state() == link_up;
+      const bool up = port.has_info && port.number != 0 && port.is_link_up();
       if (up && port.peer == none && needs.links) missing(port, true, "Link", "The SA has no record of the link.");
     }
   }

@@ -10,7 +10,6 @@ namespace ib::subnet {
 namespace {
 
 constexpr unsigned max_twins = 8;  // limit of distinguished nodes with one GUID
-constexpr unsigned link_up = 5;    // IBA 14.2.5.6: PortPhysicalState LinkUp
 constexpr mad::Reason looked_into = "contradiction looked into";
 
 }  // namespace
@@ -32,7 +31,7 @@ NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
   const Port& port = subnet_.port(to);
   if (port.peer == from) return node;
   const bool is_twin = subnet_.node(node).twin != none;
-  const bool down = port.has_info && subnet_.node(node).kind() == NodeKind::sw && port.physical_state() != link_up;
+  const bool down = port.has_info && subnet_.node(node).kind() == NodeKind::sw && !port.is_link_up();
   return port.peer != none || is_twin || down ? none : node;
 }
 

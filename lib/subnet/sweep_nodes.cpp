@@ -7,9 +7,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr unsigned link_up = 5;     // IBA 14.2.5.6: PortPhysicalState LinkUp
-constexpr unsigned state_init = 2;  // IBA 14.2.5.6: PortState Initialize
-
 template <std::size_t n, class T>
 void store(std::array<T, n>& to, Bytes from) {
   for (std::size_t i = 0; i < n && i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
@@ -232,7 +229,7 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   }
   if (port.peer == none) {
     follow(index);
-  } else if (node.kind() == NodeKind::sw && number != 0 && node.via != port.peer && port.physical_state() != link_up) {
+  } else if (node.kind() == NodeKind::sw && number != 0 && node.via != port.peer && !port.is_link_up()) {
     doubt(port.peer);  // an answer came through a port that is down
   }
 }
@@ -243,7 +240,7 @@ void Sweep::follow(PortIndex index) {
   // Directed routes do not pass through end nodes. They only leave the local end node.
   const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
   const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
-  const bool up = port.physical_state() == link_up || port.state() >= state_init;
+  const bool up = port.is_link_up() || port.state() >= smp::PortState::init;
   if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue({What::beyond, port.number, false, level_beyond(port.node), index});
 }
 

@@ -15,7 +15,7 @@ namespace {
 /// The preference of a port; see default_end_port(). Higher is better.
 int rank(const EndPort& port) {
   if (port.link_layer != LinkLayer::infiniband) return 0;
-  const int state = port.state == 4 ? 6 : port.state >= 2 ? 4 : 2;
+  const int state = port.is_active() ? 6 : port.state >= 2 ? 4 : 2;
   return state + (port.gsi_port == &port || port.gsi_port == nullptr ? 1 : 0);
 }
 

@@ -42,7 +42,8 @@ struct EndPort {
   const EndPort* gsi_port{};       ///< the end port that owns `gsi_umad`
   unsigned subnet_timeout = 18;    ///< IBA 14.2.5.6 SubnetTimeOut, 4.096 µs · 2^n; sysfs does not have it, so this is the usual value
 
-  std::string name() const;        ///< "ibsim0/1"
+  std::string name() const;  ///< "ibsim0/1"
+  bool is_active() const { return state == 4; }
   Guid port_guid() const;          ///< the lower half of GID 0
   const Gid& default_gid() const;  ///< GID 0, or a zero GID
   bool usable_for_smps() const;    ///< an IB port with an SMI umad device

@@ -187,7 +187,6 @@ class CheckLftBalance final : public Command {
 
   /// The part of iblinkinfo's line for a port.
   static std::optional<LinkLine> find_link(const Fabric& fabric, std::string_view guid, unsigned number) {
-    constexpr unsigned down = 1, active = 4;  // IBA 14.2.5.6: PortState
     const PortIndex any = fabric.subnet.find_port(Guid{c_number(std::string(guid))});
     if (any == subnet::none) return std::nullopt;
     const PortIndex at = fabric.subnet.port_of(fabric.subnet.port(any).node, number);
@@ -199,7 +198,7 @@ class CheckLftBalance final : public Command {
       name = diags_node_name(fabric.names, remote.guid(), remote.description());
     }
     const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
-    return LinkLine{port.state() == down || says("Down"), port.state() == active || says("Active")};
+    return LinkLine{port.state() == smp::PortState::down || says("Down"), port.state() == smp::PortState::active || says("Active")};
   }
 
   DiscoveryOptions discovery_;

@@ -20,8 +20,6 @@ namespace {
 using subnet::PortIndex;
 using Counters = std::unordered_map<PortIndex, subnet::CounterReading>;
 
-constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
-
 /// The records of the SA for all end ports.
 struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
@@ -117,9 +115,7 @@ class FabricCheck final : public Command {
     co_return counters;
   }
 
-  bool is_left_out(const subnet::Port& port) const {
-    return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
-  }
+  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   /// The ports with counters that belong to an end port: all ports of a switch except port 0, or the end port itself.
   std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, PortIndex end) const {

@@ -178,8 +178,7 @@ class DumpTables final : public Command {
 
   /// The path to a switch in texts. It is a path by LID if the fabric was discovered by LID.
   path::Path path_to(Session& session, const subnet::Subnet& subnet, NodeIndex at) const {
-    constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
-    const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().state == active;
+    const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().is_active();
     const path::Path from = session.here();
     const auto path = by_lid ? subnet::lid_path(subnet, subnet.node(at).first_port, from, Qpn{0}) : std::nullopt;
     return path ? *path : subnet::smp_path(subnet, at, from);

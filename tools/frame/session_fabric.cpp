@@ -108,7 +108,7 @@ void Session::open_fabric() {
   progress_.count_mads(rpc_->stats());
   if (loses_segments) {
     std::function<void(std::string_view)> tell;
-    if (dialect_ == Dialect::ibtool && options_.error_level() >= 1) tell = log::debug;
+    if (dialect_ == Dialect::ibtool && options_.debug >= 1) tell = log::debug;
     whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
   }
   stack_transactor();

@@ -26,8 +26,6 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
-constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
-
 /// An end port and the problems of its LIDs and GUIDs.
 struct Row {
   PortIndex port;
@@ -206,10 +204,7 @@ class Ibidsverify final : public Command {
   /// The end ports of a node: port 0 of a switch, and the linked ports of other nodes.
   std::vector<PortIndex> end_ports(const subnet::Subnet& subnet, NodeIndex at) const {
     const subnet::Node& node = subnet.node(at);
-    const auto wanted = [&](PortIndex port) {
-      const unsigned state = subnet.port(port).physical_state();
-      return !only_up_ || (state != polling && state != disabled);
-    };
+    const auto wanted = [&](PortIndex port) { return !only_up_ || !subnet.port(port).is_polling_or_disabled(); };
     if (node.kind() == NodeKind::sw) return {node.first_port};
     std::vector<PortIndex> ports;
     for (unsigned number = 1; number < node.slots; ++number) {

@@ -19,7 +19,6 @@ using subnet::none;
 using subnet::Port;
 using subnet::PortIndex;
 
-constexpr unsigned state_down = 1;    // IBA 14.2.5.6: PortState
 constexpr unsigned widest_code = 16;  // IBA 14.2.5.6: LinkWidthActive
 
 template <typename... T>
@@ -50,7 +49,7 @@ std::string DiagsLinks::link(PortIndex at) const {
   const smp::PortInfo info = port.info();
   const bool known = subnet_.node(port.node).kind() != NodeKind::sw || subnet_.port(subnet_.end_port_of(at)).has_info;
   std::string text = diags_link_text(subnet_, at, known);
-  if (port.state() == state_down) return text;
+  if (port.state() == smp::PortState::down) return text;
   const unsigned width = known ? info.link_width_active : 0U;
   if (!std::has_single_bit(width) || width > widest_code) bad_widths_.push_back(width);
   if (additional) print(text, " (HOQ:{} VL_Stall:{})", info.hoq_life, info.vl_stall_count);
@@ -60,7 +59,7 @@ std::string DiagsLinks::link(PortIndex at) const {
 std::string DiagsLinks::far_end(PortIndex at) const {
   constexpr std::size_t buffer = 255;
   const Port& port = subnet_.port(at);
-  if (port.peer == none) return port.state() == state_down ? "           [  ] \"\" ( )\n" : "    \"Port not available\"\n";
+  if (port.peer == none) return port.state() == smp::PortState::down ? "           [  ] \"\" ( )\n" : "    \"Port not available\"\n";
   const Port& peer = subnet_.port(port.peer);
   std::string text;
   if (line) print(text, "0x{:016x} ", diags_port_guid(subnet_, port.peer).value);
@@ -83,7 +82,7 @@ void DiagsLinks::heading(std::string& out, NodeIndex at, std::string_view prefix
 
 void DiagsLinks::port(std::string& out, PortIndex at, std::string_view prefix) const {
   const Port& port = subnet_.port(at);
-  if (port.state() == state_down && hides && hides(at)) return;
+  if (port.state() == smp::PortState::down && hides && hides(at)) return;
   const std::string link_text = link(at), far = far_end(at);
   out += prefix;
   if (line) {
@@ -100,7 +99,7 @@ void DiagsLinks::node(std::string& out, NodeIndex at, std::string_view prefix) c
   bool first = true;
   for (unsigned number = 1; number < node.slots && number <= node.info.num_ports; ++number) {
     const PortIndex index = node.first_port + number;
-    if (!exists(index) || (down && subnet_.port(index).state() != state_down)) continue;
+    if (!exists(index) || (down && subnet_.port(index).state() != smp::PortState::down)) continue;
     if (first && !line) heading(out, at, prefix);
     first = false;
     port(out, index, prefix);

@@ -28,8 +28,6 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
-constexpr unsigned polling = 2, link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
-
 struct Shown {
   bool port_guids{}, line{}, additional{}, down{}, up{};
   std::optional<NodeKind> only;  ///< for infiniband-diags: print only nodes of this kind
@@ -95,10 +93,9 @@ struct LinkReport final : FabricReport {
 
   /// Whether the port was down in the fabric of --filterdownports.
   bool was_down(const subnet::Subnet& subnet, PortIndex at) const {
-    constexpr unsigned down = 1;  // IBA 14.2.5.6: PortState
     const NodeIndex node = without_down->subnet.find_node(subnet.node(subnet.port(at).node).guid());
     const PortIndex port = node == subnet::none ? node : without_down->subnet.port_of(node, subnet.port(at).number);
-    return port != subnet::none && without_down->subnet.port(port).state() == down;
+    return port != subnet::none && without_down->subnet.port(port).state() == smp::PortState::down;
   }
 
   /// infiniband-diags compares a single node with itself: it is told of only if the stored fabric lacks it.
@@ -115,8 +112,8 @@ struct LinkReport final : FabricReport {
 
   bool is_shown(PortIndex at) const {
     const subnet::Port& port = fabric.subnet.port(at);
-    if (shown.down && port.physical_state() == link_up) return false;
-    return !(shown.up && port.physical_state() == polling);
+    if (shown.down && port.is_link_up()) return false;
+    return !(shown.up && port.physical_state() == smp::PortPhysicalState::polling);
   }
 
   bool has_shown_port(NodeIndex at) const {
@@ -147,8 +144,10 @@ struct LinkReport final : FabricReport {
   std::string near_end(PortIndex index) const {
     const subnet::Port& port = fabric.subnet.port(index);
     std::string state = "no answer";
-    if (port.has_info) state = link_state_text(port.state()) + '/' + phys_link_state_text(port.physical_state());
-    if (port.has_info && port.physical_state() == link_up) {
+    if (port.has_info)
+      state =
+          link_state_text(static_cast<unsigned>(port.state())) + '/' + phys_link_state_text(static_cast<unsigned>(port.physical_state()));
+    if (port.has_info && port.is_link_up()) {
       const subnet::LinkRate rate = subnet::active_rate(fabric.subnet, index);
       state = fmt::format("{:2}x {} {}", rate.lanes, subnet::name(rate.speed), state);
     }

@@ -17,7 +17,6 @@ namespace ib::tools::tracert {
 namespace {
 
 constexpr std::size_t asked_at_once = 256;
-constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
 constexpr unsigned most_levels = 63;
 constexpr unsigned ports_per_mask = 16;
 
@@ -192,7 +191,7 @@ class Tracer::Multicast {
     async::Task<> asked = tracer_.ask(route, {}, &smp::PortInfo::info(), port);
     co_await std::move(asked);
     const mad::Result<Bytes64>& answer = *tracer_.answers_.find(Key{route, 0, smp::PortInfo::attribute_id, port});
-    if (!answer || (static_cast<unsigned>(smp::PortInfo::unpack(*answer).port_physical_state) != link_up) || route.size() >= longest_route)
+    if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
     const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
@@ -248,7 +247,7 @@ class Tracer::Multicast {
       broken_ = true;
       co_return;
     }
-    if (static_cast<unsigned>(smp::PortInfo::unpack(*bytes).port_physical_state) != link_up) co_return;
+    if (smp::PortInfo::unpack(*bytes).port_physical_state != smp::PortPhysicalState::link_up) co_return;
     if (route.size() >= longest_route) {
       broken_ = true;
       co_return;

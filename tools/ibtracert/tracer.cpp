@@ -17,7 +17,6 @@
 namespace ib::tools::tracert {
 namespace {
 
-constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
 constexpr int most_hops = 63;
 
 /// Adds the next hop to a directed route; false if it would become too long.
@@ -132,7 +131,7 @@ async::Task<std::optional<Place>> Tracer::place(Route route, Lid lid) {
   found.port = found.node.local_port_num;
   found.lid = port.lid;
   found.lmc = port.lmc;
-  found.state = static_cast<unsigned>(port.port_state);
+  found.state = port.port_state;
   co_return found;
 }
 
@@ -235,7 +234,7 @@ class Tracer::Unicast {
   /// way does not lead to it.
   bool is_target(const Place& at) const { return tracer_.options_.diags ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
-  bool is_inactive(const Place& at) const { return at.state != active && (!at.is_switch() || lookup_.enhanced_port0); }
+  bool is_inactive(const Place& at) const { return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0); }
 
   bool bad_table(const Place& at, int port) {
     const std::string entry = port < 0                   ? "has no entry"
@@ -283,8 +282,10 @@ class Tracer::Unicast {
   /// One hop. False where the way ends.
   async::Task<bool> step() {
     if (is_inactive(at_)) {
-      co_return fail(End::not_active, fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, at_.state),
-                     fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
+      co_return fail(
+          End::not_active,
+          fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, static_cast<unsigned>(at_.state)),
+          fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
     }
     if (is_target(at_)) {
       trace_.to = at_;
@@ -319,7 +320,7 @@ class Tracer::Unicast {
     if (is_inactive(*next)) {
       co_return fail(End::not_active,
                      fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(trace_.hops.empty() ? at_ : *next), out,
-                                 next->state),
+                                 static_cast<unsigned>(next->state)),
                      fmt::format("Port {} of {} is not Active", next->port, called(*next)));
     }
     at_ = *next;

@@ -31,7 +31,7 @@ struct Place {
   unsigned port{};
   Lid lid;
   unsigned lmc{};
-  unsigned state{};  ///< PortState
+  smp::PortState state{};
   bool is_switch() const { return node.node_type == smp::NodeType::switch_; }
   /// Whether packets to `to` are for this port.
   bool owns(Lid to) const { return to.value >= lid.value && to.value < lid.value + (1U << lmc); }

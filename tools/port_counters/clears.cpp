@@ -20,8 +20,6 @@ namespace {
 
 using subnet::PortIndex;
 
-constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
-
 /// The counters of an end port were cleared, or why not. For a switch, these are the counters of all its ports.
 struct ClearRow {
   PortIndex port = subnet::none;
@@ -100,9 +98,7 @@ class Clear final : public Command {
   }
 
  private:
-  bool is_left_out(const subnet::Port& port) const {
-    return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
-  }
+  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   /// The ports whose counters are cleared for an end port.
   static void add_ports(const subnet::Subnet& subnet, PortIndex end, std::vector<PortIndex>& ports) {

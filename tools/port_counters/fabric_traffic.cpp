@@ -17,8 +17,6 @@ namespace {
 
 using subnet::PortIndex;
 
-constexpr unsigned polling = 2, disabled = 3;  // IBA 14.2.5.6: PortPhysicalState
-
 subnet::CounterValue sum_of(subnet::CounterValue a, subnet::CounterValue b) {
   if (!a.known() || !b.known()) return a.known() ? a : b;
   return {a.value + b.value, std::max(a.bits, b.bits)};
@@ -94,9 +92,7 @@ class Ibdatacounters final : public Command {
     co_return readings;
   }
 
-  bool is_left_out(const subnet::Port& port) const {
-    return only_up_ && port.has_info && (port.physical_state() == polling || port.physical_state() == disabled);
-  }
+  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   void fill(TrafficReport& report, const subnet::Subnet& subnet, const subnet::PmaReadings& readings) {
     for (const subnet::PmaNode& node : readings.nodes) {

@@ -13,8 +13,8 @@ namespace {
 // PortInfo.CapabilityMask, CapabilityMask2 (IBA 14.2.5.6)
 constexpr std::uint32_t has_extended_speeds = 1U << 14, has_capability_mask2 = 1U << 15;
 constexpr std::uint16_t has_extended_speeds2 = 1U << 11;
-constexpr unsigned down = 1, qdr = 4;  // PortInfo.PortState, LinkSpeedActive
-constexpr unsigned fdr10_bit = 1;      // in the speeds of MlnxExtPortInfo
+constexpr unsigned qdr = 4;        // PortInfo.LinkSpeedActive
+constexpr unsigned fdr10_bit = 1;  // in the speeds of MlnxExtPortInfo
 
 std::string width_text(unsigned code) { return libibmad_text(LibibmadText::linkwidth, code, 8); }
 std::string speed_text(unsigned code) { return libibmad_text(LibibmadText::linkspeed, code, 4); }
@@ -79,9 +79,9 @@ Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex at) {
 std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at, bool known) {
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();
-  const std::string state = fmt::format("{:>6}/{:>8})", libibmad_text(LibibmadText::portstate, port.state(), 4),
-                                        libibmad_text(LibibmadText::physportstate, port.physical_state(), 4));
-  if (port.state() == down) return "(              " + state;
+  const std::string state = fmt::format("{:>6}/{:>8})", libibmad_text(LibibmadText::portstate, static_cast<unsigned>(port.state()), 4),
+                                        libibmad_text(LibibmadText::physportstate, static_cast<unsigned>(port.physical_state()), 4));
+  if (port.state() == smp::PortState::down) return "(              " + state;
   const unsigned extended = extended_speeds(subnet, at).active;
   const std::string speed = extended != 0                   ? extended_speed_text(extended)
                             : (port.fdr10 & fdr10_bit) != 0 ? "10.0 Gbps (FDR10)"

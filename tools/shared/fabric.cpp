@@ -117,12 +117,11 @@ std::string diags_failure_note(const subnet::Failure& failure, std::string_view 
 
 /// Whether libibnetdisc would have sent the request. It does not go further if port 0 of a switch does not answer or if a port is not up.
 bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
-  constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
   if (failure.node == subnet::none || failure.port < 1) return true;
   const subnet::Node& node = subnet.node(failure.node);
   const subnet::PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
   if (at == subnet::none) return true;
-  if (failure.beyond) return subnet.port(at).physical_state() == link_up;
+  if (failure.beyond) return subnet.port(at).is_link_up();
   return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 

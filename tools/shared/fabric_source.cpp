@@ -145,9 +145,8 @@ std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOpt
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
   if (use_sa || options.mode == "SA") return std::make_unique<SaTables>(session);
   if (session.options().from) return std::make_unique<FromSnapshot>(session, options);
-  constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
   const sys::EndPort& port = session.end_port();
-  const bool by_lid = options.mode ? options.mode == "LID" : port.state == active && port.lid.is_unicast();
+  const bool by_lid = options.mode ? options.mode == "LID" : port.is_active() && port.lid.is_unicast();
   return std::make_unique<Sweep>(session, options, by_lid ? subnet::Routing::lid : subnet::Routing::directed);
 }
 

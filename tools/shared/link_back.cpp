@@ -17,8 +17,6 @@ using subnet::none;
 using subnet::PortIndex;
 using subnet::Subnet;
 
-constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState LinkUp
-
 /// An external port of a switch at the bound.
 struct RimPort {
   PortIndex port;
@@ -95,7 +93,7 @@ class LinkBack {
         if (!answered) break;
       }
       const subnet::Port& port = subnet_.port(rim.port);
-      if (!port.has_info || port.physical_state() != link_up) continue;
+      if (!port.has_info || !port.is_link_up()) continue;
       // A port that may be one of FDR10 is asked once more before its link is tried. Meanwhile it is another port's turn.
       const bool waits = mlnx_ && subnet::may_be_fdr10(subnet_.node(port.node).info, port.info());
       if (!last || !waits) last = rim;

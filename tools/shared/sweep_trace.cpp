@@ -77,7 +77,8 @@ class Trace {
     // libibnetdisc keeps two speeds in one buffer, so the same one stands twice.
     const std::string speed = libibmad_text(LibibmadText::linkspeed, info.link_speed_active, speed_bits);
     return fmt::format("portid {} portnum {}: base lid {} state {} physstate {} {} {} {} {}", route, port.number,
-                       subnet_.port(subnet_.end_port_of(at)).info().lid.value, port.state(), port.physical_state(),
+                       subnet_.port(subnet_.end_port_of(at)).info().lid.value, static_cast<unsigned>(port.state()),
+                       static_cast<unsigned>(port.physical_state()),
                        libibmad_text(LibibmadText::linkwidth, info.link_width_active, width_bits), speed,
                        (port.fdr10 & fdr10_bit) != 0 ? "FDR10" : "", speed);
   }

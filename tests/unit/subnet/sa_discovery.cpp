@@ -55,7 +55,7 @@ std::vector<std::string> facts(const Subnet& subnet) {
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const Port& port = subnet.port(at);
     std::string line = "port " + end(at) + " info " + std::to_string(port.has_info) + " lid " + std::to_string(subnet.lid(at).value);
-    line += " state " + std::to_string(port.state()) + " guid " + std::to_string(port.guid.value);
+    line += " state " + std::to_string(static_cast<unsigned>(port.state())) + " guid " + std::to_string(port.guid.value);
     if (port.peer != none) line += " -> " + end(port.peer);
     lines.push_back(line);
   }
@@ -149,7 +149,7 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   CHECK(around.subnet.failures.empty());
   CHECK(around.subnet.start == around.subnet.find_lid(Lid{1}));
   const Node& a = around.subnet.node(around.subnet.find_node(Guid{0x100}));
-  CHECK(around.subnet.port(a.first_port + 6).state() == 1);
+  CHECK(around.subnet.port(a.first_port + 6).state() == smp::PortState::down);
   const Port& second = around.subnet.port(around.subnet.port(a.first_port + 2).peer);
   CHECK(second.number == 3);
   CHECK(second.has_info);  // the far end of the second cable too
