@@ -367,7 +367,19 @@ std::vector<PortIndex> stored_ports(const Subnet& subnet, const LegacySweep& swe
   return ports;
 }
 
-CachedNode cached_node(const Subnet& subnet, const Node& node) {
+/// The NodeInfo as it came by the port through which libibnetdisc finds the node; this sweep may have used another path.
+smp::NodeInfo info_on_arrival(const Subnet& subnet, const LegacySweep& sweep, NodeIndex at) {
+  const Node& node = subnet.node(at);
+  smp::NodeInfo info = node.info;
+  if (!sweep.entry_ports[at]) return info;
+  info.local_port_num = *sweep.entry_ports[at];
+  const PortIndex entry = subnet.port_of(at, info.local_port_num);
+  if (node.kind() != NodeKind::sw && entry != none && subnet.port(entry).guid != Guid{}) info.port_guid = subnet.port(entry).guid;
+  return info;
+}
+
+CachedNode cached_node(const Subnet& subnet, const LegacySweep& sweep, NodeIndex at) {
+  const Node& node = subnet.node(at);
   CachedNode cached;
   if (node.kind() == NodeKind::sw) {
     cached.lid = subnet.lid(node.first_port);
@@ -380,13 +392,12 @@ CachedNode cached_node(const Subnet& subnet, const Node& node) {
   cached.guid = node.guid();
   cached.type = static_cast<std::uint8_t>(node.info.node_type);
   cached.num_ports = node.info.num_ports;
-  node.info.pack(std::span(cached.info).first<smp::NodeInfo::wire_size>());
+  info_on_arrival(subnet, sweep, at).pack(std::span(cached.info).first<smp::NodeInfo::wire_size>());
   copy_into(cached.description, node.description_bytes);
   return cached;
 }
 
-/// A port with the PortInfo that libibnetdisc reads. LocalPortNum (IBA 14.2.5.6) is the port that received the request, and
-/// requests of this sweep may have used another path.
+/// A port with the PortInfo that libibnetdisc reads: LocalPortNum (IBA 14.2.5.6) is the port that received the request.
 CachedPort cached_port(const Subnet& subnet, const LegacySweep& sweep, PortIndex at) {
   const Port& port = subnet.port(at);
   CachedPort cached;
@@ -457,7 +468,7 @@ NetdiscCache cache_of(const Subnet& subnet, const LegacySweep& sweep, std::span<
     const Node& node = subnet.node(listed[i]);
     if (node.is_twin) continue;
     node_places[listed[i]] = static_cast<std::uint32_t>(cache.nodes.size());
-    cache.nodes.push_back(cached_node(subnet, node));
+    cache.nodes.push_back(cached_node(subnet, sweep, listed[i]));
   }
   cache.from_node = subnet.start == none ? none : node_places[subnet.port(subnet.start).node];
   std::vector<PortIndex> ports = stored_ports(subnet, sweep, node_places);

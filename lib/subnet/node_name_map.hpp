@@ -34,8 +34,12 @@ class NodeNameMap {
 
   /// Reads `file`, which may have up to 16 MiB. Throws as read_regular_file() does.
   static NodeNameMap read(const std::string& file);
+  static NodeNameMap read_as_diags(const std::string& file);
   /// Parses the text of a map.
   static NodeNameMap parse(std::string_view text);
+  /// The same as infiniband-diags does: the GUID is a number as strtoull(…, 0) reads it, '"' and '#' before the name are passed over alike,
+  /// a line ends after 255 bytes, and nothing is read beyond the first wrong line.
+  static NodeNameMap parse_as_diags(std::string_view text);
 
   /// The site's name of the node, if the map has one. The view is valid as long as the map.
   std::optional<std::string_view> find(Guid node) const;

@@ -26,9 +26,9 @@ path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& star
   return path;
 }
 
-std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp) {
-  const Lid lid = subnet.lid(port);
-  if (!lid.is_unicast() || subnet.find_lid(lid) != subnet.end_port_of(port)) return std::nullopt;
+namespace {
+
+path::Path path_to(Lid lid, const path::Path& start, Qpn qp) {
   path::IbPath path;
   path.end_port = start.ib().end_port;
   path.slid = path.end_port->lid;
@@ -41,7 +41,25 @@ std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const p
   return path;
 }
 
+}  // namespace
+
+std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp) {
+  const Lid lid = subnet.lid(port);
+  if (!lid.is_unicast() || subnet.find_lid(lid) != subnet.end_port_of(port)) return std::nullopt;
+  return path_to(lid, start, qp);
+}
+
+std::optional<path::Path> PortPaths::to_base_lid(PortIndex port) const {
+  const Lid lid = subnet_.lid(port);
+  if (!lid.is_unicast()) return std::nullopt;
+  path::Path path = path_to(lid, start_, Qpn{1});
+  const auto route = routes_.find(subnet_.find_lid(lid));
+  if (route != routes_.end()) path.ib().sl = route->second.sl;
+  return path;
+}
+
 std::optional<path::Path> PortPaths::gmp(PortIndex port) const {
+  if (base_lids_) return to_base_lid(port);
   std::optional<path::Path> path = gmp_path(subnet_, port, start_);
   if (!path || routes_.empty()) return path;
   const auto route = routes_.find(subnet_.end_port_of(port));

@@ -45,6 +45,9 @@ class PortPaths {
   path::Path smp(PortIndex port) const { return smp_path(subnet_, subnet_.port(port).node, start_); }
   /// The path to the GMP agents of `port`. Nothing if there is no path; see why_no_gmp().
   std::optional<path::Path> gmp(PortIndex port) const;
+  /// From now on, as infiniband-diags does: the path leads to the LID that the port says is its own, though another port may say the same
+  /// or the SA may know no path, and of the SA's paths it has the SL alone.
+  void keep_to_base_lids() { base_lids_ = true; }
   /// The reason why gmp() returns nothing, as a sentence.
   std::string why_no_gmp(PortIndex port) const;
 
@@ -72,11 +75,13 @@ class PortPaths {
     std::uint8_t sl{}, packet_life_time{};
   };
   void take_paths(const sa::Records& records);
+  std::optional<path::Path> to_base_lid(PortIndex port) const;
 
   const Subnet& subnet_;
   path::Path start_;
   std::unordered_map<PortIndex, Route> routes_;  // by end port
   std::string why_sl_0_;
+  bool base_lids_{};
 };
 
 }  // namespace ib::subnet

@@ -46,6 +46,26 @@ NR /1
 --src-to-dst 7:2
 --src-to-dst 7
 --sgid-to-dgid x
+-p --slid 65536
+--pkey 0x10000 MCMR
+-J 256 MCMR
+-M 256 MCMR
+-H 255 MCMR
+-H 255 -p --slid 7
+--sl -1 -p --slid 7
+--sl 255 MCMR
+-F 256 MCMR
+PIR 2/511
+PIR 2/1/-1
+LFTR 2/65535
+--sgid fe80::1 --sgid :: -p --slid 7
+-c -p --slid 7
+-N -c
+-D -N
+-L -c
+-O -N 7
+-O -m 7
+-O -m
 --nosuch
 -h
 """.strip().splitlines()

@@ -54,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto half = text.substr(size / 2);
   ibtest::must(!(natural_less(text, half) && natural_less(half, text)) && !natural_less(text, text), "an order that is none");
   static_cast<void>(subnet::NodeNameMap::parse(text));
+  static_cast<void>(subnet::NodeNameMap::parse_as_diags(text));
   return 0;
 }
 

@@ -127,7 +127,7 @@ void read_config(const std::string& file, CommonOptions& common) {
 
 }  // namespace
 
-std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
+std::string ask_unseen(const World& world, std::string_view prompt) {
   const int in = fileno(world.in);
   termios shown{};
   const bool terminal = isatty(in) != 0 && tcgetattr(in, &shown) == 0;
@@ -144,8 +144,10 @@ std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view
     tcsetattr(in, TCSAFLUSH, &shown);
     std::fputs("\n", world.err);
   }
-  return parse_number(line);
+  return line;
 }
+
+std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) { return parse_number(ask_unseen(world, prompt)); }
 
 void add_show_keys(OptionSet& set, CommonOptions& common) {
   set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });
@@ -162,11 +164,11 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
     char* end = nullptr;
     errno = 0;
     const unsigned long long value = std::strtoull(digits.c_str(), &end, 0);
-    if (errno != 0 || *end != '\0' || end == digits.c_str()) return std::nullopt;
+    if (errno != 0 || *end != '\0') return std::nullopt;  // no digits are 0, as strtoull has it
     return value;
   };
   if (const auto key = number(text)) return *key;
-  if (const auto key = prompt_for_key(*common.world, prompt)) return *key;
+  if (const auto key = number(ask_unseen(*common.world, prompt))) return *key;
   throw DiagsFailure(complaint);
 }
 

@@ -88,7 +88,9 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 /// -K alone, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
-/// Asks for a number on the terminal (or standard input) without showing it. Nothing if the answer is not a number.
+/// Asks for a line on the terminal (or standard input) without showing it.
+std::string ask_unseen(const World& world, std::string_view prompt);
+/// The same for a number. Nothing if the answer is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 
 /// The M_Key in `text`. If `text` is not a number, asks for the key on the terminal with `prompt`, so that the key need not

@@ -52,7 +52,7 @@ std::chrono::milliseconds timeout_of(const std::string& text) {
 }
 
 Lid sm_lid_of(const std::string& text) {
-  const long value = std::strtol(text.c_str(), nullptr, 0);
+  const auto value = static_cast<int>(std::strtol(text.c_str(), nullptr, 0));
   if (value < 1 || value > last_unicast_lid) bad_value(fmt::format("cannot resolve SM destination port {}", text));
   return Lid{static_cast<std::uint16_t>(value)};
 }
@@ -66,18 +66,8 @@ std::uint16_t pkey_index_of(const std::string& text) {
   return static_cast<std::uint16_t>(value);
 }
 
-/// infiniband-diags' port 0 is the first one that will do.
-std::optional<std::string> port_option(long number) { return number == 0 ? std::nullopt : std::optional(std::to_string(number)); }
-
-void apply(const IbdiagConf& conf, CommonOptions& to) {
-  if (conf.device) to.device = conf.device;
-  if (conf.port) to.port = port_option(*conf.port);
-  if (conf.timeout && conf.timeout->count() > 0) to.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
-  if (conf.mlnx_extended_port_info) to.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
-  if (conf.m_key) to.m_key = *conf.m_key;
-  if (conf.sa_key) to.sm_key = *conf.sa_key;
-  if (conf.node_description_format) to.node_description_format = *conf.node_description_format;
-}
+/// infiniband-diags' port 0, and any below, is the first one that will do.
+std::optional<std::string> port_option(int number) { return number <= 0 ? std::nullopt : std::optional(std::to_string(number)); }
 
 }  // namespace
 
@@ -172,11 +162,11 @@ void DiagsOptions::parse(std::span<char* const> words) {
     return script_ ? script_(given) : bind(given);
   }
   add_common_options();
-  apply(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::diags), common_);
+  apply(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::diags));
   std::string letters;
   std::vector<option> table;
   for (const Entry& entry : entries_) {
-    table.push_back({entry.name.c_str(), entry.has_value ? required_argument : no_argument, nullptr, entry.id});
+    if (!entry.name.empty()) table.push_back({entry.name.c_str(), entry.has_value ? required_argument : no_argument, nullptr, entry.id});
     if (entry.id >= first_long_only) continue;
     letters += static_cast<char>(entry.id);
     if (entry.has_value) letters += ':';
@@ -211,8 +201,8 @@ std::string DiagsOptions::usage_text() const {
   if (!notes_.empty()) text += paragraphs(notes_) + "\n";
   HelpRows rows;
   for (const Entry& entry : entries_) {
-    std::string names = fmt::format("--{}", entry.name);
-    if (entry.id < first_long_only) names += fmt::format(", -{}", static_cast<char>(entry.id));
+    std::string names = entry.name.empty() ? "" : fmt::format("--{}", entry.name);
+    if (entry.id < first_long_only) names += fmt::format("{}-{}", names.empty() ? "" : ", ", static_cast<char>(entry.id));
     if (entry.has_value) names += " " + entry.metavar;
     rows.emplace_back(std::move(names), entry.help);
   }
@@ -223,8 +213,19 @@ void DiagsOptions::add_common(char letter, std::string_view name, std::string_vi
                               std::function<void(const std::string&)> set) {
   if (without_.find(letter) != std::string::npos) return;
   // An option whose letter or name the program uses itself is the program's.
-  if (std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.id == letter || entry.name == name; })) return;
+  if (std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.id == letter || (!name.empty() && entry.name == name); }))
+    return;
   add(name, letter, metavar, help, !metavar.empty(), std::move(set));
+}
+
+void DiagsOptions::apply(const IbdiagConf& conf) {
+  if (conf.device) common_.device = conf.device;
+  if (conf.port) common_.port = port_option(static_cast<int>(*conf.port));
+  if (conf.timeout && conf.timeout->count() > 0) common_.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
+  if (conf.mlnx_extended_port_info) common_.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.m_key) common_.m_key = *conf.m_key;
+  if (conf.sa_key && sends_sa_key_) common_.sm_key = *conf.sa_key;
+  if (conf.node_description_format) common_.node_description_format = *conf.node_description_format;
 }
 
 void DiagsOptions::add_common_options() {
@@ -235,7 +236,7 @@ void DiagsOptions::add_common_options() {
     };
   };
   add_common('z', "config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
-             [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags), common_); });
+             [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags)); });
   add_common('C', "Ca", "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });
   add_common('P', "Port", "PORT", "The port of the device to use.",
              [this](const std::string& text) { common_.port = port_option(static_cast<int>(std::strtoul(text.c_str(), nullptr, 0))); });
@@ -250,7 +251,8 @@ void DiagsOptions::add_common_options() {
   add_common('y', "m_key", "KEY", "The M_Key of SMPs; what is no number asks for it.", [this](const std::string& text) {
     common_.m_key = diags_key(common_, text, "M_Key", {"process_opt", "Bad M_Key"});
   });
-  add_common('Y', "pkey-idx", "INDEX", "Where in the P_Key table of this port the P_Key of GMPs stands.",
+  // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
+  add_common('Y', {}, "INDEX", "Where in the P_Key table of this port the P_Key of GMPs stands.",
              [this](const std::string& text) { common_.pkey_index = pkey_index_of(text); });
   add_common('e', "errors", {}, "Tell of every request that fails.", [this](const std::string&) { common_.show_errors = true; });
   add_common('v', "verbose", {}, "Say more.", [this](const std::string&) { ++common_.verbosity; });

@@ -21,6 +21,8 @@ namespace ib::tools {
 /// Reads `text` as C's strtoul(text, 0, 0) does.
 std::uint64_t c_number(const std::string& text);
 
+struct IbdiagConf;
+
 class DiagsOptions {
  public:
   DiagsOptions(std::string_view program, CommonOptions& common);
@@ -38,6 +40,8 @@ class DiagsOptions {
   void node_name_map();
   /// -o: how many SMPs may be outstanding. 0 changes nothing.
   void outstanding_smps();
+  /// The program sends the sa_key of ibdiag.conf to the SA. Others send none when they look for the LID of a GUID.
+  void sends_sa_key() { sends_sa_key_ = true; }
   /// Leaves out the common options with these letters, which the program lacks.
   void without(std::string_view letters) { without_ = letters; }
   /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
@@ -97,13 +101,14 @@ class DiagsOptions {
   void add_common(char letter, std::string_view name, std::string_view metavar, std::string_view help,
                   std::function<void(const std::string&)> set);
   void add_common_options();
+  void apply(const IbdiagConf& conf);
   void bind(const std::vector<std::string>& words) const;
 
   std::string program_, without_, notes_;
   CommonOptions& common_;
   std::vector<Entry> entries_;
   std::vector<DiagsOperand> operands_;
-  bool operands_required_ = true, words_alone_ = false;
+  bool operands_required_ = true, words_alone_ = false, sends_sa_key_ = false;
   const bool* instead_of_operands_{};
   std::function<void(const std::vector<std::string>& words)> script_;
 };

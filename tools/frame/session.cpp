@@ -31,7 +31,7 @@ subnet::NodeNameMap read_node_names(const std::string& file) {
 subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<std::string>& file) {
   const std::string name = file.value_or(subnet::default_node_name_map_file);
   try {
-    subnet::NodeNameMap map = subnet::NodeNameMap::read(name);
+    subnet::NodeNameMap map = subnet::NodeNameMap::read_as_diags(name);
     if (map.bad_lines().empty()) return map;
     const std::string& line = map.bad_lines().front().text;
     tell(err, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
@@ -64,6 +64,10 @@ const sys::EndPort& Session::end_port() {
   std::optional<std::string> port = options_.port;
   if (options_.from && !options_.device && !port) port = std::to_string(snapshot().port_number());
   try {
+    // To libibumad each port of a switch is its port 0, unless the device is named.
+    constexpr unsigned switch_type = 2;  // IBA 14.2.5.3 NodeType
+    if (dialect_ == Dialect::diags && !options_.device && port && devices().default_end_port().device->node_type == switch_type)
+      port.reset();
     end_port_ = &devices().select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));

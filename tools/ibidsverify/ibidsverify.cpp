@@ -18,6 +18,7 @@
 #include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -215,39 +216,27 @@ class Ibidsverify final : public Command {
     return ports;
   }
 
-  // ibidsverify of infiniband-diags is a Perl script. As in Perl, the first word that is not an option ends the options.
   void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
+    for (const std::string& word : words) perl_.take(word);
+    if (!perl_.good() || perl_.has('h')) return;
     std::vector<std::string> passed;
-    std::size_t at = 0;
-    for (; at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--"; ++at) {
-      const std::string& word = words[at];
-      for (std::size_t i = 1; i < word.size(); ++i) {
-        if (word[i] == 'C' || word[i] == 'P') {
-          const std::string value = i + 1 < word.size() ? word.substr(i + 1) : at + 1 < words.size() ? words[++at] : "";
-          (word[i] == 'C' ? device_ : port_) = value;
-          if (!value.empty()) passed.insert(passed.end(), {word[i] == 'C' ? "-C" : "-P", value});
-          break;
-        }
-        if (word[i] == 'R') {
-          again_ = true;
-        } else {
-          usage_ = true;
-          if (word[i] != 'h') tell(common.world->err, fmt::format("Unknown option: {}\n", word[i]));
-        }
-      }
+    for (const char letter : {'C', 'P'}) {
+      if (!perl_.value(letter).empty()) passed.insert(passed.end(), {std::string{'-', letter}, perl_.value(letter)});
     }
-    if (!usage_) read_ibnetdiscover_words(passed, common);
+    read_ibnetdiscover_words(passed, common);
   }
 
   /// The file with the topology of an earlier run. Empty if there is none.
   std::string cache_file(const Session& session) const {
     const std::string& directory = session.world().cache_directory;
-    if (directory.empty() || device_.find('/') != std::string::npos || port_.find('/') != std::string::npos) return {};
-    return fmt::format("{}/ibnetdiscover-{}-{}.topology", directory, device_, port_);
+    const std::string device = perl_.value('C'), port = perl_.value('P');
+    if (directory.empty() || (device + port).find('/') != std::string::npos) return {};
+    return fmt::format("{}/ibnetdiscover-{}-{}.topology", directory, device, port);
   }
 
   async::Task<> run_script(Session& session, Emit& emit, Fabric& fabric) {
-    if (usage_) {
+    if (!perl_.good() || perl_.has('h')) {
+      tell(session.world().err, perl_.complaints());
       emit.text().write(
           "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
           "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
@@ -257,7 +246,7 @@ class Ibidsverify final : public Command {
     }
     TopologyIds ids;
     const std::string cache = cache_file(session);
-    if (again_ || cache.empty() || !read_cache(cache, ids)) {
+    if (perl_.has('R') || cache.empty() || !read_cache(cache, ids)) {
       open_for_libibnetdisc(session);
       co_await discover(session, discovery_, fabric);
       read_fabric(session, fabric, cache, ids);
@@ -300,8 +289,7 @@ class Ibidsverify final : public Command {
   DiscoveryOptions discovery_;
   bool only_up_{}, plain_{};
   // For infiniband-diags.
-  bool usage_{}, again_{};
-  std::string device_, port_;
+  PerlOptions perl_{"hRC:P:"};  ///< of infiniband-diags' script
 };
 
 }  // namespace

@@ -120,7 +120,7 @@ class Ibportstate final : public Command {
 
   async::Task<> read_all(Session& session, mad::Transactor& transactor, Side& side) const {
     co_await read_port(session, transactor, side);
-    if (!as_diags_ || !subnet::has_mlnx_ext_port_info(*side.node_info)) co_return;
+    if (!as_diags_ || !session.options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*side.node_info)) co_return;
     const smp::MlnxExtPortInfo mlnx = co_await read_mlnx(session, transactor, side);
     side.mlnx_bytes = packed(mlnx);
   }

@@ -98,6 +98,7 @@ class Ibqueryerrors final : public Command {
               [this](const std::string& file) { discovery_.load_cache = file; });
     set.outstanding_smps();
     set.without("DGKLnRrSsY");
+    set.sends_sa_key();
     discover_as_diags(discovery_);
     as_diags_ = true;
   }
@@ -123,6 +124,7 @@ class Ibqueryerrors final : public Command {
       session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
+    if (as_diags_) paths.keep_to_base_lids();
     const bool reachable = co_await find_paths(session, paths, fabric, nodes);
     if (!reachable) co_return;
     if (interval_.repeats()) {

@@ -2,6 +2,7 @@
 // The options of saquery that both dialects have.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "tools/saquery/saquery.hpp"
@@ -34,40 +35,55 @@ inline constexpr Choice choices[] = {
 };
 
 /// The way in which infiniband-diags reads the value of an option.
-enum class Value { number, number_not_0, key, gid };
+enum class Value { number, key, gid };
+
+/// The number that means to infiniband-diags that an option or a word is not given: no bit of the lowest `bits` is set, or all are.
+struct NotGiven {
+  bool all_ones;
+  unsigned bits;
+
+  bool is(std::uint64_t number) const {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+    return (number & all) == (all_ones ? all : 0);
+  }
+};
+constexpr NotGiven zero_of(unsigned bits) { return {false, bits}; }
+constexpr NotGiven ones_of(unsigned bits) { return {true, bits}; }
 
 /// An option that sets a member of the pattern.
 struct MemberOption {
   std::string_view names, diags_name;  ///< one of them may be empty
   char letter;                         ///< the letter in infiniband-diags' dialect, or 0
   std::string_view member;
-  Value value;  ///< with any other kind than `number`, 0 means that the option is not given
+  Value value;
+  NotGiven not_given{};                      ///< of a number or key
+  NotGiven not_given_of_member = not_given;  ///< the same if MCMemberRecords are asked for
 };
 inline constexpr MemberOption member_options[] = {
-    {"--slid", "slid", 0, "SLID", Value::number_not_0},
-    {"--dlid", "dlid", 0, "DLID", Value::number_not_0},
-    {"--mlid", "mlid", 0, "MLID", Value::number_not_0},
+    {"--slid", "slid", 0, "SLID", Value::number, zero_of(16)},
+    {"--dlid", "dlid", 0, "DLID", Value::number, zero_of(16)},
+    {"--mlid", "mlid", 0, "MLID", Value::number, zero_of(16)},
     {"--sgid", "sgid", 0, "SGID", Value::gid},
     {"--dgid", "dgid", 0, "DGID", Value::gid},
     {"--gid", "gid", 0, "portGID", Value::gid},
     {"--mgid", "mgid", 0, "MGID", Value::gid},
-    {"-r --reversible", "reversible", 'r', "reversible", Value::number},
-    {"-n --numb_path --numb-path", "numb_path", 'n', "numbPath", Value::number},
-    {"--pkey", "pkey", 0, "PKey", Value::key},
-    {"-Q --qos_class --qos-class", "qos_class", 'Q', "QOSClass", Value::number},
-    {"--sl", "sl", 0, "SL", Value::number},
-    {"-M --mtu", "mtu", 'M', "MTU", Value::number_not_0},
-    {"-R --rate", "rate", 'R', "rate", Value::number_not_0},
-    {"--pkt_lifetime --pkt-lifetime", "pkt_lifetime", 0, "packetLifeTime", Value::number_not_0},
-    {"-q --qkey", "qkey", 'q', "QKey", Value::key},
-    {"-T --tclass", "tclass", 'T', "TClass", Value::number_not_0},
-    {"-f --flow_label --flow-label", "", 0, "flowLabel", Value::number_not_0},
-    {"-F", "flow_label", 'F', "flowLabel", Value::number_not_0},
-    {"-H --hop_limit --hop-limit", "hop_limit", 'H', "hopLimit", Value::number},
-    {"--scope", "scope", 0, "scope", Value::number_not_0},
-    {"-J --join_state --join-state", "join_state", 'J', "joinState", Value::number_not_0},
-    {"-X --proxy_join --proxy-join", "proxy_join", 'X', "proxyJoin", Value::number},
-    {"--service_id --service-id", "service_id", 0, "serviceID", Value::number_not_0},
+    {"-r --reversible", "reversible", 'r', "reversible", Value::number, ones_of(8)},
+    {"-n --numb_path --numb-path", "numb_path", 'n', "numbPath", Value::number, ones_of(8)},
+    {"--pkey", "pkey", 0, "PKey", Value::key, zero_of(16)},
+    {"-Q --qos_class --qos-class", "qos_class", 'Q', "QOSClass", Value::number, ones_of(32)},
+    {"--sl", "sl", 0, "SL", Value::number, ones_of(16), ones_of(8)},
+    {"-M --mtu", "mtu", 'M', "MTU", Value::number, zero_of(8)},
+    {"-R --rate", "rate", 'R', "rate", Value::number, zero_of(8)},
+    {"--pkt_lifetime --pkt-lifetime", "pkt_lifetime", 0, "packetLifeTime", Value::number, zero_of(8)},
+    {"-q --qkey", "qkey", 'q', "QKey", Value::key, zero_of(32)},
+    {"-T --tclass", "tclass", 'T', "TClass", Value::number, zero_of(8)},
+    {"-f --flow_label --flow-label", "", 0, "flowLabel", Value::number, zero_of(8)},
+    {"-F", "flow_label", 'F', "flowLabel", Value::number, zero_of(8)},
+    {"-H --hop_limit --hop-limit", "hop_limit", 'H', "hopLimit", Value::number, ones_of(32), ones_of(8)},
+    {"--scope", "scope", 0, "scope", Value::number, zero_of(8)},
+    {"-J --join_state --join-state", "join_state", 'J', "joinState", Value::number, zero_of(8)},
+    {"-X --proxy_join --proxy-join", "proxy_join", 'X', "proxyJoin", Value::number, ones_of(8)},
+    {"--service_id --service-id", "service_id", 0, "serviceID", Value::number, zero_of(64)},
 };
 
 }  // namespace ib::tools::saquery

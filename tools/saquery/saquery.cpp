@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -18,11 +18,11 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/describe.hpp"
 #include "mad/rpc.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/saquery/option_tables.hpp"
+#include "tools/saquery/packet_dump.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::saquery {
@@ -101,34 +101,13 @@ void match_option(sa::Pattern& pattern, const std::string& member, const std::st
   }
 }
 
-/// For -dd of infiniband-diags: the dump of each query on stdout, which is the 256 bytes of the request, and the answer.
 /// A key as infiniband-diags' saquery reads it: what does not begin with a hexadecimal digit is asked for.
 std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::string_view prompt) {
   if (std::isxdigit(static_cast<unsigned char>(text[0])) != 0) return c_number(text);
-  return prompt_for_key(*common.world, prompt).value_or(0);
+  return c_number(ask_unseen(*common.world, prompt));
 }
 
-class PacketDump final : public mad::Tracer {
- public:
-  PacketDump(TextOut& out, Keys keys) : out_(out), keys_(keys) {}
-  void completed(Bytes request, const path::Path& /*path*/, Bytes reply) override {
-    std::array<std::uint8_t, mad::packet_size> sent{};
-    std::copy_n(request.begin(), std::min(request.size(), sent.size()), sent.begin());
-    show("SA Request", sent);
-    if (!reply.empty()) show("SA Response", reply);
-  }
-  void retried(Bytes /*request*/, const path::Path& /*path*/) override {}
-  void unexpected(Bytes /*mad*/, const path::Path& /*path*/, bool /*late*/) override {}
-
- private:
-  void show(std::string_view what, Bytes mad) {
-    const std::vector<std::uint8_t> masked = mad::without_keys(mad);
-    out_.print("{}:\n{}", what, hex_words(keys_ == Keys::shown ? mad : Bytes(masked)));
-  }
-
-  TextOut& out_;
-  Keys keys_;
-};
+bool is_about_nodes(List list) { return list >= List::lids && list <= List::adapters; }
 
 class Saquery final : public Command {
  public:
@@ -160,16 +139,12 @@ class Saquery final : public Command {
   void diags_options(DiagsOptions& set) override {
     as_diags_ = true;
     set.without("DGLsy");
+    set.sends_sa_key();
     set.optional_operands();
     set.words("ITEM|ARG", words_);
     set.notes(diags_item_list());
     for (const Choice& choice : choices) {
-      set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] {
-        if (choice.list == List::records)
-          record_ = choice.record;
-        else
-          list_ = choice.list;
-      });
+      set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] { choose_as_diags(choice); });
     }
     CommonOptions& common = set.common();
     set.value("src-to-dst", 0, "SRC:DST", "The paths between two LIDs or names of nodes", [this](const std::string& text) {
@@ -197,12 +172,10 @@ class Saquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const Ask ask{session, emit, as_diags_};
-    if (as_diags_ && list_ == List::records && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
-      record_ = find_form(words_[0])->name;
-      words_.erase(words_.begin());
-    }
+    if (as_diags_) read_diags_words();
     const auto word = words_.empty() ? std::nullopt : std::optional(words_[0]);
-    check_word(list_, word, as_diags_);
+    check_word(as_diags_ ? about_nodes_ : list_, word, as_diags_);
+    if (as_diags_ && list_ == List::nodes && about_nodes_ != List::nodes) list_ = about_nodes_;
     if (!as_diags_ && list_ != List::records) check_look_up();
     if (as_diags_) find_diags_port(session);
     co_await session.prepare_sa();
@@ -245,6 +218,33 @@ class Saquery final : public Command {
     list_ = list;
   }
 
+  /// For infiniband-diags: the last option that names a list of its own counts, before any that names a kind of records. What is printed
+  /// of nodes stays chosen whatever follows.
+  void choose_as_diags(const Choice& choice) {
+    if (choice.list == List::records && choice.record != "ClassPortInfo") {
+      record_ = choice.record;
+      return;
+    }
+    diags_command_ = &choice;
+    list_ = choice.list;
+    if (!is_about_nodes(choice.list)) return;
+    about_nodes_ = choice.list;
+    list_ = List::nodes;
+  }
+  void read_diags_words() {
+    if (diags_command_ == nullptr) {
+      if (!record_.empty() || words_.empty() || find_form(words_[0]) == nullptr) return;
+      record_ = find_form(words_[0])->name;
+      words_.erase(words_.begin());
+    } else if (list_ == List::records) {
+      record_ = diags_command_->record;
+    } else if (list_ == List::members && (about_nodes_ == List::name_of_lid || about_nodes_ == List::name_of_guid)) {
+      check_word(about_nodes_, words_.empty() ? std::nullopt : std::optional(words_[0]), true);
+      words_.clear();
+      about_nodes_ = List::nodes;
+    }
+  }
+
   void set_ends(std::string_view text, char between, std::string_view source, std::string_view destination) {
     const std::size_t at = text.find(between);
     if (at == std::string_view::npos && as_diags_) throw DiagsUsage();
@@ -257,15 +257,13 @@ class Saquery final : public Command {
   void add_gid(std::string_view member, const std::string& text) {
     const auto gid = parse_gid(text);
     if (!gid) throw DiagsUsage();
+    std::erase_if(by_option_, [&](const auto& old) { return old.first == member; });
     if (*gid != Gid{}) by_option_.emplace_back(member, to_text(*gid));
   }
-  void match_number(std::string_view member, std::uint64_t number, bool zero_counts) {
-    std::erase_if(numbers_, [&](const auto& old) { return old.first == member; });
-    if (number != 0 || zero_counts) numbers_.emplace_back(member, number);
-  }
+  void match_number(const MemberOption& option, std::uint64_t number) { numbers_[&option] = number; }
   void match_all_paths() {
     record_ = "PathRecord";
-    match_number("numbPath", all_paths, true);
+    match_number(*std::ranges::find(member_options, "numbPath", &MemberOption::member), all_paths);
   }
   void take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
     switch (option.value) {
@@ -274,11 +272,11 @@ class Saquery final : public Command {
         break;
       case Value::key: {
         const std::string_view prompt = option.member == "PKey" ? "P_Key" : "Q_Key";
-        match_number(option.member, key_of(common, text, prompt), false);
+        match_number(option, key_of(common, text, prompt));
         break;
       }
-      default:
-        match_number(option.member, c_number(text), option.value == Value::number);
+      case Value::number:
+        match_number(option, c_number(text));
     }
   }
 
@@ -403,11 +401,13 @@ class Saquery final : public Command {
     }
     if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
     const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
+    const bool of_member = &pattern.record() == &sa::MCMemberRecord::info();
     for (const auto& [member, text] : by_option_) {
       if (is_member(member)) pattern.match(member, text);
     }
-    for (const auto& [member, number] : numbers_) {
-      if (!is_member(member)) continue;
+    for (const auto& [option, number] : numbers_) {
+      const std::string member(option->member);
+      if (!is_member(member) || (of_member ? option->not_given_of_member : option->not_given).is(number)) continue;
       if (is_member(selector_of(member))) pattern.match(selector_of(member), number >> selected_bits & 3U);
       pattern.match(member, number);
     }
@@ -432,7 +432,8 @@ class Saquery final : public Command {
       } else {
         char* end = nullptr;
         const unsigned long number = std::strtoul(text.c_str(), &end, 0);
-        if (end != text.c_str()) pattern.match(member, std::uint64_t{number});
+        const NotGiven not_given = ones_of(find_path(pattern.form(), member)->field->bits <= 8 ? 8 : 16);
+        if (end != text.c_str() && !not_given.is(number)) pattern.match(member, std::uint64_t{number});
       }
       if (last) co_return;
     }
@@ -454,8 +455,10 @@ class Saquery final : public Command {
   std::string_view chosen_;  ///< the option that selected the list
   bool get_{}, no_defaults_{};
   Assignments ends_, by_option_;  ///< the ends of a path: LIDs, names of nodes or GIDs
-  std::vector<std::pair<std::string_view, std::uint64_t>> numbers_;
-  bool as_diags_{};  ///< words are read like in infiniband-diags
+  std::map<const MemberOption*, std::uint64_t> numbers_;
+  const Choice* diags_command_{};   ///< the last option of infiniband-diags that names a list of its own
+  List about_nodes_ = List::nodes;  ///< the last one that says what is printed of nodes
+  bool as_diags_{};                 ///< words are read like in infiniband-diags
   std::optional<PacketDump> dump_;
 };
 

@@ -63,3 +63,31 @@ TEST_CASE("a map that is no regular file is refused, not read for ever") {
   CHECK_THROWS_AS(NodeNameMap::read("/dev/zero"), ib::UsageError);
   CHECK_THROWS_AS(NodeNameMap::read("/"), ib::UsageError);
 }
+
+TEST_CASE("maps as infiniband-diags reads them") {
+  const auto map = NodeNameMap::parse_as_diags(
+      "# comment\n \n0x1 \"one\" # comment\n0x2#two\n0x3 # three\n\t4 \"#\"#four\"\n-1 \"last\"\n0x10000000000000000 other\n0x5 \"\"\n0x1 "
+      "again");
+  CHECK(map.bad_lines().empty());
+  CHECK(map.size() == 5);
+  CHECK(*map.find(Guid{1}) == "one");
+  CHECK(*map.find(Guid{2}) == "two");
+  CHECK(*map.find(Guid{3}) == " three");
+  CHECK(*map.find(Guid{4}) == "four");
+  CHECK(*map.find(Guid{UINT64_MAX}) == "last");
+}
+
+TEST_CASE("infiniband-diags reads a map up to its first wrong line") {
+  const auto map = NodeNameMap::parse_as_diags("0x1 one\n7cfe9003 two\n0x3 three\n");
+  REQUIRE(map.bad_lines().size() == 1);
+  CHECK(map.bad_lines()[0].number == 2);
+  CHECK(map.bad_lines()[0].text == "7cfe9003 two");
+  CHECK(map.size() == 1);
+
+  const std::string full = "0x1 " + std::string(251, 'a');  // as long as infiniband-diags reads at once
+  CHECK(NodeNameMap::parse_as_diags(full + "\n0x2 two").size() == 2);
+  CHECK(NodeNameMap::parse_as_diags(full + "tail\n").bad_lines().at(0).text == "tail");
+  CHECK(NodeNameMap::parse_as_diags(full + "0x3 three\n").size() == 2);
+  using namespace std::string_view_literals;
+  CHECK(NodeNameMap::parse_as_diags("\0\n0x1 on\0e\n"sv).find(Guid{1}) == "on");
+}

@@ -139,6 +139,30 @@ TEST_CASE("one query tells the service levels of the ways to all ports") {
         smp_path(bench.sweep->subnet, bench.sweep->subnet.port(bench.port(4, 2)).node, path::Path(start_of(bench.fabric))));
 }
 
+TEST_CASE("as infiniband-diags does, each port is asked at its own LID") {
+  WithSa bench;
+  bench.sa->path_lie = [](sa::PathRecord& record) {
+    record.sl = static_cast<std::uint8_t>(record.dlid.value);
+    if (record.dlid == Lid{5}) record.dlid = Lid{6};  // no path to LID 5
+  };
+  bench.ask();
+  CHECK_FALSE(bench.paths->gmp(bench.port(4, 2)));
+  bench.paths->keep_to_base_lids();
+  const std::optional<path::Path> path = bench.paths->gmp(bench.port(4, 2));
+  REQUIRE(path);
+  CHECK(path->ib().dlid == Lid{5});
+  CHECK(path->ib().sl == 0);
+  CHECK(bench.paths->gmp(bench.port(0, 1))->ib().sl == 1);
+  CHECK(bench.reached() == 7);
+
+  WithSa shared([](FakeFabric& fabric) {
+    for (FakeFabric::Port& port : fabric.node(5).ports) port.info.lid = Lid{5};
+  });
+  CHECK(shared.reached() == 6);
+  shared.paths->keep_to_base_lids();
+  CHECK(shared.reached() == 7);
+}
+
 TEST_CASE("where no SA tells the service levels they are 0, and it is said why") {
   WithSa silent;
   silent.sa->silent = true;
