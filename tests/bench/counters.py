@@ -105,7 +105,7 @@ def bench(nodes, args, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--nodes", type=int, nargs="*", choices=sorted(SIZES), default=sorted(SIZES))
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each program (1 at the largest size)")
+    parser.add_argument("--rounds", type=int, default=9, help="runs of each program, of which the best counts (1 at the largest size)")
     parser.add_argument("--delay", type=int, default=200, metavar="µS", help="time that a MAD takes in the delayed runs")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ibtool-bench"), metavar="DIRECTORY",
                         help="where tables of LIDs are kept for the next run")

@@ -172,12 +172,13 @@ class Saquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const Ask ask{session, emit, as_diags_};
-    if (as_diags_) read_diags_words();
-    const auto word = words_.empty() ? std::nullopt : std::optional(words_[0]);
-    check_word(as_diags_ ? about_nodes_ : list_, word, as_diags_);
-    if (as_diags_ && list_ == List::nodes && about_nodes_ != List::nodes) list_ = about_nodes_;
-    if (!as_diags_ && list_ != List::records) check_look_up();
-    if (as_diags_) find_diags_port(session);
+    if (as_diags_) {
+      read_diags_words();
+      find_diags_port(session);
+    } else {
+      check_word(list_, first_word(), false);
+      if (list_ != List::records) check_look_up();
+    }
     co_await session.prepare_sa();
     if (as_diags_ && session.options().debug > 1 && !session.options().from)
       session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
@@ -192,7 +193,7 @@ class Saquery final : public Command {
         co_await list_records(ask);
         break;
       default:
-        co_await look_up(ask, list_, word.value_or(""));
+        co_await look_up(ask, list_, first_word().value_or(""));
     }
   }
 
@@ -232,18 +233,19 @@ class Saquery final : public Command {
     list_ = List::nodes;
   }
   void read_diags_words() {
-    if (diags_command_ == nullptr) {
-      if (!record_.empty() || words_.empty() || find_form(words_[0]) == nullptr) return;
+    if (diags_command_ == nullptr && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
       record_ = find_form(words_[0])->name;
       words_.erase(words_.begin());
-    } else if (list_ == List::records) {
-      record_ = diags_command_->record;
-    } else if (list_ == List::members && (about_nodes_ == List::name_of_lid || about_nodes_ == List::name_of_guid)) {
-      check_word(about_nodes_, words_.empty() ? std::nullopt : std::optional(words_[0]), true);
-      words_.clear();
-      about_nodes_ = List::nodes;
+    }
+    if (diags_command_ != nullptr && list_ == List::records) record_ = diags_command_->record;
+    check_word(about_nodes_, first_word(), true);
+    if (list_ == List::nodes) {
+      list_ = about_nodes_;
+    } else if (about_nodes_ == List::name_of_lid || about_nodes_ == List::name_of_guid) {
+      words_.clear();  // a LID or GUID, and no name to the other lists
     }
   }
+  std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
 
   void set_ends(std::string_view text, char between, std::string_view source, std::string_view destination) {
     const std::size_t at = text.find(between);
@@ -401,13 +403,13 @@ class Saquery final : public Command {
     }
     if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
     const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
-    const bool of_member = &pattern.record() == &sa::MCMemberRecord::info();
+    const bool asks_members = &pattern.record() == &sa::MCMemberRecord::info();
     for (const auto& [member, text] : by_option_) {
       if (is_member(member)) pattern.match(member, text);
     }
     for (const auto& [option, number] : numbers_) {
       const std::string member(option->member);
-      if (!is_member(member) || (of_member ? option->not_given_of_member : option->not_given).is(number)) continue;
+      if (!is_member(member) || (asks_members ? option->not_given_of_member : option->not_given).is(number)) continue;
       if (is_member(selector_of(member))) pattern.match(selector_of(member), number >> selected_bits & 3U);
       pattern.match(member, number);
     }
