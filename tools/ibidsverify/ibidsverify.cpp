@@ -235,12 +235,13 @@ class Ibidsverify final : public Command {
   }
 
   async::Task<> run_script(Session& session, Emit& emit, Fabric& fabric) {
+    constexpr std::string_view usage =
+        "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
+        "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
+        "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
+    tell(session.world().err, perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
     if (!perl_.good() || perl_.has('h')) {
-      tell(session.world().err, perl_.complaints());
-      emit.text().write(
-          "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
-          "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
-          "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n");
+      emit.text().write(usage);
       emit.set_diags_status(usage_status);
       co_return;
     }

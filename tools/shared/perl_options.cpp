@@ -19,7 +19,10 @@ void PerlOptions::take(std::string_view word) {
     operands_.emplace_back(word);
     return;
   }
-  if (word == "--help" || word == "--version") return;
+  if (word == "--help" || word == "--version") {
+    asks_help_ = true;
+    return;
+  }
   for (word.remove_prefix(1); !word.empty();) {
     const char letter = word[0];
     word.remove_prefix(1);

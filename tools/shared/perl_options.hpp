@@ -24,6 +24,8 @@ class PerlOptions {
   const std::vector<std::string>& operands() const { return operands_; }
   /// The messages for stderr about unknown options.
   const std::string& complaints() const { return complaints_; }
+  /// Whether --help or --version was given, of which Perl tells on stderr before the program goes on.
+  bool asks_help() const { return asks_help_; }
   /// Whether all options were known and had their values.
   bool good() const { return complaints_.empty() && waiting_ == 0; }
 
@@ -33,7 +35,7 @@ class PerlOptions {
   std::vector<std::string> operands_;
   std::string complaints_;
   char waiting_ = 0;  ///< the option whose value is the next word
-  bool ended_{};
+  bool ended_{}, asks_help_{};
 };
 
 }  // namespace ib::tools

@@ -338,6 +338,9 @@ TEST_CASE("A line of a switch in a list: what stands before the first \"port 0\"
 TEST_CASE_METHOD(Fabric, "ibidsverify finds LIDs and GUIDs that are zero or there twice, in both dialects") {
   CHECK(diags(fabric, {"ibidsverify", "-R"}).out.empty());
   CHECK(diags(fabric, {"ibidsverify"}).status == 0);
+  CHECK(diags(fabric, {"ibidsverify", "--help"}).status == 0);
+  CHECK_THAT(diags(fabric, {"ibidsverify", "--help"}).err, contains("Usage: ibidsverify"));
+  CHECK(diags(fabric, {"ibidsverify", "-R", "-C"}).status == 2);  // -C has no value
   CHECK(ibtool(fabric, {"ibidsverify"}).out == "## Summary: 4 nodes checked, 0 bad nodes found\n");
   CHECK_THAT(ibtool(fabric, {"ibidsverify", "-v"}).out,
              contains("# Checking Switch: nodeguid 0000:0000:0000:0100 lid 1\nNode check lid 1: OK\n") &&
