@@ -374,7 +374,7 @@ smp::NodeInfo info_on_arrival(const Subnet& subnet, const LegacySweep& sweep, No
   if (!sweep.entry_ports[at]) return info;
   info.local_port_num = *sweep.entry_ports[at];
   const PortIndex entry = subnet.port_of(at, info.local_port_num);
-  if (node.kind() != NodeKind::sw && entry != none && subnet.port(entry).guid != Guid{}) info.port_guid = subnet.port(entry).guid;
+  if (node.kind() != NodeKind::sw && entry != none) info.port_guid = guid_of(subnet, subnet.port(entry));
   return info;
 }
 

@@ -59,22 +59,21 @@ NodeNameMap NodeNameMap::parse(std::string_view text) {
 
 NodeNameMap NodeNameMap::parse_as_diags(std::string_view text) {
   constexpr std::size_t longest_line = 255;
-  constexpr const char* spaces = " \t\n\v\f\r";
   constexpr const char* around_name = "\"#";
   NodeNameMap map;
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string line(text.substr(0, std::min(longest_line, text.find('\n'))));
     text.remove_prefix(std::min(text.size(), line.size() < longest_line ? line.size() + 1 : line.size()));
     line.resize(std::strlen(line.c_str()));  // to C, a zero byte ends it
-    const char* at = line.c_str() + std::strspn(line.c_str(), spaces);
+    const char* at = line.c_str() + std::strspn(line.c_str(), blanks.data());
     if (*at == '\0' || *at == '#') continue;
     char* end = nullptr;
     const Guid guid{std::strtoull(at, &end, 0)};
-    if (end == at || (*end != '\0' && *end != '#' && std::strchr(spaces, *end) == nullptr)) {
+    if (end == at || (*end != '\0' && blanks_or_hash.find(*end) == std::string_view::npos)) {
       map.bad_lines_.push_back({number, line});
       return map;
     }
-    at = end + std::strspn(end, spaces);
+    at = end + std::strspn(end, blanks.data());
     at += std::strspn(at, around_name);
     const std::string_view name(at, std::strcspn(at, around_name));
     if (!name.empty()) map.names_.try_emplace(guid, name);

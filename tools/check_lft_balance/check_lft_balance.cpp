@@ -151,7 +151,7 @@ class CheckLftBalance final : public Command {
   }
 
   async::Task<> check_files(Session& session, Emit& emit) {
-    if (!perl_.good() || perl_.has('h')) usage(session, emit, perl_.complaints());
+    if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
     if (!perl_.has('l')) usage(session, emit, "Must specify dump lfts file\n");
     if (!perl_.has('i')) usage(session, emit, "Must specify ibnetdiscover cache\n");
     Fabric fabric;

@@ -217,7 +217,7 @@ class Ibfindnodesusing final : public Command {
   }
 
   async::Task<> find_as_diags(Session& session, Emit& emit) {
-    if (!perl_.good() || perl_.has('h')) usage(session, emit, perl_.complaints());
+    if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
     const std::vector<std::string>& words = perl_.operands();
     const std::string wanted = guid_text(words.empty() ? "" : words[0]);
     const std::string number = words.size() < 2 ? "" : words[1];

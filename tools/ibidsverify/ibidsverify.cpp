@@ -218,7 +218,7 @@ class Ibidsverify final : public Command {
 
   void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
     for (const std::string& word : words) perl_.take(word);
-    if (!perl_.good() || perl_.has('h')) return;
+    if (perl_.wants_usage()) return;
     std::vector<std::string> passed;
     for (const char letter : {'C', 'P'}) {
       if (!perl_.value(letter).empty()) passed.insert(passed.end(), {std::string{'-', letter}, perl_.value(letter)});
@@ -240,7 +240,7 @@ class Ibidsverify final : public Command {
         "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
         "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
     tell(session.world().err, perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
-    if (!perl_.good() || perl_.has('h')) {
+    if (perl_.wants_usage()) {
       emit.text().write(usage);
       emit.set_diags_status(usage_status);
       co_return;

@@ -28,6 +28,8 @@ class PerlOptions {
   bool asks_help() const { return asks_help_; }
   /// Whether all options were known and had their values.
   bool good() const { return complaints_.empty() && waiting_ == 0; }
+  /// Whether the scripts print their usage: for -h, or if the options are not good.
+  bool wants_usage() const { return !good() || has('h'); }
 
  private:
   std::string_view letters_;
