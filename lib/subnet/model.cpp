@@ -71,6 +71,11 @@ PortIndex Subnet::end_port_of(PortIndex port) const {
   return owner.kind() == NodeKind::sw ? owner.first_port : port;
 }
 
+Guid Subnet::port_guid(PortIndex port) const {
+  const Port& of = ports_[port];
+  return of.guid != Guid{} ? of.guid : nodes_[of.node].info.port_guid;
+}
+
 Lid Subnet::lid(PortIndex port) const {
   const Port& end = ports_[end_port_of(port)];
   return {load_be<std::uint16_t>(end.info_bytes.data() + 16)};  // IBA 14.2.5.6: PortInfo.LID

@@ -134,6 +134,8 @@ class Subnet {
   PortIndex find_port(Guid guid) const { return by_port_guid_.find(guid); }
   /// The end port that owns `lid` (with LMC), or none.
   PortIndex find_lid(Lid lid) const { return lid.value < by_lid_.size() ? by_lid_[lid.value] : none; }
+  /// The GUID of a port: that of the NodeInfo which came through it, else that of its node's, which all ports of a switch share.
+  Guid port_guid(PortIndex port) const;
   /// The base LID of the end port of `port`; zero if it is not known.
   Lid lid(PortIndex port) const;
   /// The LMC of the end port of `port`.

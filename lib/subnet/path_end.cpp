@@ -51,7 +51,6 @@ PathEnd end_of_path(const Subnet& subnet, const path::Path& path) {
 
 void set_arrival(const Subnet& subnet, const PathEnd& end, std::uint8_t arrival, std::uint16_t attribute,
                  std::vector<std::uint8_t>& content) {
-  constexpr std::size_t local_port_num_offset = 28;  // IBA 14.2.5.6
   if (attribute == smp::PortInfo::attribute_id) {
     content.resize(std::max(content.size(), local_port_num_offset + 1));
     content[local_port_num_offset] = arrival;
@@ -60,7 +59,7 @@ void set_arrival(const Subnet& subnet, const PathEnd& end, std::uint8_t arrival,
     smp::NodeInfo info = smp::NodeInfo::unpack(content);
     info.local_port_num = arrival;
     const PortIndex port = subnet.port_of(end.node, end.entry_port);
-    if (end.entry_port != 0 && port != none && subnet.port(port).guid != Guid{}) info.port_guid = subnet.port(port).guid;
+    if (end.entry_port != 0 && port != none) info.port_guid = subnet.port_guid(port);
     info.pack(content);
   }
 }

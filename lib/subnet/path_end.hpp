@@ -2,6 +2,7 @@
 // Where a path leads, by the links of a model and without asking anyone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
+
+/// Where LocalPortNum stands in a PortInfo, in bytes (IBA 14.2.5.6).
+inline constexpr std::size_t local_port_num_offset = 28;
 
 struct PathEnd {
   NodeIndex node = none;                  ///< the node at its end, or none

@@ -61,6 +61,7 @@ struct Device {
   std::string uverbs;                           ///< "uverbs0" or empty
   std::vector<std::unique_ptr<EndPort>> ports;  ///< in the order of their numbers
 
+  bool is_switch() const { return node_type == 2; }
   const EndPort* port(unsigned number) const;  ///< null if there is none
 };
 

@@ -65,9 +65,7 @@ const sys::EndPort& Session::end_port() {
   if (options_.from && !options_.device && !port) port = std::to_string(snapshot().port_number());
   try {
     // To libibumad each port of a switch is its port 0, unless the device is named.
-    constexpr unsigned switch_type = 2;  // IBA 14.2.5.3 NodeType
-    if (dialect_ == Dialect::diags && !options_.device && port && devices().default_end_port().device->node_type == switch_type)
-      port.reset();
+    if (dialect_ == Dialect::diags && !options_.device && port && devices().default_end_port().device->is_switch()) port.reset();
     end_port_ = &devices().select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));

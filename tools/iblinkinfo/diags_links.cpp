@@ -62,7 +62,7 @@ std::string DiagsLinks::far_end(PortIndex at) const {
   if (port.peer == none) return port.state() == smp::PortState::down ? "           [  ] \"\" ( )\n" : "    \"Port not available\"\n";
   const Port& peer = subnet_.port(port.peer);
   std::string text;
-  if (line) print(text, "0x{:016x} ", diags_port_guid(subnet_, port.peer).value);
+  if (line) print(text, "0x{:016x} ", subnet_.port_guid(port.peer).value);
   print(text, "{:6} {:4}[{:>2}] \"{}\" ({})\n", subnet_.lid(port.peer).value, peer.number, external(port.peer), name(peer.node),
         diags_could_be(subnet_, at));
   if (text.size() <= buffer) return text;
@@ -73,7 +73,7 @@ std::string DiagsLinks::far_end(PortIndex at) const {
 void DiagsLinks::heading(std::string& out, NodeIndex at, std::string_view prefix) const {
   const Node& node = subnet_.node(at);
   if (node.kind() == NodeKind::sw) {
-    print(out, "{}Switch: 0x{:016x} {}:\n", prefix, diags_port_guid(subnet_, node.first_port).value, name(at));
+    print(out, "{}Switch: 0x{:016x} {}:\n", prefix, subnet_.port_guid(node.first_port).value, name(at));
     return;
   }
   const std::string_view kind = node.kind() == NodeKind::ca ? "CA" : node.kind() == NodeKind::router ? "Router" : "??";
@@ -86,10 +86,10 @@ void DiagsLinks::port(std::string& out, PortIndex at, std::string_view prefix) c
   const std::string link_text = link(at), far = far_end(at);
   out += prefix;
   if (line) {
-    print(out, "0x{:016x} \"{}\" ", diags_port_guid(subnet_, at).value, right(name(port.node), 30));
+    print(out, "0x{:016x} \"{}\" ", subnet_.port_guid(at).value, right(name(port.node), 30));
   } else {
     out += "      ";
-    if (subnet_.node(port.node).kind() != NodeKind::sw) print(out, "0x{:016x} ", diags_port_guid(subnet_, at).value);
+    if (subnet_.node(port.node).kind() != NodeKind::sw) print(out, "0x{:016x} ", subnet_.port_guid(at).value);
   }
   print(out, "{:6} {:4}[{:>2}] =={}==>  {}", subnet_.lid(at).value, port.number, external(at), link_text, far);
 }

@@ -71,7 +71,7 @@ void GrowthReport::text(TextOut& out) const {
                 quoted(subnet::name_of(node, &fabric.names)));
     }
     last = port.node;
-    out.print("   GUID {} port {}:{}{}\n", to_text(diags_port_guid(fabric.subnet, row.port)), port.number, growth_text(row.errors),
+    out.print("   GUID {} port {}:{}{}\n", to_text(fabric.subnet.port_guid(row.port)), port.number, growth_text(row.errors),
               growth_text(row.traffic));
   }
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_, bad_nodes_);

@@ -83,7 +83,7 @@ void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
   if (wanted.data_only) {
     out.print("Data Counters for {} {}\n", guid(of.guid()), name(node.node));
   } else if (of.kind() == subnet::NodeKind::sw) {
-    out.print("Errors for {} {}\n", guid(diags_port_guid(fabric.subnet, of.first_port)), name(node.node));
+    out.print("Errors for {} {}\n", guid(fabric.subnet.port_guid(of.first_port)), name(node.node));
   } else {
     out.print("Errors for {}\n", name(node.node));
   }
@@ -115,7 +115,7 @@ void ErrorReport::reading_text(TextOut& out, const subnet::PmaNode& node, const 
   const subnet::Node& of = fabric.subnet.node(node.node);
   const bool all = reading.select == subnet::all_ports;
   if (all && of.kind() != subnet::NodeKind::sw) return;
-  const Guid at = wanted.data_only ? of.guid() : diags_port_guid(fabric.subnet, reading.port);
+  const Guid at = wanted.data_only ? of.guid() : fabric.subnet.port_guid(reading.port);
   const std::string select = all ? "ALL" : std::to_string(reading.select);
   const std::string counts =
       wanted.data_only ? traffic_text(reading, true) : errors_text(reading) + (wanted.data ? traffic_text(reading, false) : std::string());
@@ -134,7 +134,7 @@ void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
   std::string beyond = "           [  ] \"\" ( )\n";
   if (port.peer != subnet::none) {
     const subnet::Port& peer = subnet.port(port.peer);
-    const Guid peer_guid = diags_port_guid(subnet, port.peer);
+    const Guid peer_guid = subnet.port_guid(port.peer);
     beyond = fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", diags ? fmt::format("0x{:016x}", peer_guid.value) : to_text(peer_guid),
                          subnet.lid(port.peer).value, peer.number, external(port.peer), name(peer.node), diags_could_be(subnet, at));
   } else if (!diags) {

@@ -70,12 +70,6 @@ std::string speed_that_could_be(const subnet::Subnet& subnet, subnet::PortIndex 
 
 }  // namespace
 
-Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex at) {
-  const subnet::Port& port = subnet.port(at);
-  const subnet::Node& node = subnet.node(port.node);
-  return node.kind() == subnet::NodeKind::sw && port.guid == Guid{} ? node.info.port_guid : port.guid;
-}
-
 std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex at, bool known) {
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();

@@ -15,9 +15,6 @@ inline std::string diags_node_name(const subnet::Node& node, const subnet::NodeN
   return diags_node_name(names, node.guid(), node.description());
 }
 
-/// The GUID of a port in libibnetdisc: all ports of a switch have the GUID of port 0.
-Guid diags_port_guid(const subnet::Subnet& subnet, subnet::PortIndex port);
-
 /// "( 4X          10.0 Gbps Active/  LinkUp)". There is no width and speed if the port is down. Without `known`,
 /// width and speed have the code 0.
 std::string diags_link_text(const subnet::Subnet& subnet, subnet::PortIndex port, bool known = true);

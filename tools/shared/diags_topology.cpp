@@ -81,12 +81,6 @@ std::string_view width(unsigned code) {
   }
 }
 
-/// The GUID of a port in ibnetdiscover: all ports of a switch have the GUID of port 0.
-Guid guid_of(const subnet::Subnet& subnet, const Port& port) {
-  const Node& node = subnet.node(port.node);
-  return node.kind() == NodeKind::sw && port.guid.value == 0 ? node.info.port_guid : port.guid;
-}
-
 }  // namespace
 
 std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
@@ -231,7 +225,7 @@ void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
     const unsigned speed = subnet_.port(port0).has_info ? info.link_speed_active : 0U;
     print(out, " s={} w={} v={}", speed, info.link_width_active, static_cast<unsigned>(info.vl_cap));
   }
-  const Guid remote_guid = guid_of(subnet_, peer);
+  const Guid remote_guid = subnet_.port_guid(port.peer);
   if (subnet::is_xsigo_target(remote_guid)) {
     print(out, " slot {}", port.number);
   } else if (subnet::is_xsigo_host(remote_guid)) {
@@ -317,7 +311,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
     const PortIndex index = node.first_port + number;
     const Port& port = subnet_.port(index);
     if (!port.is_known()) continue;
-    print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, guid_of(subnet_, port).value,
+    print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, subnet_.port_guid(index).value,
           rate(index, subnet_.end_port_of(index), " "));
     if (port.peer == none) {
       print(out, "{:36}'{}'\n", "", name(at));
@@ -325,7 +319,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
     }
     const Port& peer = subnet_.port(port.peer);
     print(out, " - {:>2} {:5} {:2} 0x{:016x} ( '{}' - '{}' )\n", short_type(subnet_.node(peer.node)), subnet_.lid(port.peer).value,
-          peer.number, guid_of(subnet_, peer).value, name(at), name(peer.node));
+          peer.number, subnet_.port_guid(port.peer).value, name(at), name(peer.node));
   }
 }
 

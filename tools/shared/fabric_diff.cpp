@@ -50,8 +50,6 @@ constexpr std::string_view diff_help = "Print what is different from the fabric 
 
 bool described_alike(const Node& a, const Node& b) { return a.description_bytes == b.description_bytes; }
 
-Guid guid_of(const Subnet& subnet, const Port& port) { return port.guid.value != 0 ? port.guid : subnet.node(port.node).info.port_guid; }
-
 /// The same port number of two nodes that have the same GUID.
 class PortPair {
  public:
@@ -70,9 +68,7 @@ class PortPair {
   bool have_both() const { return has_old() && has_new(); }
   bool linked_both() const { return old_peer() != none && new_peer() != none; }
 
-  bool peer_guids_differ() const {
-    return linked_both() && guid_of(before_, before_.port(old_peer())) != guid_of(after_, after_.port(new_peer()));
-  }
+  bool peer_guids_differ() const { return linked_both() && before_.port_guid(old_peer()) != after_.port_guid(new_peer()); }
   /// Whether the node at the other end has another LID or description, and this is compared.
   bool peers_differ(const DiffChecks& checks) const {
     if (!checks.ports || !linked_both()) return false;
@@ -88,7 +84,7 @@ class PortPair {
       } else if (has_new() && (!has_old() || (old_peer() == none && new_peer() != none))) {
         show_new = true;
       } else if (have_both()) {
-        show_old = show_new = guid_of(before_, before_.port(old_)) != guid_of(after_, after_.port(new_)) || peer_guids_differ();
+        show_old = show_new = before_.port_guid(old_) != after_.port_guid(new_) || peer_guids_differ();
       }
     }
     if ((checks.lids && have_both() && before_.lid(old_) != after_.lid(new_)) || peers_differ(checks)) show_old = show_new = true;

@@ -64,6 +64,18 @@ TEST_CASE("the GUID index keeps the first value of a GUID") {
   CHECK(GuidIndex().find(Guid{1}) == none);
 }
 
+TEST_CASE("the ports of a switch share its PortGUID, those of a host have their own") {
+  Subnet subnet;
+  const NodeIndex sw = subnet.add_node(node_info(0x10, smp::NodeType::switch_, 2)),
+                  ca = subnet.add_node(node_info(0x20, smp::NodeType::channel_adapter, 2));
+  subnet.set_port_guid(subnet.port_of(ca, 1), Guid{0x21});
+  subnet.set_port_guid(subnet.port_of(ca, 2), Guid{0x22});
+  CHECK(subnet.port_guid(subnet.port_of(sw, 0)) == Guid{0x10});
+  CHECK(subnet.port_guid(subnet.port_of(sw, 2)) == Guid{0x10});
+  CHECK(subnet.port_guid(subnet.port_of(ca, 1)) == Guid{0x21});
+  CHECK(subnet.port_guid(subnet.port_of(ca, 2)) == Guid{0x22});
+}
+
 TEST_CASE("LIDs with LMC lead to their port, and twins to each other") {
   Subnet subnet;
   const NodeIndex ca = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 2, 2));
