@@ -9,13 +9,9 @@
 #include "async/group.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "iba/dump.hpp"
-#include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
-#include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
 #include "sa/transactor.hpp"
 #include "subnet/counter_clears.hpp"
@@ -23,88 +19,15 @@
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 #include "tools/perfquery/port_list.hpp"
+#include "tools/perfquery/readings.hpp"
 #include "tools/perfquery/watch.hpp"
-#include "tools/shared/attribute_text.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
 namespace perfquery {
 namespace {
 
-constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 constexpr std::size_t ports_at_once = 64;
-
-struct CountersReport final : Report {
-  const CounterSet& set;
-  const StructInfo& info;
-  const CommonOptions& options;
-  Destination node;
-  std::optional<Gid> gid;
-  subnet::PmaSupport support;
-  std::vector<PortCounts> ports;
-
-  CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)
-      : set(of), info(structure), options(common), node(std::move(from)) {}
-
-  void visit(out::Sink& sink) const override {
-    path::visit(sink, "path", node.path);
-    sink.begin_array("ports");
-    for (const PortCounts& at : ports) {
-      sink.begin_object();
-      sink.value("port_num", at.port);
-      out::visit_attribute(sink, at.bytes, info, options.keys);
-      sink.end_object();
-    }
-    sink.end_array();
-  }
-
-  void text(TextOut& out) const override {
-    const std::string gid_text = gid ? fmt::format(" ({})", to_text(*gid)) : "";
-    for (const PortCounts& at : ports) {
-      out.print("# Port counters: Lid {}{} port {}\n", node.path.ib().dlid.value, gid_text, at.port);
-      AttributeText(options, info, at.bytes).text(out, perfquery_listing);
-    }
-  }
-
-  void diags_text(TextOut& out) const override {
-    for (const PortCounts& at : ports) {
-      out.print("# {}: {} port {}{}\n", title(), node.name, at.port, capabilities());
-      out.write(set.is_extended() ? libibmad_listing(at.bytes, info, extended_fields()) : libibmad_listing(at.bytes, info));
-    }
-  }
-
- private:
-  /// What the PMA says that it counts of PortCountersExtended. CounterSelect2 heads the additional part, as infiniband-diags has it.
-  std::vector<std::string_view> extended_fields() const {
-    constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
-    const bool has_additional = (support.capability_mask2 & additional) != 0;
-    const bool has_ietf = (support.capability_mask & pm::capability_mask::is_extended_width_supported) != 0;
-    const auto counters = subnet::counter_infos();
-    std::vector<std::string_view> names, of_additional{"counter_select2"};
-    for (const FieldInfo& field : info.fields) {
-      if (field.reserved || field.name == "counter_select2") continue;
-      const auto counter = std::ranges::find(counters, field.name, &subnet::CounterInfo::name);
-      const bool is_counter = counter != counters.end();
-      if (is_counter && counter->ietf && !has_ietf) continue;
-      (is_counter && counter->additional ? of_additional : names).push_back(field.name);
-    }
-    if (has_additional) names.insert(names.end(), of_additional.begin(), of_additional.end());
-    return names;
-  }
-
-  std::string title() const {
-    if (set.is_extended()) return "Port extended counters";
-    if (set.is_basic()) return "Port counters";
-    if (set.is_sampling()) return std::string(set.title);
-    const bool rs_fec = &info == &pm::PortExtendedSpeedsCountersRsFec::info();
-    return fmt::format("{}{} counters", set.title, rs_fec ? " with RS-FEC Active" : "");
-  }
-  std::string capabilities() const {
-    if (!set.is_basic()) return "";
-    const std::string second = set.is_extended() ? fmt::format(" CapMask2: 0x{:07X}", support.capability_mask2) : "";
-    return fmt::format(" (CapMask: 0x{:02X}{})", support.capability_mask, second);
-  }
-};
 
 class Perfquery : public Command {
  public:
@@ -340,8 +263,7 @@ class Perfquery : public Command {
     co_await read(session, report, emit);
     if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
     WatchReport reading(report.info);
-    const std::string gid_text = report.gid ? fmt::format(" ({})", to_text(*report.gid)) : "";
-    reading.node = fmt::format("Lid {}{}", report.node.path.ib().dlid.value, gid_text);
+    reading.node = report.place();
     reading.seconds = seconds;
     if (thresholds_) reading.thresholds = &*thresholds_;
     for (std::size_t at = 0; at < report.ports.size(); ++at) {

@@ -6,9 +6,6 @@
 #include <algorithm>
 
 #include "iba/generic.hpp"
-#include "iba/registry.hpp"
-#include "iba/wire.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/counters.hpp"
 
 namespace ib::tools::perfquery {
@@ -22,30 +19,6 @@ std::optional<std::uint64_t> growth_of(const FieldInfo& field, std::optional<std
 }
 
 }  // namespace
-
-bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
-}
-
-PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) {
-  std::vector<std::uint8_t> total = ports.front().bytes;
-  for (const FieldInfo& field : info.fields) {
-    if (is_selector(field)) continue;
-    for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
-      const std::uint32_t at = field.bit_offset + i * field.bits;
-      const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
-      std::uint64_t value = 0;
-      for (const PortCounts& port : ports) {
-        const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
-        value = one > most - value ? most : value + one;
-      }
-      wire::set_bits(total, at, field.bits, value);
-    }
-  }
-  const FieldInfo* select = find_field(info, "port_select");
-  wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
-  return {subnet::all_ports, std::move(total)};
-}
 
 /// Calls `use` with each counter that is shown: its field, its index, its value and the one before.
 template <class Use>

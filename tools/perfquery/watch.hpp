@@ -9,21 +9,9 @@
 
 #include "iba/dump.hpp"
 #include "subnet/error_thresholds.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/perfquery/readings.hpp"
 
 namespace ib::tools::perfquery {
-
-/// Whether a field says what was asked for, not what was counted.
-bool is_selector(const FieldInfo& field);
-
-/// The counters of one port, or of several together (port 255).
-struct PortCounts {
-  std::int32_t port{};
-  std::vector<std::uint8_t> bytes;
-};
-
-/// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.
-PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info);
 
 /// One reading. In JSON an element of the list that is open.
 struct WatchReport final : Report {

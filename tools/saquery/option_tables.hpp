@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tools/saquery/saquery.hpp"
@@ -58,6 +59,8 @@ struct MemberOption {
   Value value;
   NotGiven not_given{};                      ///< of a number or key
   NotGiven not_given_of_member = not_given;  ///< the same if MCMemberRecords are asked for
+
+  std::string help() const;  ///< `MTU of PathRecord, MCMemberRecord`
 };
 inline constexpr MemberOption member_options[] = {
     {"--slid", "slid", 0, "SLID", Value::number, zero_of(16)},
@@ -85,5 +88,12 @@ inline constexpr MemberOption member_options[] = {
     {"-X --proxy_join --proxy-join", "proxy_join", 'X', "proxyJoin", Value::number, ones_of(8)},
     {"--service_id --service-id", "service_id", 0, "serviceID", Value::number, zero_of(64)},
 };
+
+/// The greatest numbPath.
+inline constexpr std::uint64_t all_paths = 0x7f;
+
+/// Some values have a selector: two bits that stand above the value in the words of infiniband-diags, and a member of its own in a record.
+inline constexpr unsigned selected_bits = 6;
+inline std::string selector_of(std::string_view member) { return std::string(member) + "Selector"; }
 
 }  // namespace ib::tools::saquery

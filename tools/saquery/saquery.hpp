@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// saquery: lists records by pattern (saquery.cpp), and finds nodes by name, LID or GUID (nodes.cpp). Both send their queries through an
-// Ask (ask.cpp). The formats of infiniband-diags are in diags_forms.cpp.
+// saquery: lists records by pattern, in ibtool's dialect (saquery.cpp) and in infiniband-diags' (diags_query.cpp, diags_forms.cpp), and
+// finds nodes by name, LID or GUID (nodes.cpp). All send their queries through an Ask (ask.cpp).
 #pragma once
 
 #include <functional>

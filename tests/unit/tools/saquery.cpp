@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // saquery and query on a subnet administrator of this file's: what leaves, what is printed, what JSON says, and that
 // nothing an SA or a node sends does harm.
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "iba-gen/pm.hpp"
@@ -15,6 +13,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
+#include "unit/tools/sa_subnet.hpp"
 
 using namespace ib;
 using ibtest::contains;
@@ -22,48 +21,8 @@ using ibtest::diags;
 using ibtest::FakeFabric;
 using ibtest::ibtool;
 using ibtest::padded;
+using namespace ibtest::sa_subnet;
 using nlohmann::json;
-
-namespace {
-
-/// A host at LID 1 behind a switch at LID 2, with an SA that `answer` plays.
-struct Subnet {
-  explicit Subnet(std::function<std::optional<FakeFabric::Answer>(Bytes)> answer) {
-    const auto host = fabric.add_ca(0x200, 1, "host");
-    leaf = fabric.add_switch(0x100, 4, "leaf");
-    fabric.link(leaf, 1, host, 1);
-    fabric.assign_lids();
-    fabric.attach(host);
-    fabric.network.rmpp = true;
-    fabric.network.gmp = [this, answer = std::move(answer)](Bytes request, const path::Path&) {
-      asked.emplace_back(request.begin(), request.end());
-      asked.back().resize(std::max(request.size(), mad::packet_size));
-      return answer(asked.back());
-    };
-  }
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf{};
-  std::vector<std::vector<std::uint8_t>> asked;
-};
-
-sa::NodeRecord node(std::string_view description) {
-  sa::NodeRecord record;
-  record.lid = Lid{2};
-  record.node_info.node_type = smp::NodeType::switch_;
-  record.node_info.port_guid = Guid{0x100};
-  std::copy(description.begin(), description.end(), record.node_description.node_string.begin());
-  return record;
-}
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
-std::uint64_t mask_of(const std::vector<std::uint8_t>& mad) { return load_be<std::uint64_t>(&mad[48]); }
-
-}  // namespace
 
 TEST_CASE("every record: text and JSON agree on how many there are") {
   Subnet subnet([](Bytes request) -> std::optional<FakeFabric::Answer> {
@@ -328,156 +287,6 @@ TEST_CASE("an attribute of a class with an OUI is sent as that class wants it") 
   CHECK(mad[1] == 0x33);
   CHECK((mad[37] == 0 && mad[38] == 0x14 && mad[39] == 0x05));
   CHECK(done.status == 0);
-}
-
-TEST_CASE("saquery of infiniband-diags: records by name, with a number for each part of a word") {
-  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {padded(node("leaf"))}); });
-  const auto done = diags(subnet.fabric, {"saquery", "nr", "2/9", "more"});
-  CHECK(done.status == 0);
-  CHECK(done.err.empty());
-  CHECK_THAT(done.out, ibtest::starts_with("NodeRecord dump:\n\t\tlid.....................2\n\t\treserved................0x0\n"));
-  CHECK_THAT(done.out, contains("\t\tNodeDescription.........leaf\n"));
-  CHECK(mask_of(subnet.asked.back()) == 1);
-  diags(subnet.fabric, {"saquery", "LR", "2/3x", "4"});
-  CHECK(mask_of(subnet.asked.back()) == 0xb);  // FromLID, FromPort, ToLID
-  diags(subnet.fabric, {"saquery", "zz"});     // a word that names no record
-  CHECK(load_be<std::uint16_t>(&subnet.asked.back()[16]) == sa::NodeRecord::attribute_id);
-}
-
-TEST_CASE("saquery of infiniband-diags: members by option") {
-  Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {}); });
-  diags(subnet.fabric, {"saquery", "-p", "-M", "4", "--slid", "5", "--dlid", "6", "--dlid", "0", "-n", "0"});
-  CHECK(mask_of(subnet.asked.back()) == (1U << 5 | 1U << 12 | 1U << 16 | 1U << 17));
-  CHECK(subnet.asked.back()[56 + 54] == 0x04);  // the selector is what stands above the value: greater than
-  diags(subnet.fabric, {"saquery", "--sgid-to-dgid", "fe80::1-fe80::2"});
-  CHECK(mask_of(subnet.asked.back()) == (1U << 2 | 1U << 3 | 1U << 12));
-  CHECK(subnet.asked.back()[56 + 49] == 0x7f);
-  diags(subnet.fabric, {"saquery", "--src-to-dst", "1:2"});
-  CHECK(mask_of(subnet.asked.back()) == (1U << 4 | 1U << 5 | 1U << 12));
-  diags(subnet.fabric, {"saquery", "NR", "-M", "4"});
-  CHECK(mask_of(subnet.asked.back()) == 0);
-}
-
-TEST_CASE("saquery of infiniband-diags: nodes by name, LID and GUID") {
-  FakeFabric fabric;
-  const auto leaf = fabric.add_switch(0x100, 4, "leaf");
-  const auto host = fabric.add_ca(0x200, 1, "host");
-  fabric.link(leaf, 1, host, 1);
-  fabric.assign_lids();
-  fabric.attach(host);
-  const ibtest::FakeSa sa(fabric);
-  const auto out = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "saquery");
-    const auto done = diags(fabric, words);
-    CHECK(done.status == 0);
-    CHECK(sa.asked.back().component_mask == 0);  // it compares by itself
-    return done.out;
-  };
-  CHECK(out({"-D"}) == "   LID \"name\"\n================\n     2  \"host\"\n");
-  CHECK(out({"-L", "leaf"}) == "1\n");
-  CHECK(out({"-G", "host"}) == "0x0000000000000201\n");
-  CHECK(out({"-O", "0x1"}) == "leaf\n");
-  CHECK(out({"-U", "0x201"}) == "host\n");
-  for (const char* nobody : {"nobody", ""}) CHECK(out({"-l", nobody}).empty());
-  CHECK_THAT(out({"-N", "host"}), ibtest::starts_with("NodeRecord dump:\n\t\tlid.....................2\n"));
-  CHECK(count(out({"-N"}), "NodeRecord dump:") == 2);
-}
-
-TEST_CASE("saquery of infiniband-diags: multicast members have the names of their nodes") {
-  Subnet subnet([](Bytes request) {
-    if (load_be<std::uint16_t>(&request[16]) == sa::NodeRecord::attribute_id) return ibtest::sa_table(request, {padded(node("leaf"))});
-    sa::MCMemberRecord member;
-    member.mlid = Lid{0xc000};
-    member.port_gid = Gid::from(link_local_prefix, Guid{0x100});
-    sa::MCMemberRecord stranger = member;
-    stranger.port_gid = Gid::from(link_local_prefix, Guid{0x999});
-    return ibtest::sa_table(request, {padded(member), padded(stranger)});
-  });
-  CHECK_THAT(diags(subnet.fabric, {"saquery", "-m"}).out,
-             contains("\t\tProxyJoin...............0x0\n\t\tNodeDescription.........leaf\nMCMemberRecord member dump:\n"));
-  CHECK(diags(subnet.fabric, {"saquery", "-m", "0xC000"}).out ==
-        "\t\tPortGid.................fe80::100 (leaf)\n\t\tPortGid.................fe80::999 (<unknown>)\n");
-  CHECK(diags(subnet.fabric, {"saquery", "-m", "0xC001"}).out.empty());
-  CHECK(count(diags(subnet.fabric, {"saquery", "-g"}).out, "MCMemberRecord group dump:\n") == 2);
-}
-
-TEST_CASE("saquery of infiniband-diags: how it ends") {
-  std::optional<std::uint16_t> status;
-  Subnet subnet([&](Bytes request) -> std::optional<FakeFabric::Answer> {
-    if (!status) return std::nullopt;
-    auto mad = ibtest::sa_record(request, {});
-    mad[3] = request[3] | 0x80;
-    mad[4] = static_cast<std::uint8_t>(*status >> 8);
-    mad[5] = static_cast<std::uint8_t>(*status);
-    return mad;
-  });
-  const auto silent = diags(subnet.fabric, {"saquery", "NR", "2"});
-  CHECK(silent.status == 110);
-  CHECK(silent.out.empty());
-  CHECK_THAT(silent.err,
-             contains("sa_query: umad_recv failed: attr 0x11: Connection timed out\n\nQuery SA failed: Connection timed out\n"));
-  CHECK_THAT(diags(subnet.fabric, {"saquery", "-c"}).err,
-             contains("Query SA failed: Connection timed out\nFailed to query SA:ClassPortInfo\n"));
-  status = 0x0300;  // no records: to it an error
-  const auto none = diags(subnet.fabric, {"saquery", "NR", "2"});
-  CHECK(none.status == 5);
-  CHECK(none.err == "ERROR: Query result returned 0x0300,  SA(SA_ERR_NO_RECORDS)\n");
-  subnet.asked.clear();
-  for (const auto& [words, code] : std::vector<std::pair<std::vector<std::string>, int>>{{{"saquery", "-l"}, 2},
-                                                                                         {{"saquery", "-O", "0"}, 2},
-                                                                                         {{"saquery", "--src-to-dst", "4"}, 2},
-                                                                                         {{"saquery", "--sgid", "zz"}, 2},
-                                                                                         {{"saquery", "NR", "0"}, 22},
-                                                                                         {{"saquery", "IIR", "zz"}, 22}}) {
-    CAPTURE(words);
-    const auto done = diags(subnet.fabric, words);
-    CHECK(done.status == code);
-    CHECK(done.out.empty());
-    CHECK_FALSE(done.err.empty());
-  }
-  CHECK(subnet.asked.empty());
-}
-
-TEST_CASE("saquery of infiniband-diags: ports of managers are printed as far as they came") {
-  unsigned answered = 0;
-  Subnet subnet([&](Bytes request) -> std::optional<FakeFabric::Answer> {
-    if (answered++ > 0) return std::nullopt;
-    return ibtest::sa_table(request, {padded(sa::PortInfoRecord())});
-  });
-  const auto done = diags(subnet.fabric, {"saquery", "-s"});
-  CHECK(done.status == 110);
-  CHECK_THAT(done.out, ibtest::starts_with("IsSM ports\nPortInfoRecord dump:\n"));
-  CHECK(done.out.find("IsSMdisabled") == std::string::npos);
-}
-
-TEST_CASE("saquery of infiniband-diags: hostile names, keys, packets and widths") {
-  sa::ServiceRecord service;
-  service.service_key.bytes.fill(0xa5);
-  sa::PortInfoRecord port;
-  port.port_info.m_key = 0x1234;
-  port.port_info.link_width_active = static_cast<decltype(port.port_info.link_width_active)>(5);
-  Subnet subnet([&](Bytes request) {
-    const auto attribute = load_be<std::uint16_t>(&request[16]);
-    if (attribute == sa::ServiceRecord::attribute_id) return ibtest::sa_table(request, {padded(service)});
-    if (attribute == sa::PortInfoRecord::attribute_id) return ibtest::sa_table(request, {padded(port)});
-    return ibtest::sa_table(request, {padded(node("\x1b[2J\xff\n"))});
-  });
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"saquery"}, {"saquery", "-N"}, {"saquery", "-O", "2"}, {"saquery", "-U", "0x100"}}) {
-    const auto done = diags(subnet.fabric, words);
-    CHECK(done.status == 0);
-    CHECK_THAT(done.out, contains(" [2J"));
-    CHECK(done.out.find('\x1b') == std::string::npos);
-  }
-  CHECK_THAT(diags(subnet.fabric, {"saquery", "-S"}).out, contains("ServiceKey..............<not displayed>\n"));
-  CHECK_THAT(diags(subnet.fabric, {"saquery", "-S", "-K"}).out, contains("ServiceKey..............0xa5a5"));
-  const auto listed = diags(subnet.fabric, {"saquery", "PIR"});
-  CHECK_THAT(listed.out, contains("\t\tMkey:............................<not displayed>\n"));
-  CHECK_THAT(listed.err, contains("mad_dump_linkwidth: bad width 5\n"));
-  const auto dumped = diags(subnet.fabric, {"saquery", "-dd", "PIR"});
-  CHECK_THAT(dumped.out, ibtest::starts_with("SA Request:\n0103 0212 "));
-  CHECK_THAT(dumped.out, contains("SA Response:\n0103 0292 "));
-  CHECK(dumped.out.find("1234") == std::string::npos);
 }
 
 TEST_CASE("saquery: a full disk is a failure in both dialects") {
