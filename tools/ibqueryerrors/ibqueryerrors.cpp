@@ -329,15 +329,13 @@ class Ibqueryerrors final : public Command {
   path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end) const {
     path::IbPath to;
     to.end_port = &session.end_port();
-    const subnet::Port& port = subnet.port(end);
-    const Guid guid = subnet.node(port.node).kind() == subnet::NodeKind::sw ? subnet.node(port.node).info.port_guid : port.guid;
     std::optional<Gid> known;
     if (target_.path) known = target_.path->ib().dgid;
     if (guid_) {
       const GidPrefix prefix = session.end_port().default_gid().prefix();
       known = Gid::from(prefix.value != 0 ? prefix : link_local_prefix, Guid{c_number(*guid_)});
     }
-    if (known && known->guid() == guid) {
+    if (known && known->guid() == subnet.port_guid(end)) {
       to.dgid = known;
     } else {
       to.dlid = subnet.lid(end);
