@@ -57,6 +57,7 @@ struct Device {
   std::string name;                                                     ///< "mlx5_0"
   std::string ca_type, firmware, hardware, board_id, node_description;  ///< as sysfs has them: may hold any bytes
   unsigned node_type{};                                                 ///< 1 CA, 2 switch, 3 router, 4+ iWARP and others, 0 unknown
+  unsigned place{};  ///< in the order in which the kernel lists the devices; only libibumad_port() depends on it
   Guid node_guid, system_image_guid;
   std::string uverbs;                           ///< "uverbs0" or empty
   std::vector<std::unique_ptr<EndPort>> ports;  ///< in the order of their numbers
@@ -93,6 +94,11 @@ class DeviceList {
   /// find_end_port() apply. -P alone may also be a port number: the best port of that number on any device. Throws what these
   /// functions throw.
   const EndPort& select(std::optional<std::string_view> device, std::optional<std::string_view> port) const;
+  /// The end port that libibumad's programs open without -C, or with -C `device` and no -P: of the devices in the kernel's order the first
+  /// with an active InfiniBand port, else the first with one whose link is up or tried, and of its ports the first of that kind. If
+  /// `number` is not 0, only ports of that number count. The port 0 of a switch is taken whatever `number` says. Throws UsageError if there
+  /// is none.
+  const EndPort& libibumad_port(const Device* device, unsigned number) const;
   /// The end port that has `gid`, or whose default subnet prefix and GUID form `gid`. Null if there is none.
   const EndPort* find_gid(const Gid& gid) const;
   /// The end port whose GID 0 has the GUID `guid`. Null if there is none.

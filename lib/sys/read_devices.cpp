@@ -142,7 +142,12 @@ DeviceList DeviceList::read() {
   DeviceList list;
   const std::string root = sysfs_root();
   const std::string class_dir = root + "/class/infiniband/";
-  for (const auto& name : list_directory(root + "/class/infiniband")) list.devices_.push_back(read_device(class_dir, name));
+  unsigned place = 0;
+  for (const auto& name : unsorted_directory(root + "/class/infiniband")) {
+    list.devices_.push_back(read_device(class_dir, name));
+    list.devices_.back()->place = place++;
+  }
+  std::ranges::sort(list.devices_, natural_less, [](const auto& device) -> const std::string& { return device->name; });
   assign_services(root, list.devices_);
   pair_halves(list.devices_);
   return list;

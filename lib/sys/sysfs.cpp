@@ -65,7 +65,7 @@ void write_attribute(const std::string& path, std::string_view text) {
 
 std::string attribute_or_empty(const std::string& path) { return read_attribute(path).value_or(std::string()); }
 
-std::vector<std::string> list_directory(const std::string& path) {
+std::vector<std::string> unsorted_directory(const std::string& path) {
   std::vector<std::string> names;
   dirent** entries = nullptr;
   const int n = ::scandir(path.c_str(), &entries, nullptr, nullptr);
@@ -74,6 +74,11 @@ std::vector<std::string> list_directory(const std::string& path) {
     std::free(entries[i]);
   }
   if (n >= 0) std::free(entries);
+  return names;
+}
+
+std::vector<std::string> list_directory(const std::string& path) {
+  std::vector<std::string> names = unsorted_directory(path);
   std::sort(names.begin(), names.end(), natural_less);
   return names;
 }

@@ -27,8 +27,10 @@ void write_attribute(const std::string& path, std::string_view text);
 /// Like read_attribute(), but gives empty text for an absent attribute.
 std::string attribute_or_empty(const std::string& path);
 
-/// The entries of the directory `path` in natural order, without those that begin with a dot. Empty if the directory cannot be
-/// read.
+/// The entries of the directory `path` in the order of the kernel, without those that begin with a dot. Empty if the directory
+/// cannot be read.
+std::vector<std::string> unsorted_directory(const std::string& path);
+/// The same in natural order.
 std::vector<std::string> list_directory(const std::string& path);
 
 }  // namespace ib::sys

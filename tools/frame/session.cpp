@@ -62,11 +62,16 @@ const sys::DeviceList& Session::devices() {
 const sys::EndPort& Session::end_port() {
   if (end_port_ != nullptr) return *end_port_;
   std::optional<std::string> port = options_.port;
-  if (options_.from && !options_.device && !port) port = std::to_string(snapshot().port_number());
+  const bool is_snapshots = options_.from && !options_.device && !port;
+  if (is_snapshots) port = std::to_string(snapshot().port_number());
   try {
-    // To libibumad each port of a switch is its port 0, unless the device is named.
-    if (dialect_ == Dialect::diags && !options_.device && port && devices().default_end_port().device->is_switch()) port.reset();
-    end_port_ = &devices().select(options_.device, port);
+    const sys::DeviceList& list = devices();
+    if (dialect_ == Dialect::diags && !is_snapshots && !(options_.device && port)) {
+      const sys::Device* device = options_.device ? &list.find_device(*options_.device) : nullptr;
+      end_port_ = &list.libibumad_port(device, static_cast<unsigned>(diags_port_number()));
+    } else {
+      end_port_ = &list.select(options_.device, port);
+    }
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));
   }

@@ -117,6 +117,53 @@ TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
   SECTION("and a RoCE port when there is nothing else") { CHECK(DeviceList::read().default_end_port().name() == "a_roce/1"); }
 }
 
+TEST_CASE("libibumad's end port is that of the first device in the kernel's order", "[sys]") {
+  FakeSysfs sysfs;
+  for (const char* name : {"a", "b", "c"}) sysfs.device(name);
+  const auto set = [&](const std::string& device, const std::string& state, const std::string& phys_state, unsigned number = 1) {
+    sysfs.port(device, {.number = number, .state = state, .umad = device + std::to_string(number)});
+    sysfs.write("class/infiniband/" + device + "/ports/" + std::to_string(number) + "/phys_state", phys_state + "\n");
+  };
+  const auto chosen = [](std::string_view order, unsigned number = 0, const char* device = nullptr) {
+    DeviceList list = DeviceList::read();
+    for (const auto& at : list.devices()) at->place = static_cast<unsigned>(order.find(at->name));
+    return list.libibumad_port(device != nullptr ? &list.find_device(device) : nullptr, number).name();
+  };
+  SECTION("with an active InfiniBand port, before all others") {
+    for (const char* name : {"a", "b", "c"}) set(name, "4: ACTIVE", "5: LinkUp");
+    CHECK(chosen("cba") == "c/1");
+    CHECK(chosen("bca", 1) == "b/1");
+    set("c", "2: INIT", "5: LinkUp");
+    CHECK(chosen("cba") == "b/1");
+    set("c", "4: ACTIVE", "5: LinkUp", 2);
+    CHECK(chosen("cba") == "c/2");
+    CHECK(chosen("bca", 2) == "c/2");
+    CHECK(chosen("abc", 0, "c") == "c/2");
+  }
+  SECTION("else the first with any port that is not disabled") {
+    set("a", "1: DOWN", "3: Disabled");
+    set("b", "1: DOWN", "2: Polling");
+    set("c", "2: INIT", "5: LinkUp");
+    CHECK(chosen("abc") == "b/1");
+    CHECK(chosen("cba", 1) == "c/1");
+    sysfs.port("a", {.number = 2, .state = "4: ACTIVE", .link_layer = "Ethernet", .umad = "a2"});
+    CHECK(chosen("abc") == "a/2");
+    CHECK_THROWS_AS(chosen("abc", 2, "c"), ib::UsageError);
+  }
+  SECTION("and none where all are disabled, or none has the number") {
+    for (const char* name : {"a", "b", "c"}) set(name, "1: DOWN", "3: Disabled");
+    CHECK_THROWS_AS(chosen("abc"), ib::UsageError);
+    CHECK_THROWS_AS(chosen("abc", 1), ib::UsageError);
+    CHECK_THROWS_AS(chosen("abc", 7), ib::UsageError);
+  }
+  SECTION("a device with a port 10 is not considered") {
+    set("a", "4: ACTIVE", "5: LinkUp");
+    set("a", "1: DOWN", "2: Polling", 10);
+    set("b", "2: INIT", "5: LinkUp");
+    CHECK(chosen("abc") == "b/1");
+  }
+}
+
 TEST_CASE("a device and an end port have many names", "[sys]") {
   FakeSysfs sysfs;
   sysfs.device("ibsim0");
