@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "subnet/chassis.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/ibqueryerrors/checked_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+
+#include "base/log.hpp"
+#include "sa/records.hpp"
+#include "subnet/order.hpp"
+#include "subnet/pma_readings.hpp"
+#include "tools/frame/diags_options.hpp"
+#include "tools/shared/diags_fabric.hpp"
+#include "tools/shared/link_back.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools::ibqueryerrors {
+
+using subnet::NodeIndex;
+
+namespace {
+
+/// Opens the end port, or ends as infiniband-diags does.
+void open(Session& session) {
+  try {
+    std::ignore = session.lowest_transactor();
+  } catch (const DiagsFailure&) {
+    throw DiagsFailure({"main", fmt::format("Failed to open port; {}\n", session.diags_port())});
+  }
+}
+
+}  // namespace
+
+void CheckedNodes::prepare_as_diags(Session& session) {
+  if (route && discovery.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
+  target.word = route ? route : guid;
+  open(session);
+}
+
+async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric& fabric) {
+  discovery.needs = needs();
+  std::vector<NodeIndex> nodes;
+  NodeIndex node = subnet::none;
+  bool found = false;
+  if (target.given() && !(as_diags() && discovery.load_cache)) {
+    try {
+      node = co_await discover_target(session, fabric);
+      found = true;
+    } catch (const DiagsFailure&) {
+      session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target.text()));
+    } catch (const mad::MadError& error) {
+      if (!as_diags()) throw;
+      tell_silence(session, error);
+      found = true;
+    }
+  }
+  if (!found) co_await discover_all(session, fabric);
+  if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
+  if (target.given()) {
+    if (as_diags()) node = named_node(session, fabric, node);
+    named_ = node;
+    if (node != subnet::none) nodes.push_back(node);
+  } else {
+    nodes = as_diags() ? diags_order(fabric, fdr10_is_asked(session)) : subnet::breadth_first(fabric.subnet);
+  }
+  std::erase_if(nodes, [&](NodeIndex at) { return !is_checked(fabric.subnet.node(at).kind()); });
+  co_return nodes;
+}
+
+/// The node of -G or -D does not answer: what libibnetdisc says, and for a route libibmad, which asks it once more.
+void CheckedNodes::tell_silence(const Session& session, const mad::MadError& error) const {
+  const mad::HeaderView request(error.request());
+  tell(session.world().err,
+       fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
+                   request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
+  if (route) session.tell_failure(error);
+}
+
+/// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node.
+async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& fabric) {
+  if (route) {
+    const NodeIndex at_route = co_await discover_at_route(session, fabric);
+    co_return at_route;
+  }
+  const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
+  co_return found;
+}
+
+/// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
+/// and for its other ports, the discovery begins at the node before it.
+async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric) {
+  const Destination destination = co_await session.smp_node(target);
+  const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(destination.path);
+  if (!info) info.error().raise();
+  subnet::KnownNode known{*info};
+  path::IbDrPath start = *destination.path.directed();
+  if (begins_before(session, *info, start.hops)) {
+    known.beyond = start.route[start.hops];
+    start.route[start.hops--] = 0;
+  }
+  co_await discover_from(session, discovery, start, 1, fabric, known);
+  NodeIndex node = fabric.subnet.find_node(info->node_guid);
+  if (node == subnet::none && known.beyond != 0) {  // the node before it does not answer
+    fabric = Fabric();
+    co_await discover_from(session, discovery, destination.path, 1, fabric, subnet::KnownNode{*info});
+    node = fabric.subnet.find_node(info->node_guid);
+  }
+  if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
+  libibnetdisc_failures(session, fabric, true);
+  co_return node;
+}
+
+/// Whether the discovery begins at the node before the one with that NodeInfo, which a route of that length leads to.
+bool CheckedNodes::begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const {
+  if (info.node_type == smp::NodeType::switch_ || hops == 0) return false;
+  if (wanted.report_port) return true;
+  if (info.num_ports < 2 || hops < 2) return false;
+  // From another port of this host libibnetdisc does not find the port that the route leaves by.
+  return hops > 2 || info.node_guid != session.end_port().device->node_guid || info.local_port_num == session.end_port().number;
+}
+
+async::Task<> CheckedNodes::discover_all(Session& session, Fabric& fabric) {
+  const bool diags = as_diags();
+  try {
+    co_await discover(session, discovery, fabric);
+  } catch (const CannotLoad& error) {
+    session.diags_debug("ibnd_load_fabric", error.message());
+    if (!diags) throw;
+    throw DiagsExit(diags_failed, "loading cached fabric failed\n");
+  } catch (const mad::MadError&) {
+    if (!diags) throw;
+    throw DiagsExit(diags_failed, "discover failed\n");
+  }
+}
+
+bool CheckedNodes::is_checked(subnet::NodeKind kind) const { return kind != subnet::NodeKind::other && wanted.is_wanted(kind); }
+
+/// The node of -G or -D: one that a GUID names is looked for in what was discovered.
+NodeIndex CheckedNodes::named_node(const Session& session, const Fabric& fabric, NodeIndex at_route) const {
+  NodeIndex node = at_route;
+  if (!route) {
+    const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
+    node = port == subnet::none ? port : fabric.subnet.port(port).node;
+  }
+  if (node == subnet::none) tell(session.world().err, fmt::format("Failed to find node: {}\n", target.text()));
+  return node;
+}
+
+/// What is used of the nodes, besides those that are checked: of the others what is told of links.
+subnet::DiscoverNeeds CheckedNodes::needs() const {
+  subnet::NodeKinds kinds;
+  for (const subnet::NodeKind kind : {subnet::NodeKind::ca, subnet::NodeKind::sw, subnet::NodeKind::router}) {
+    if (is_checked(kind)) kinds |= {kind};
+  }
+  subnet::DiscoverNeeds needs;
+  needs.switch_infos = kinds.has(subnet::NodeKind::sw);
+  if (!shows_links && !target.given()) needs.descriptions = needs.end_ports = kinds;
+  return needs;
+}
+
+/// The paths to the PMAs of one node alone, end port by end port. infiniband-diags asks by a table, which may be empty: SL 0 is used
+/// then.
+async::Task<> CheckedNodes::find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node) const {
+  const path::IbPath& sa = session.transactor().sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without("no subnet administrator is known");
+  std::vector<subnet::PortIndex> ends;
+  for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
+  ends.erase(std::ranges::unique(ends).begin(), ends.end());
+  for (const subnet::PortIndex end : ends) {
+    // Some SAs have no path to the requesting port itself. infiniband-diags asks for that of -D all the same.
+    if (!route && fabric.subnet.lid(end) == session.end_port().lid) continue;
+    const path::Path to = address_of(session, fabric.subnet, end);
+    try {
+      const path::Path path = co_await session.gmp_path(&to);
+      paths.use(end, path);
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {
+      const auto* answer = dynamic_cast<const mad::MadError*>(&error);
+      const std::optional<path::Path> plain = subnet::gmp_path(fabric.subnet, end, session.here());
+      if (as_diags() && plain && answer != nullptr && sa::is_no_records(*answer)) {
+        paths.use(end, *plain);
+        continue;
+      }
+      paths.do_without(error.message());
+      if (route) break;  // it is told of once
+    }
+  }
+}
+
+/// How the SA is asked for the path to an end port: by its GUID where it was asked for that before, else by its LID.
+path::Path CheckedNodes::address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end) const {
+  path::IbPath to;
+  to.end_port = &session.end_port();
+  std::optional<Gid> known;
+  if (target.path) known = target.path->ib().dgid;
+  if (guid) {
+    const GidPrefix prefix = session.end_port().default_gid().prefix();
+    known = Gid::from(prefix.value != 0 ? prefix : link_local_prefix, Guid{c_number(*guid)});
+  }
+  if (known && known->guid() == subnet.port_guid(end)) {
+    to.dgid = known;
+  } else {
+    to.dlid = subnet.lid(end);
+  }
+  return to;
+}
+
+async::Task<bool> CheckedNodes::find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
+                                           const std::vector<NodeIndex>& nodes) {
+  if (wanted.skip_sl) co_return true;
+  co_await session.prepare_sa();
+  if (!target.given()) {
+    co_await paths.read_service_levels(session.transactor());
+  } else if (const NodeIndex node = route ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
+    co_await find_paths_to(session, paths, fabric, node);
+  }
+  if (paths.why_sl_0().empty()) co_return true;
+  if (!as_diags()) {
+    log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
+    co_return true;
+  }
+  if (paths.has_service_levels() || guid || (route && named_ == subnet::none)) co_return true;
+  if (session.transactor().sa_path().ib().dlid == Lid{}) {
+    session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
+  } else {
+    tell(session.world().err, fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
+  }
+  co_return false;
+}
+
+}  // namespace ib::tools::ibqueryerrors
