@@ -3,8 +3,10 @@
 // Voltaire spines, then nodes with the same system image GUID.
 #include "subnet/chassis.hpp"
 
-#include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "subnet/voltaire.hpp"
@@ -73,6 +75,7 @@ class Grouper {
   void settle_router(NodeIndex at, const Port& spine_port) {
     const Model model = spine_of(spine_port.node);
     settle(at, SlotKind::router, model, voltaire::router_place(model, spine_port.number, subnet_.node(spine_port.node).guid()));
+    if (vendor(at) != voltaire::vendor_id) place(at).model = {};  // another vendor's adapter in that slot
   }
 
   void place_voltaire(NodeIndex at) {
@@ -227,7 +230,8 @@ class Grouper {
     if (!is_xsigo_host(image) && !is_xsigo_target(image)) return image;
     // An adapter belongs to the box that its port 1 is wired to.
     const PortIndex first = subnet_.port_of(at, 1);
-    if (first == none || subnet_.port(first).peer == none) return image;
+    if (first == none || !subnet_.port(first).is_known()) return {};  // infiniband-diags groups these together
+    if (subnet_.port(first).peer == none) return image;
     const Guid remote = subnet_.node(subnet_.port(subnet_.port(first).peer).node).info.system_image_guid;
     return is_xsigo_leaf_one(remote) ? without_slot(remote) : image;
   }
@@ -260,7 +264,7 @@ class Grouper {
         p.recognised = true;
         p.chassis = index;
         box.others.insert(box.others.begin(), at);
-      } else if (vendor(at) == mellanox_vendor && p.kind != SlotKind::unknown) {
+      } else if (vendor(at) == mellanox_vendor && (p.kind == SlotKind::line || p.kind == SlotKind::spine)) {
         insert(slot_of(box, p), at, index);
       }
     }

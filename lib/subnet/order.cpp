@@ -299,6 +299,10 @@ Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep) {
     set_guid(to);
     part.link(copy_of(from), copy_of(to));
   }
+  for (const NodeIndex at : sweep.found) {
+    const PortIndex via = subnet.node(at).via;
+    if (via != none) part.node(copies[at]).via = copy_of(via);
+  }
   for (const Failure& failure : subnet.failures) {
     if (failure.node == none || copies[failure.node] == none) continue;
     const PortIndex at = failure.port < 0 ? none : subnet.port_of(failure.node, static_cast<unsigned>(failure.port));

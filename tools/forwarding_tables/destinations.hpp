@@ -3,7 +3,6 @@
 // the base LID of a port is a multiple of the number of its LIDs, so LIDs that are multiples of greater powers of two are asked first.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/escape.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/survey.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "tools/forwarding_tables/tables.hpp"
@@ -89,11 +90,12 @@ void make_table(SwitchTable& of, const Wanted& wanted, bool diags) {
     lids.first = Lid{static_cast<std::uint16_t>(wanted.first.value_or(0))};
     lids.last = Lid{static_cast<std::uint16_t>(wanted.last.value_or(permissive_lid.value))};
   }
+  smp::SwitchInfo info = of.info;
   if (!wanted.multicast) {
-    of.linear.emplace(of.info, lids);
+    if (diags) info.linear_fdb_cap = last_unicast_lid + 1;  // infiniband-diags looks at LinearFDBTop alone
+    of.linear.emplace(info, lids);
     return;
   }
-  smp::SwitchInfo info = of.info;
   if (diags && wanted.all) info.multicast_fdb_top = 0;
   of.multicast.emplace(info, of.node.num_ports, lids);
 }
@@ -192,8 +194,8 @@ std::string TableText::diags_destination(Lid lid, bool valid) {
     base_ = to->base.value;
     last_ = base_ + (1U << to->lmc) - 1;
   }
-  std::string number;
-  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type_text(to->node_type, number), to->port_guid.value,
+  const std::string type = libibmad_text(LibibmadText::node_type, static_cast<unsigned>(to->node_type), 8);
+  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type, to->port_guid.value,
                                  diags_node_name(names_, to->node_guid, to->description.value_or("")));
   if (text.size() > longest_diags_text) text.resize(longest_diags_text);
   return text;

@@ -66,10 +66,10 @@ struct PingReport final : Report {
 
 struct SummaryReport final : Report {
   using Duration = async::Duration;
-  std::string name;  ///< of the host, as texts of the dialect call it
-  std::string host;  ///< the first that answered
-  std::uint64_t transmitted{}, received{};
-  Duration least{}, most{}, total{};  ///< of the round trips of those received; zero where there are none
+  std::string name;                                 ///< of the host, as texts of the dialect call it
+  std::string host;                                 ///< the first that answered
+  std::uint64_t transmitted{}, received{}, lost{};  ///< one that is under way is neither received nor lost
+  Duration least{}, most{}, total{};                ///< of the round trips of those received; zero where there are none
   Duration time{};
 
   void answered(Duration rtt) {
@@ -78,14 +78,13 @@ struct SummaryReport final : Report {
     total += rtt;
     ++received;
   }
-  std::uint64_t lost() const { return transmitted - received; }
-  std::uint64_t percent_lost() const { return transmitted == 0 ? 0 : lost() * 100 / transmitted; }
+  std::uint64_t percent_lost() const { return transmitted == 0 ? 0 : lost * 100 / transmitted; }
   Duration mean() const { return received == 0 ? Duration{} : total / static_cast<std::int64_t>(received); }
 
   void visit(out::Sink& sink) const override {
     sink.value("transmitted", transmitted);
     sink.value("received", received);
-    sink.value("lost", lost());
+    sink.value("lost", lost);
     sink.value("time_ms", milliseconds(time));
     for (const auto& [key, rtt] : {std::pair{"min_rtt_ms", least}, {"avg_rtt_ms", mean()}, {"max_rtt_ms", most}})
       received > 0 ? sink.value(key, milliseconds(rtt)) : sink.null(key);
@@ -102,7 +101,7 @@ struct SummaryReport final : Report {
               std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
     out.print("rtt min/avg/max = {}/{}/{} ms\n", cut_milliseconds(least), cut_milliseconds(mean()), cut_milliseconds(most));
   }
-  Exit status() const override { return lost() == 0 ? Exit::ok : Exit::findings; }
+  Exit status() const override { return lost == 0 ? Exit::ok : Exit::findings; }
 };
 
 class Ibping final : public Command {
@@ -168,13 +167,14 @@ class Ibping final : public Command {
     while (count_ != summary.transmitted) {
       PingReport report;
       report.name = node.name;
-      report.seq = summary.transmitted + 1;
+      report.seq = ++summary.transmitted;
       report.quiet = flood_;
       co_await ping_once(session, emit, node, report);
-      ++summary.transmitted;
       if (report.answered) {
         summary.answered(report.time);
         if (summary.host.empty()) summary.host = report.host;
+      } else {
+        ++summary.lost;
       }
       emit(report);
       emit.flush();  // at once

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 
@@ -26,7 +25,7 @@ bool extend(Route& route, int port) {
   return true;
 }
 
-std::string shown(const Place& at) { return printable(std::string_view(at.description).substr(0, 63)); }
+std::string shown(const Place& at) { return printable(at.description); }
 
 std::string called(const Place& at) { return fmt::format("{} {}", to_text(at.node.node_guid), quoted(at.description)); }
 

@@ -10,12 +10,10 @@
 
 namespace ib::tools {
 
-/// The name of the node in the node name map of the site, else its description. The description is cut to 63 bytes, as in a C string of
-/// 64 bytes.
+/// The name of the node in the node name map of the site, else its description.
 inline std::string diags_node_name(const subnet::NodeNameMap& names, Guid node, std::string_view description) {
-  constexpr std::size_t most = 63;
   const auto mapped = names.find(node);
-  return mapped ? printable_words(*mapped) : printable(description.substr(0, most));
+  return mapped ? printable_words(*mapped) : printable(description);
 }
 
 }  // namespace ib::tools

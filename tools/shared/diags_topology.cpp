@@ -83,7 +83,7 @@ std::string_view width(unsigned code) {
 
 }  // namespace
 
-std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description().substr(0, 63)); }
+std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description()); }
 
 std::string DiagsTopology::name(NodeIndex at) const {
   const auto mapped = names_.find(subnet_.node(at).guid());

@@ -208,6 +208,16 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
 }
 
+/// Whether libibnetdisc would know less of the fabric: it does not cross a port whose physical state is not LinkUp, and does not read the
+/// ports of a switch whose port 0 did not tell its PortInfo.
+bool goes_beyond_libibnetdisc(const subnet::Subnet& subnet) {
+  const auto crosses = [](const subnet::Port& port) { return port.has_info && port.peer != subnet::none && !port.is_link_up(); };
+  const auto lacks_port0 = [&](const subnet::Node& node) {
+    return node.kind() == subnet::NodeKind::sw && !subnet.port(node.first_port).has_info;
+  };
+  return std::ranges::any_of(subnet.ports(), crosses) || std::ranges::any_of(subnet.nodes(), lacks_port0);
+}
+
 bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subnet::NodeIndex node) {
   const auto ports = subnet.ports_of(subnet.node(node));
   return failure.node == node || std::any_of(ports.begin(), ports.end(), [&](const subnet::Port& port) {
@@ -261,6 +271,10 @@ void open_for_libibnetdisc(Session& session) {
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   co_await read_whole(session, options, fabric);
+  if (options.diags && !fabric.stored && goes_beyond_libibnetdisc(fabric.subnet)) {
+    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
+    fabric.subnet = subnet::learnt_part(fabric.subnet, subnet::legacy_sweep(fabric.subnet, false, asks_fdr10));
+  }
   tell_outcome(session, options, fabric);
 }
 

@@ -17,11 +17,11 @@ namespace {
 constexpr std::uint32_t voltaire_id = 0x8f1, mellanox_id = 0x2c9;
 
 NodeIndex add(Subnet& subnet, std::uint64_t guid, std::uint32_t vendor, std::uint16_t device, unsigned ports, std::uint64_t image = 0,
-              std::string_view description = {}) {
+              std::string_view description = {}, smp::NodeType type = smp::NodeType::switch_) {
   smp::NodeInfo info;
   info.node_guid = info.port_guid = Guid{guid};
   info.system_image_guid = Guid{image};
-  info.node_type = smp::NodeType::switch_;
+  info.node_type = type;
   info.num_ports = static_cast<std::uint8_t>(ports);
   info.local_port_num = 1;
   info.vendor_id = vendor;
@@ -112,6 +112,43 @@ TEST_CASE("a Voltaire director is put together from its wiring") {
   CHECK(grouping.places[line2].model == "ISR9288");
   CHECK(grouping.external_port[subnet.port_of(line2, 20)] == 8);
   CHECK_FALSE(grouping.grouped(outside));
+}
+
+TEST_CASE("adapters of another vendor on a Voltaire spine stay in their slots, whose model is not theirs") {
+  Subnet subnet;
+  const auto ca = smp::NodeType::channel_adapter;
+  const NodeIndex spine = add(subnet, 0x1001, voltaire_id, 0x5a08, 24), line = add(subnet, 0x2001, voltaire_id, 0x5a09, 24);
+  const NodeIndex first = add(subnet, 0x3001, mellanox_id, 0x5a00, 2, 0x3000, {}, ca);
+  const NodeIndex second = add(subnet, 0x4001, mellanox_id, 0x5a00, 2, 0x3000, {}, ca);
+  subnet.link(subnet.port_of(spine, 1), subnet.port_of(line, 4));
+  subnet.link(subnet.port_of(spine, 3), subnet.port_of(first, 1));
+  subnet.link(subnet.port_of(spine, 5), subnet.port_of(second, 1));
+  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  CHECK(grouping.places[first].chassis == 0);
+  CHECK(grouping.places[second].chassis == 0);
+  CHECK(slot(subnet, grouping, first) == "SRBD 2 Chip 3");
+  CHECK(slot(subnet, grouping, second) == "SRBD 3 Chip 3");
+  CHECK(grouping.places[first].model.empty());
+  CHECK(grouping.places[spine].model == "ISR9288");
+}
+
+TEST_CASE("Xsigo adapters belong to the box that their port 1 leads to, and those without a port 1 together") {
+  Subnet subnet;
+  constexpr std::uint32_t xsigo_id = 0x1397;
+  const auto ca = smp::NodeType::channel_adapter;
+  const NodeIndex leaf = add(subnet, 0x1, xsigo_id, 1, 24, 0x0013970102000005, {});
+  const NodeIndex wired = add(subnet, 0x2, xsigo_id, 1, 2, 0x0013970200000007, {}, ca);
+  const NodeIndex without = add(subnet, 0x3, xsigo_id, 1, 2, 0x0013970200000008, {}, ca);
+  const NodeIndex without_too = add(subnet, 0x4, xsigo_id, 1, 2, 0x0013970200000009, {}, ca);
+  subnet.link(subnet.port_of(leaf, 1), subnet.port_of(wired, 1));
+  subnet.link(subnet.port_of(leaf, 2), subnet.port_of(without, 2));
+  subnet.link(subnet.port_of(leaf, 3), subnet.port_of(without_too, 2));
+  const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
+  REQUIRE(grouping.chassis.size() == 2);
+  CHECK(grouping.places[wired].chassis == grouping.places[leaf].chassis);
+  CHECK(grouping.places[without].chassis == grouping.places[without_too].chassis);
+  CHECK(grouping.chassis[grouping.places[without].chassis].guid == Guid{});
+  CHECK(grouping.chassis[grouping.places[leaf].chassis].guid == Guid{0x0013970100000005});
 }
 
 TEST_CASE("Mellanox boards say where they are") {

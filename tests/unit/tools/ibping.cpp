@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibping and ibsysstat in both dialects, on a fabric in memory whose hosts answer vendor MADs; and the SA for their paths.
 #include <cerrno>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -44,6 +45,10 @@ struct Hosts {
     }
     CHECK(path.ib().dlid == Lid{3});
     requests.emplace_back(request.begin(), request.end());
+    if (requests.size() == interrupted_at) {
+      CHECK(std::raise(SIGINT) == 0);
+      return std::nullopt;
+    }
     if (lost > 0 && lost-- > 0) return std::nullopt;
     store_be(&mad[4], status);
     std::ranges::copy(text, mad.begin() + 40);
@@ -54,6 +59,7 @@ struct Hosts {
   std::string text;
   unsigned lost = 0;
   std::uint16_t status = 0;
+  std::size_t interrupted_at = 0;  ///< this request brings Ctrl-C instead of an answer
   std::vector<std::vector<std::uint8_t>> requests;
 };
 
@@ -130,6 +136,15 @@ TEST_CASE_METHOD(Hosts, "ibping of infiniband-diags to a silent host") {
   const auto debugged = diags(fabric, {"ibping", "-d", "-c", "1", "-t", "100", "3"});
   CHECK_THAT(debugged.out, ibtest::starts_with("ibdebug: [") && contains("ibping: Ping..\n") &&
                                contains("main: ibping to Lid 3 failed\n") && contains("report: out due signal 0\n"));
+}
+
+TEST_CASE_METHOD(Hosts, "a ping that is under way when ibping is interrupted is neither received nor lost") {
+  interrupted_at = 3;
+  const auto legacy = diags(fabric, {"ibping", "3"});
+  CHECK(legacy.status == 0);
+  CHECK_THAT(legacy.out, contains("\n3 packets transmitted, 2 received, 0% packet loss"));
+  requests.clear();
+  CHECK_THAT(ibtool(fabric, {"ibping", "3"}).out, contains("\n3 packets transmitted, 2 received, 0% packet loss"));
 }
 
 TEST_CASE_METHOD(Hosts, "pings to a full disk end") {
