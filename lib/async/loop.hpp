@@ -5,7 +5,6 @@
 
 #include <poll.h>
 
-#include <cstddef>
 #include <vector>
 
 #include "async/clock.hpp"

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"

@@ -6,8 +6,6 @@
 //   int sqlite3_step(sqlite3_stmt* statement) { return passed_on<sqlite3_step, library>("sqlite3_step", statement); }
 #pragma once
 
-#include <string>
-
 namespace ib {
 
 struct LoadedLibrary {

@@ -3,7 +3,6 @@
 #include "iba/libibmad_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "base/escape.hpp"

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 #include "mad/rmpp.hpp"
 #include "mad/umad_host.hpp"

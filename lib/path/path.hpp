@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include "base/keys.hpp"

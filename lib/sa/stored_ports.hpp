@@ -3,7 +3,6 @@
 // which ports have extended link speeds. All of this comes from the stored NodeRecords and PortInfoRecords.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "iba/types.hpp"

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "iba/types.hpp"
 #include "snapshot/answer_key.hpp"
 #include "snapshot/sqlite.hpp"
 #include "subnet/model.hpp"

@@ -2,7 +2,6 @@
 // A Transactor that answers from a snapshot and sends nothing. What failed when the snapshot was taken fails in the same way.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/counter_clears.hpp"
 
-#include <array>
 #include <set>
 
 #include "iba-gen/pm.hpp"

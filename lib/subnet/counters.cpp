@@ -8,7 +8,6 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
-#include "iba/registry.hpp"
 #include "subnet/pma_supports.hpp"
 
 namespace ib::subnet {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <optional>
 #include <vector>
 

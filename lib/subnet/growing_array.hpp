@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>

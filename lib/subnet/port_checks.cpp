@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"

@@ -3,7 +3,6 @@
 // names an unknown node, port or LID is therefore not used.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>

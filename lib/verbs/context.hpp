@@ -8,7 +8,6 @@
 #include <infiniband/verbs.h>
 
 #include <memory>
-#include <string>
 
 #include "base/bytes.hpp"
 #include "sys/device.hpp"

@@ -3,6 +3,9 @@
 // it with its dependency libnl takes longer than the rest of the start-up.
 #include <infiniband/verbs.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "base/loaded_library.hpp"
 
 // <infiniband/verbs.h> defines macros with these two names.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Properties that hold for every structure: random bytes survive unpack and pack, the typed members equal
 // what the generic view reads, short buffers are safe, the registry finds every attribute.
-#include <map>
 
 #include "defs/files.hpp"
 #include "defs/typed.hpp"

@@ -2,7 +2,6 @@
 // What the typed, generated code makes of some bytes, in a form that a test can compare with other sources.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>

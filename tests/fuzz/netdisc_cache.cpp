@@ -3,8 +3,6 @@
 // same, and a model can be filled with it.
 #include "subnet/netdisc_cache.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "fuzz.hpp"
 #include "subnet/order.hpp"

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <functional>
 
 #include "iba-gen/pm.hpp"
-#include "iba/text.hpp"
 #include "kernel/bench.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"

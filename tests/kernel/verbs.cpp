@@ -9,7 +9,6 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "iba/text.hpp"
 #include "kernel/bench.hpp"
 #include "mad/open.hpp"
 #include "mad/server.hpp"

@@ -2,7 +2,6 @@
 #include "tools/check_lft_balance/balance.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace ib::tools::balance {
 namespace {

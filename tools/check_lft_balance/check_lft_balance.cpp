@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"

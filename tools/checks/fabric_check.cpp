@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Checks the whole fabric. The fabric is swept and compared with two tables of the SA. One survey reads all counters.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>

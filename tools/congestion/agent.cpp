@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <strings.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/escape.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/options.hpp"
 

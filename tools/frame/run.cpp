@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <optional>
 
 #include "async/loop.hpp"
 #include "base/escape.hpp"

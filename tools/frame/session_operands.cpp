@@ -3,10 +3,7 @@
 // GID of this host's subnet prefix names the port that reaches it.
 #include <fmt/format.h>
 
-#include <cstdint>
-
 #include "base/escape.hpp"
-#include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/session.hpp"
 

@@ -2,8 +2,6 @@
 // help: the list of commands, or one command's usage and options.
 #include "tools/frame/help.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 

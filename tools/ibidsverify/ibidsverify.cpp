@@ -4,12 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <unordered_map>
 
-#include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
 #include "subnet/order.hpp"

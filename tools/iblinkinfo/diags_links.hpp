@@ -4,7 +4,6 @@
 // to 63 characters.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -3,8 +3,6 @@
 // "< ", lines of the present fabric begin with "> ".
 #pragma once
 
-#include <optional>
-
 #include "tools/iblinkinfo/diags_links.hpp"
 #include "tools/shared/fabric_diff.hpp"
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
-#include <type_traits>
 
 #include "subnet/order.hpp"
 #include "subnet/topology_text.hpp"

@@ -3,8 +3,6 @@
 // those of the other fabric have the prefix "> ".
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "tools/shared/diags_topology.hpp"

@@ -3,8 +3,6 @@
 // first, what is not to change goes back as "no change" or as it was read.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/log.hpp"
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"

@@ -5,7 +5,6 @@
 
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
-#include "iba/registry.hpp"
 #include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "async/group.hpp"
-#include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "tools/ibtracert/tracer.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "async/group.hpp"
-#include "path/indexes.hpp"
 #include "sa/resolve.hpp"
 
 namespace ib::tools {

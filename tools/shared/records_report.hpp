@@ -2,8 +2,6 @@
 // A report of records of the subnet administrator.
 #pragma once
 
-#include <string>
-
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"

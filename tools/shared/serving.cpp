@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/serving.hpp"
 
-#include <utility>
-
 #include "base/escape.hpp"
 #include "mad/server.hpp"
 #include "tools/frame/diags_options.hpp"

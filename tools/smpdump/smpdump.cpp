@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 
 #include "base/escape.hpp"
 #include "iba/describe.hpp"

@@ -6,7 +6,6 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
-#include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <ranges>
 #include <stdexcept>
-#include <vector>
 
 #include "support/catch.hpp"
 

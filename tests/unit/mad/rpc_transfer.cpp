@@ -2,8 +2,6 @@
 // Answers in segments through the RPC engine, on a fabric in memory whose SA loses, doubles, shuffles, stalls and lies.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "async/group.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"

@@ -2,8 +2,6 @@
 // One shape for every class: what the calls of a Transactor put into a request, by type and by descriptor.
 #include "mad/transactor.hpp"
 
-#include <algorithm>
-
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/ofa.hpp"

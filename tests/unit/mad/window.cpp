@@ -3,8 +3,6 @@
 // drops what is too much is not flooded, a loss-free one is filled.
 #include "mad/window.hpp"
 
-#include <algorithm>
-
 #include "async/group.hpp"
 #include "mad/rpc.hpp"
 #include "support/catch.hpp"

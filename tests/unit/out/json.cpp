@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "out/json.hpp"
 
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,6 @@
 #include "path/parse.hpp"
 
 #include "base/error.hpp"
-#include "iba/text.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 

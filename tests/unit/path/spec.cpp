@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Path specs: written as python-rdma writes them, read back to the same path, refused with its words.
-#include <fmt/format.h>
 
 #include <random>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Nodes that fall silent while they are read: one costs one chain of tries, a thousand about as much, and each is one failure.
-#include <cerrno>
 
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"

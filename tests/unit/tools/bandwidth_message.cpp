@@ -2,8 +2,6 @@
 // The messages of rdma_bw: what one end packs the other reads, and nothing else is believed.
 #include "tools/rdma_bw/bandwidth_message.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "iba/text.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,6 @@
 // By legacy names: whatever a site's files, sysfs or the command line hold, no control byte comes out of it.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fstream>
 
 #include "support/catch.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // saquery by its legacy name, on a subnet administrator of this file's: what leaves, and what infiniband-diags would print.
 #include "iba-gen/sa.hpp"
-#include "iba/text.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Mistakes in the files of a site and in numbers on the command line are told of, and do no more harm than they must.
-#include <filesystem>
 #include <fstream>
 
 #include "support/catch.hpp"
