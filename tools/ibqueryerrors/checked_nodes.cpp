@@ -64,7 +64,7 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
     named_ = node;
     if (node != subnet::none) nodes.push_back(node);
   } else {
-    nodes = as_diags() ? diags_order(fabric, fdr10_is_asked(session)) : subnet::breadth_first(fabric.subnet);
+    nodes = as_diags() ? diags_order(fabric, session.options().mlnx_extended_port_info) : subnet::breadth_first(fabric.subnet);
   }
   std::erase_if(nodes, [&](NodeIndex at) { return !is_checked(fabric.subnet.node(at).kind()); });
   co_return nodes;

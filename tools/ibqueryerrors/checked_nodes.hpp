@@ -50,7 +50,4 @@ struct CheckedNodes {
   subnet::NodeIndex named_ = subnet::none;  ///< the node of TARGET, -G or -D, whether it is checked or not
 };
 
-/// Whether the extended PortInfo of Mellanox' switches is asked for.
-inline bool fdr10_is_asked(const Session& session) { return session.options().mlnx_extended_port_info; }
-
 }  // namespace ib::tools::ibqueryerrors

@@ -119,7 +119,7 @@ class Ibqueryerrors final : public Command {
       co_await watch(session, emit, fabric, paths, std::move(nodes));
       co_return;
     }
-    if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, fdr10_is_asked(session)));
+    if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
     subnet::PmaWanted wanted = pma_wanted();
     wanted.told = [&](const subnet::PmaNode& node) {
       report.count(node);
