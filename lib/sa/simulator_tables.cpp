@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Each kind of record has keys that divide its table, the coarsest key first. If a part still comes without its end, the next
 // key divides the part. The values of a key come from the end ports. The end ports come from a query for each LID up to the top
-// of the forwarding tables.
+// of the forwarding tables. Paths from one port need no end ports if each has one LID: the LIDs themselves divide them.
 #include "sa/simulator_tables.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +33,7 @@ constexpr std::uint64_t most_queries = 200'000;  // a fabric that needs more is 
 constexpr std::size_t most_bytes = most_queries * mad::packet_size;
 
 enum class Values : std::uint8_t {
+  all_lids,      ///< all LIDs up to the top of the forwarding tables
   lids,          ///< the LIDs of all end ports, node by node
   even_lids,     ///< the LIDs of all end ports, if the SA does not round any of them to another LID: see links.hpp
   lids_by_port,  ///< the LIDs of all end ports in the order of port GUIDs
@@ -66,6 +67,7 @@ constexpr Key vl_arbitration_keys[] = {
 constexpr Key mc_member_keys[] = {{"MLID", Values::numbers, {}, 0xc000, 1024}, {"portGID", Values::gids}};
 constexpr Key path_keys[] = {
     {"DGID", Values::gids, "DLID"}, {"SGID", Values::gids, "SLID"}, {"DLID", Values::own_lids, "DGID"}, {"SLID", Values::own_lids, "SGID"}};
+constexpr Key paths_from_here_keys[] = {{"DLID", Values::all_lids}};
 constexpr Key service_keys[] = {{"serviceGID", Values::gids}};
 constexpr Key inform_info_keys[] = {{"subscriberGID", Values::gids}};
 
@@ -149,8 +151,10 @@ class Parts {
   /// the whole table cannot be read.
   async::Task<mad::Reply> whole(const mad::Reply& reply, const Arrived& first) {
     const Pattern pattern(type_, request_.payload, request_.component_mask);
-    const std::span<const Key> keys = keys_of(type_);
+    const bool from_here = are_paths_from_here(pattern);
+    const std::span<const Key> keys = from_here ? paths_from_here_keys : keys_of(type_);
     const bool by_end_ports = needs_end_ports(keys, pattern);
+    if (from_here || by_end_ports) top_ = co_await top_lid();
     if (by_end_ports) co_await find_end_ports();
     std::vector<Part> parts;
     keys_ = keys;  // not set before: the queries for end ports must not be divided
@@ -162,6 +166,7 @@ class Parts {
     for (const Part& part : parts) records.insert(records.end(), part.records.begin(), part.records.end());
     records = distinct(records);  // an SA may list a port once for each of its LIDs
     if (&type_ == &LinkRecord::info()) sort_links(records);
+    if (from_here) sort_paths(records);
     const bool all = !parts.empty() && !incomplete_;
     // After failed parts there may be fewer records than in the first answer.
     if (!all && records.size() < first.records.size()) records.assign(first.records.begin(), first.records.end());
@@ -194,10 +199,23 @@ class Parts {
     });
   }
 
+  /// Sorts paths into the order of a whole table: by destination.
+  static void sort_paths(std::vector<Bytes>& paths) {
+    std::ranges::stable_sort(paths, {}, [](const Bytes bytes) { return opensm_rank(wire::unpack_short<PathRecord>(bytes).dgid.guid()); });
+  }
+
+  /// Whether `pattern` asks for the paths from one port to all others, in a subnet where a port has one LID (LMC 0), so that each
+  /// LID has one of these paths.
+  bool are_paths_from_here(const Pattern& pattern) const {
+    return &type_ == &PathRecord::info() && below_.end_port().lmc == 0 && (pattern.matches_on("SGID") || pattern.matches_on("SLID")) &&
+           !pattern.matches_on("DGID") && !pattern.matches_on("DLID");
+  }
+
   /// Whether `pattern` lacks a key whose values come from the end ports. Finding the end ports needs a query for each LID.
   static bool needs_end_ports(std::span<const Key> keys, const Pattern& pattern) {
     return std::ranges::any_of(keys, [&pattern](const Key& key) {
-      return key.values != Values::numbers && key.values != Values::blocks && !pattern.matches_on(key.member);
+      const bool from_end_ports = key.values != Values::all_lids && key.values != Values::numbers && key.values != Values::blocks;
+      return from_end_ports && !pattern.matches_on(key.member);
     });
   }
 
@@ -266,6 +284,9 @@ class Parts {
     };
     const EndPort* end_port = key.of.empty() ? nullptr : end_port_of(pattern, key.of);
     switch (key.values) {
+      case Values::all_lids:
+        add_numbers(1, top_.value);
+        break;
       case Values::even_lids:
         if (!lids_are_even()) break;
         [[fallthrough]];
@@ -317,10 +338,9 @@ class Parts {
   }
 
   async::Task<> find_end_ports() {
-    const Lid top = co_await top_lid();
-    std::vector<Arrived> found(top.value + std::size_t{1});
+    std::vector<Arrived> found(top_.value + std::size_t{1});
     const auto ask = [this, &found](unsigned lid) { return ask_node(lid, found[lid]); };
-    co_await async::for_each(std::views::iota(1U, top.value + 1U), open_queries, ask);
+    co_await async::for_each(std::views::iota(1U, top_.value + 1U), open_queries, ask);
     for (const Arrived& node_records : found) {
       incomplete_ = incomplete_ || !node_records.whole;
       for (const Bytes bytes : node_records.records) {
@@ -375,6 +395,7 @@ class Parts {
   const StructInfo& type_;
   std::vector<EndPort> by_node_, by_port_;
   std::span<const Key> keys_;
+  Lid top_;
   std::uint64_t queries_ = 0;
   std::size_t bytes_ = 0;  // of all received records
   bool incomplete_ = false, gave_up_ = false;

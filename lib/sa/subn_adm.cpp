@@ -20,7 +20,7 @@ std::size_t end_of_records(Bytes mad, bool& torn) {
   const mad::RmppView segment(mad);
   const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
   if (mad.size() != packet_size) return mad.size();
-  if (segment.type() != rmpp::Type::data) throw Error("The answer has lost its end: nobody has cut it into segments");
+  if (segment.type() != rmpp::Type::data) throw LostEnd();
   // A reassembled answer keeps the header of one segment. An answer of this length is a single segment, or the beginning of a
   // table.
   torn = (segment.flags() & rmpp::flags::last) == 0;

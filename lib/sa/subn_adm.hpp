@@ -16,6 +16,12 @@
 
 namespace ib::sa {
 
+/// Of a table only the first MAD arrived, as its SA left it to its kernel to segment: where the simulated umad stands for the kernel.
+class LostEnd : public Error {
+ public:
+  LostEnd() : Error("The answer has lost its end: nobody has cut it into segments") {}
+};
+
 /// The records of a SubnAdmGetTableResp or a similar answer.
 template <class T>
 struct Table {
@@ -37,7 +43,7 @@ struct TableRows {
 ///
 /// An answer of one packet is whole if it is the last segment. An answer that nobody segmented (RMPPType 0) is whole if it is
 /// shorter than a packet. Any other answer that fills a packet has lost its end. If it is a first segment, its records are
-/// returned and the table is torn. If nobody segmented it, it is an error.
+/// returned and the table is torn. If nobody segmented it, LostEnd is thrown.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
 
 /// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it

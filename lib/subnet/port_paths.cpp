@@ -6,6 +6,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::subnet {
 
@@ -81,7 +82,7 @@ std::string PortPaths::why_no_gmp(PortIndex port) const {
   return "No LID of its own is known: GMPs do not reach it.";
 }
 
-async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
+async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor, CutTable cut) {
   routes_.clear();
   why_sl_0_.clear();
   const path::IbPath& sa = transactor.sa_path().ib();
@@ -102,6 +103,8 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
     }
   } catch (const SysError&) {
     throw;
+  } catch (const sa::LostEnd& error) {
+    if (cut == CutTable::is_told) why_sl_0_ = error.message();
   } catch (const Error& error) {  // an answer that contradicts itself
     why_sl_0_ = error.message();
   }

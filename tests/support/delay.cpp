@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -52,12 +53,21 @@ Clock now() {
   return static_cast<Clock>(t.tv_sec) * 1'000'000'000U + static_cast<Clock>(t.tv_nsec);
 }
 
-/// Whether fd is umad2sim's socket for MADs: connected to the abstract name `BASE:outN`.
-bool carries_mads(int fd) {
+/// Whether fd is connected to the abstract name `BASE:outN`.
+bool is_simulator_socket(int fd) {
   sockaddr_un peer{};
   socklen_t size = sizeof(peer) - 1;
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sun_family != AF_UNIX) return false;
   return std::strstr(peer.sun_path + 1, ":out") != nullptr;
+}
+
+/// Whether fd is umad2sim's socket for MADs. It stays open while the program runs, so what a descriptor was found to be is kept.
+bool carries_mads(int fd) {
+  static std::atomic<int> known{-1};
+  if (known == fd) return true;
+  if (!is_simulator_socket(fd)) return false;
+  known = fd;
+  return true;
 }
 
 std::uint64_t scramble(std::uint64_t x) {  // splitmix64

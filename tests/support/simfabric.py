@@ -62,6 +62,14 @@ def rmpp_libs():
     return [[path] for path in paths] if all(map(os.path.exists, paths)) else [[], []]
 
 
+def memory_dir():
+    """Where a fabric's directory belongs: in memory, as the sysfs is that umad2sim writes there for each program and removes again. On a
+    disk that costs more than what the program does. None, the usual place, where TMPDIR names one or the machine has no room."""
+    shm = "/dev/shm"
+    roomy = os.access(shm, os.W_OK | os.X_OK) and shutil.disk_usage(shm).free > 1 << 30
+    return shm if roomy and "TMPDIR" not in os.environ else None
+
+
 def missing():
     """Names of the parts that this machine lacks, empty if a fabric can be simulated."""
     parts = [name for name in ("ibsim", "opensm", "setpriv") if not find_program(name)]
@@ -131,7 +139,7 @@ class Fabric:
         lacking = missing()
         if lacking:
             raise FabricError("not installed: " + ", ".join(lacking))
-        self.dir = tempfile.mkdtemp(prefix="ibsim-")
+        self.dir = tempfile.mkdtemp(prefix="ibsim-", dir=memory_dir())
         try:
             self._start_ibsim()
             if self.sm:

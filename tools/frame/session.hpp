@@ -45,8 +45,9 @@ namespace ib::sa {
 struct NodeRecord;
 }
 namespace ib::subnet {
+class PortPaths;
 class Subnet;
-}
+}  // namespace ib::subnet
 
 namespace ib::tools {
 
@@ -106,6 +107,9 @@ class Session {
   const std::unique_ptr<subnet::Subnet>& swept() const { return swept_; }
   /// The same, for good: after this there is none.
   std::unique_ptr<subnet::Subnet> take_swept() { return std::move(swept_); }
+  /// Reads the service levels of `paths` from the SA. In ibtool's dialect a warning says why it did not give them. Where their table comes
+  /// cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
+  async::Task<> read_service_levels(subnet::PortPaths& paths);
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
   async::Task<> prepare_sa();
 

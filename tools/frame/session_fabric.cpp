@@ -18,6 +18,7 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/port_paths.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
@@ -194,6 +195,17 @@ void Session::apply_options(path::Path& path) const {
   if (options_.m_key != 0) ib.m_key = options_.m_key;
   if (options_.retries) ib.retries = *options_.retries;
   if (options_.timeout) ib.timeout = *options_.timeout;
+}
+
+async::Task<> Session::read_service_levels(subnet::PortPaths& paths) {
+  co_await prepare_sa();
+  if (whole_tables_) {
+    rpc_->sa_path() = transactor().sa_path();
+    co_await paths.read_service_levels(*rpc_, subnet::CutTable::is_ignored);
+  } else {
+    co_await paths.read_service_levels(transactor());
+  }
+  if (dialect_ == Dialect::ibtool && !paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
 }
 
 path::Path Session::here() {

@@ -212,17 +212,14 @@ path::Path CheckedNodes::address_of(Session& session, const subnet::Subnet& subn
 async::Task<bool> CheckedNodes::find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
                                            const std::vector<NodeIndex>& nodes) {
   if (wanted.skip_sl) co_return true;
-  co_await session.prepare_sa();
   if (!target.given()) {
-    co_await paths.read_service_levels(session.transactor());
+    co_await session.read_service_levels(paths);
   } else if (const NodeIndex node = route ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
+    co_await session.prepare_sa();
     co_await find_paths_to(session, paths, fabric, node);
+    if (!as_diags() && !paths.why_sl_0().empty()) log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
   }
-  if (paths.why_sl_0().empty()) co_return true;
-  if (!as_diags()) {
-    log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
-    co_return true;
-  }
+  if (!as_diags() || paths.why_sl_0().empty()) co_return true;
   if (paths.has_service_levels() || guid || (route && named_ == subnet::none)) co_return true;
   if (session.transactor().sa_path().ib().dlid == Lid{}) {
     session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));

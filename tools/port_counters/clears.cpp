@@ -115,9 +115,7 @@ class Clear final : public Command {
   async::Task<subnet::Surveyed<subnet::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
-    co_await session.prepare_sa();
-    co_await paths.read_service_levels(session.transactor());
-    if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
+    co_await session.read_service_levels(paths);
     subnet::SurveyOptions options(start);
     options.paths = &paths;
     options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };

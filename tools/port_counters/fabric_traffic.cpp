@@ -39,9 +39,7 @@ class Ibdatacounters final : public Command {
     co_await discover(session, discovery_, fabric);
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
-    co_await session.prepare_sa();
-    co_await paths.read_service_levels(session.transactor());
-    if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
+    co_await session.read_service_levels(paths);
     if (interval_.repeats()) {
       if (emit.json()) emit.sink().begin_array("readings");
       const auto once = [&](std::optional<double> seconds) { return read_once(session, emit, fabric, paths, seconds); };

@@ -149,7 +149,7 @@ class Snapshot final : public Command {
     how.cc_key = cc_key_;
     how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
-    how.find_paths = [&session, &paths] { return find_paths(session, paths); };
+    how.find_paths = [&session, &paths] { return session.read_service_levels(paths); };
     how.read_sa = [&session, &writer](mad::Transactor&) { return read_sa_part(session, writer); };
     how.began = [&session, &begun](Part part, std::uint64_t planned) {
       begun[part] = session.loop().now();
@@ -170,12 +170,6 @@ class Snapshot final : public Command {
     std::vector<subnet::Failure> failures;
     for (auto& [part, reading_of] : readings) std::ranges::move(reading_of.failures, std::back_inserter(failures));
     co_return failures;
-  }
-
-  static async::Task<> find_paths(Session& session, subnet::PortPaths& paths) {
-    co_await session.prepare_sa();
-    co_await paths.read_service_levels(session.transactor());
-    if (!paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
   }
 
   static void take_fdr10(subnet::Subnet& subnet, PortIndex at, const smp::MlnxExtPortInfo& info) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
 #include "mad/rpc.hpp"
 #include "sa/links.hpp"
 #include "sa/records.hpp"
@@ -110,6 +111,30 @@ TEST_CASE("a pattern holds for each part") {
   sa::Pattern one_switch(sa::PortInfoRecord::info());
   one_switch.match("endportLID", 1U);
   bench.compare(one_switch);
+}
+
+TEST_CASE("paths from one port are asked for by LID, without a look at the nodes, where each port has one LID") {
+  const auto from_here = [](const Bench& bench) {
+    sa::Pattern pattern(sa::PathRecord::info());
+    pattern.match("SGID", to_text(bench.fabric.end_port().default_gid()));
+    pattern.match("numbPath", 1U);
+    return pattern;
+  };
+  Bench bench;
+  bench.compare(from_here(bench));
+  CHECK(bench.asked_for(sa::NodeRecord::attribute_id) == 0);
+  bench.sa.asked.clear();
+  const sa::Records paths = bench.ask(from_here(bench));
+  CHECK(bench.asked_for(sa::PathRecord::attribute_id) == 1 + bench.fabric.size());  // the LIDs have no gaps
+  REQUIRE(paths.bytes.size() == bench.fabric.size());
+  const auto rank = [&paths](std::size_t row) {  // opensm's, which takes the last byte of a GUID for its first
+    return __builtin_bswap64(sa::PathRecord::unpack(paths.bytes[row]).dgid.guid().value);
+  };
+  for (std::size_t row = 1; row < paths.bytes.size(); ++row) CHECK(rank(row - 1) < rank(row));
+
+  Bench several(ring(40));  // the host has eight LIDs
+  several.compare(from_here(several));
+  CHECK(several.asked_for(sa::NodeRecord::attribute_id) > 0);
 }
 
 TEST_CASE("two ends of a cable: no switch knows how high LIDs go") {
