@@ -88,6 +88,12 @@ class Cut(Tables):
         self.assertEqual(("1", "whole"), said["mine"])
         self.assertEqual(("0", "whole"), said["nobody"])
 
+    def test_service_levels_are_not_asked_for_in_parts(self):
+        """ibsim looks at no SL: SL 0 does, and there is nothing to say of it."""
+        told = self.ibtool("ibqueryerrors", "--stats").stderr
+        self.assertRegex(told, r"(?m)^mads planned: ")
+        self.assertNotRegex(told, "in parts|SL 0")
+
 
 class InParts(unittest.TestCase):
     """Without the preload saquery prints what it prints with it, in the same order; with an LMC the order of paths
