@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Each kind of record has keys that divide its table, the coarsest key first. If a part still comes without its end, the next
-// key divides the part. The values of a key come from the end ports. The end ports come from a query for each LID up to the top
-// of the forwarding tables. Paths from one port need no end ports if each has one LID: the LIDs themselves divide them.
+// A table is divided by its first key (simulator_keys.hpp). If a part still comes without its end, the next key divides the part.
+// The values of most keys come from the end ports, and these from a query for each LID up to the top of the forwarding tables.
 #include "sa/simulator_tables.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +19,7 @@
 #include "mad/simulator.hpp"
 #include "sa/pattern.hpp"
 #include "sa/records.hpp"
+#include "sa/simulator_keys.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/table_reply.hpp"
 
@@ -31,64 +31,6 @@ constexpr std::size_t open_queries = 64;         // limits the memory of waiting
 constexpr std::uint64_t most_queries = 200'000;  // a fabric that needs more is not simulated
 /// Limit for all parts together: the size of `most_queries` answers of a simulator.
 constexpr std::size_t most_bytes = most_queries * mad::packet_size;
-
-enum class Values : std::uint8_t {
-  all_lids,      ///< all LIDs up to the top of the forwarding tables
-  lids,          ///< the LIDs of all end ports, node by node
-  even_lids,     ///< the LIDs of all end ports, if the SA does not round any of them to another LID: see links.hpp
-  lids_by_port,  ///< the LIDs of all end ports in the order of port GUIDs
-  gids,          ///< the GIDs of all end ports
-  own_lids,      ///< all LIDs (LMC) of the end port in the member `of`
-  ports,         ///< the ports of the node in the member `of`; without it, as many ports as the largest node has
-  numbers,       ///< `count` numbers from `first` on
-  blocks,        ///< block numbers from 0 to `count` − 1; no block exists after a missing one
-};
-
-struct Key {
-  std::string_view member;
-  Values values;
-  std::string_view of = {};  ///< the member that names the end port; for GIDs, a LID that replaces them
-  unsigned first = 0, count = 0;
-};
-
-// Block sizes and table lengths: IBA 14.2.5, 14.2.5.6 (GUIDCap), 14.2.5.4 (the caps of a switch).
-constexpr Key node_keys[] = {{"LID", Values::lids}};
-constexpr Key port_info_keys[] = {{"endportLID", Values::lids}, {"portNum", Values::ports, "endportLID"}};
-constexpr Key port_info_extended_keys[] = {{"LID", Values::lids}, {"portNum", Values::ports, "LID"}};
-constexpr Key link_keys[] = {{"fromLID", Values::even_lids}, {"fromPort", Values::ports, "fromLID"}, {"toPort", Values::ports, "toLID"}};
-constexpr Key guid_info_keys[] = {{"LID", Values::lids}, {"blockNum", Values::blocks, {}, 0, 32}};
-constexpr Key lft_keys[] = {{"LID", Values::lids}, {"blockNum", Values::blocks, {}, 0, 768}};
-constexpr Key mft_keys[] = {{"LID", Values::lids}, {"position", Values::numbers, {}, 0, 16}, {"blockNum", Values::blocks, {}, 0, 512}};
-constexpr Key pkey_keys[] = {{"LID", Values::lids_by_port}, {"portNum", Values::ports, "LID"}, {"blockNum", Values::blocks, {}, 0, 2048}};
-constexpr Key sl_to_vl_keys[] = {
-    {"LID", Values::lids_by_port}, {"outputPortNum", Values::ports, "LID"}, {"inputPortNum", Values::ports, "LID"}};
-constexpr Key vl_arbitration_keys[] = {
-    {"LID", Values::lids_by_port}, {"outputPortNum", Values::ports, "LID"}, {"blockNum", Values::numbers, {}, 1, 4}};
-constexpr Key mc_member_keys[] = {{"MLID", Values::numbers, {}, 0xc000, 1024}, {"portGID", Values::gids}};
-constexpr Key path_keys[] = {
-    {"DGID", Values::gids, "DLID"}, {"SGID", Values::gids, "SLID"}, {"DLID", Values::own_lids, "DGID"}, {"SLID", Values::own_lids, "SGID"}};
-constexpr Key paths_from_here_keys[] = {{"DLID", Values::all_lids}};
-constexpr Key service_keys[] = {{"serviceGID", Values::gids}};
-constexpr Key inform_info_keys[] = {{"subscriberGID", Values::gids}};
-
-std::span<const Key> keys_of(const StructInfo& record) {
-  const auto is = [&record](const StructInfo& info) { return &record == &info; };
-  if (is(NodeRecord::info()) || is(SwitchInfoRecord::info()) || is(SMInfoRecord::info())) return node_keys;
-  if (is(PortInfoRecord::info())) return port_info_keys;
-  if (is(PortInfoExtendedRecord::info())) return port_info_extended_keys;
-  if (is(LinkRecord::info())) return link_keys;
-  if (is(GuidInfoRecord::info())) return guid_info_keys;
-  if (is(LinearForwardingTableRecord::info())) return lft_keys;
-  if (is(MulticastForwardingTableRecord::info())) return mft_keys;
-  if (is(PKeyTableRecord::info())) return pkey_keys;
-  if (is(SLToVLMappingTableRecord::info())) return sl_to_vl_keys;
-  if (is(VLArbitrationTableRecord::info())) return vl_arbitration_keys;
-  if (is(MCMemberRecord::info())) return mc_member_keys;
-  if (is(PathRecord::info())) return path_keys;
-  if (is(ServiceRecord::info())) return service_keys;
-  if (is(InformInfoRecord::info())) return inform_info_keys;
-  return {};
-}
 
 /// The order in which opensm lists nodes and ports: by the GUID as opensm's host reads its bytes. All usual hosts are
 /// little-endian, so the last byte is the most significant. A table in parts then has the order of a whole table.
@@ -151,10 +93,10 @@ class Parts {
   /// the whole table cannot be read.
   async::Task<mad::Reply> whole(const mad::Reply& reply, const Arrived& first) {
     const Pattern pattern(type_, request_.payload, request_.component_mask);
-    const bool from_here = are_paths_from_here(pattern);
-    const std::span<const Key> keys = from_here ? paths_from_here_keys : keys_of(type_);
+    const std::span<const TableKey> keys = table_keys(pattern, below_.end_port().lmc);
+    const bool by_lids = std::ranges::find(keys, KeyValues::all_lids, &TableKey::values) != keys.end();
     const bool by_end_ports = needs_end_ports(keys, pattern);
-    if (from_here || by_end_ports) top_ = co_await top_lid();
+    if (by_lids || by_end_ports) top_ = co_await top_lid();
     if (by_end_ports) co_await find_end_ports();
     std::vector<Part> parts;
     keys_ = keys;  // not set before: the queries for end ports must not be divided
@@ -166,7 +108,7 @@ class Parts {
     for (const Part& part : parts) records.insert(records.end(), part.records.begin(), part.records.end());
     records = distinct(records);  // an SA may list a port once for each of its LIDs
     if (&type_ == &LinkRecord::info()) sort_links(records);
-    if (from_here) sort_paths(records);
+    if (by_lids) sort_paths(records);
     const bool all = !parts.empty() && !incomplete_;
     // After failed parts there may be fewer records than in the first answer.
     if (!all && records.size() < first.records.size()) records.assign(first.records.begin(), first.records.end());
@@ -204,17 +146,10 @@ class Parts {
     std::ranges::stable_sort(paths, {}, [](const Bytes bytes) { return opensm_rank(wire::unpack_short<PathRecord>(bytes).dgid.guid()); });
   }
 
-  /// Whether `pattern` asks for the paths from one port to all others, in a subnet where a port has one LID (LMC 0), so that each
-  /// LID has one of these paths.
-  bool are_paths_from_here(const Pattern& pattern) const {
-    return &type_ == &PathRecord::info() && below_.end_port().lmc == 0 && (pattern.matches_on("SGID") || pattern.matches_on("SLID")) &&
-           !pattern.matches_on("DGID") && !pattern.matches_on("DLID");
-  }
-
   /// Whether `pattern` lacks a key whose values come from the end ports. Finding the end ports needs a query for each LID.
-  static bool needs_end_ports(std::span<const Key> keys, const Pattern& pattern) {
-    return std::ranges::any_of(keys, [&pattern](const Key& key) {
-      const bool from_end_ports = key.values != Values::all_lids && key.values != Values::numbers && key.values != Values::blocks;
+  static bool needs_end_ports(std::span<const TableKey> keys, const Pattern& pattern) {
+    return std::ranges::any_of(keys, [&pattern](const TableKey& key) {
+      const bool from_end_ports = key.values != KeyValues::all_lids && key.values != KeyValues::numbers && key.values != KeyValues::blocks;
       return from_end_ports && !pattern.matches_on(key.member);
     });
   }
@@ -260,7 +195,7 @@ class Parts {
   Division divide(const Pattern& pattern, std::size_t key) const {
     for (; key < keys_.size(); ++key) {
       if (pattern.matches_on(keys_[key].member)) continue;
-      Division result{values(pattern, keys_[key]), key + 1, keys_[key].values == Values::blocks && only_keys(pattern)};
+      Division result{values(pattern, keys_[key]), key + 1, keys_[key].values == KeyValues::blocks && only_keys(pattern)};
       if (!result.patterns.empty()) return result;
     }
     return {};
@@ -269,11 +204,11 @@ class Parts {
   /// Whether `pattern` requires nothing but values of keys, so that it excludes no other records.
   bool only_keys(const Pattern& pattern) const {
     return std::ranges::all_of(pattern.matches(), [this](const Pattern::Match& match) {
-      return std::ranges::find(keys_, match.member, &Key::member) != keys_.end();
+      return std::ranges::find(keys_, match.member, &TableKey::member) != keys_.end();
     });
   }
 
-  std::vector<Pattern> values(const Pattern& pattern, const Key& key) const {
+  std::vector<Pattern> values(const Pattern& pattern, const TableKey& key) const {
     std::vector<Pattern> result;
     const auto add = [&](const auto& value) {
       result.push_back(pattern);
@@ -284,31 +219,31 @@ class Parts {
     };
     const EndPort* end_port = key.of.empty() ? nullptr : end_port_of(pattern, key.of);
     switch (key.values) {
-      case Values::all_lids:
+      case KeyValues::all_lids:
         add_numbers(1, top_.value);
         break;
-      case Values::even_lids:
+      case KeyValues::even_lids:
         if (!lids_are_even()) break;
         [[fallthrough]];
-      case Values::lids:
+      case KeyValues::lids:
         for (const EndPort& port : by_node_) add(std::uint64_t{port.node.lid.value});
         break;
-      case Values::lids_by_port:
+      case KeyValues::lids_by_port:
         for (const EndPort& port : by_port_) add(std::uint64_t{port.node.lid.value});
         break;
-      case Values::gids:
+      case KeyValues::gids:
         if (!key.of.empty() && pattern.matches_on(key.of)) break;
         for (const EndPort& port : by_port_)
           add(to_text(Gid::from(below_.end_port().default_gid().prefix(), port.node.node_info.port_guid)));
         break;
-      case Values::own_lids:
+      case KeyValues::own_lids:
         if (end_port != nullptr) add_numbers(end_port->node.lid.value, end_port->lids);
         break;
-      case Values::ports:
+      case KeyValues::ports:
         add_numbers(0, (end_port != nullptr ? end_port->node.node_info.num_ports : most_ports()) + 1U);
         break;
-      case Values::numbers:
-      case Values::blocks:
+      case KeyValues::numbers:
+      case KeyValues::blocks:
         add_numbers(key.first, key.count);
         break;
     }
@@ -394,7 +329,7 @@ class Parts {
   const mad::Request& request_;
   const StructInfo& type_;
   std::vector<EndPort> by_node_, by_port_;
-  std::span<const Key> keys_;
+  std::span<const TableKey> keys_;
   Lid top_;
   std::uint64_t queries_ = 0;
   std::size_t bytes_ = 0;  // of all received records
