@@ -55,7 +55,7 @@ Source umad_source(const ib_mad_addr_t& address, const sys::EndPort& end_port) {
   source.has_grh = address.grh_present != 0;
   if (source.has_grh) {
     std::copy_n(address.gid, source.sgid.bytes.size(), source.sgid.bytes.begin());
-    const std::vector<Gid>& gids = end_port.carrier(false).gids;  // no SMP has a GRH
+    const sys::PortTable<Gid>& gids = end_port.carrier(false).gids;  // no SMP has a GRH
     if (address.gid_index < gids.size()) source.dgid = gids[address.gid_index];
     source.hop_limit = address.hop_limit;
     source.traffic_class = address.traffic_class;

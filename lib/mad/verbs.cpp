@@ -22,7 +22,7 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
     // A missing permission is found early.
     path::IbPath path;
     path.end_port = &gsi_;
-    if (!gsi_.pkeys.empty() && std::ranges::find(gsi_.pkeys, path.pkey) == gsi_.pkeys.end()) path.pkey = gsi_.pkeys.front();
+    if (!gsi_.pkeys.empty() && std::ranges::find(gsi_.pkeys, path.pkey) == gsi_.pkeys.end()) path.pkey = gsi_.pkeys.first();
     port(path);
   }
   ~VerbsChannel() override { VerbsChannel::detach(); }

@@ -24,7 +24,7 @@ const sys::EndPort& end_port(const IbPath& path) {
 const sys::EndPort& gsi_port(const IbPath& path) { return end_port(path).carrier(false); }
 
 template <class T>
-std::optional<std::uint16_t> index_of(const std::vector<T>& table, const T& value) {
+std::optional<std::uint16_t> index_of(const sys::PortTable<T>& table, const T& value) {
   const auto it = std::find(table.begin(), table.end(), value);
   if (it == table.end()) return std::nullopt;
   return static_cast<std::uint16_t>(it - table.begin());

@@ -96,10 +96,13 @@ std::unique_ptr<sys::EndPort> to_port(const json& object, const sys::Device& dev
   port->lmc = object.at("lmc").get<std::uint8_t>() & 7U;
   port->sm_sl = object.at("sm_sl").get<std::uint8_t>() & 0xfU;
   port->capability_mask = object.at("capability_mask").get<std::uint32_t>();
-  for (const json& gid : object.at("gids")) {
-    port->gids.push_back(Gid::from(GidPrefix{gid.at(0).get<std::uint64_t>()}, Guid{gid.at(1).get<std::uint64_t>()}));
-  }
-  for (const json& pkey : object.at("pkeys")) port->pkeys.push_back(Pkey{pkey.get<std::uint16_t>()});
+  std::vector<Gid> gids;
+  for (const json& gid : object.at("gids"))
+    gids.push_back(Gid::from(GidPrefix{gid.at(0).get<std::uint64_t>()}, Guid{gid.at(1).get<std::uint64_t>()}));
+  port->gids = std::move(gids);
+  std::vector<Pkey> pkeys;
+  for (const json& pkey : object.at("pkeys")) pkeys.push_back(Pkey{pkey.get<std::uint16_t>()});
+  port->pkeys = std::move(pkeys);
   port->umad = port->smi_umad = port->gsi_umad = text_of(object, "umad");
   port->subnet_timeout = object.at("subnet_timeout").get<std::uint8_t>() & 0x1fU;
   port->smi_port = port->gsi_port = port.get();

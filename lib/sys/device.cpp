@@ -33,10 +33,7 @@ std::string EndPort::name() const { return fmt::format("{}/{}", device->name, nu
 
 Guid EndPort::port_guid() const { return default_gid().guid(); }
 
-const Gid& EndPort::default_gid() const {
-  static const Gid none{};
-  return gids.empty() ? none : gids.front();
-}
+const Gid& EndPort::default_gid() const { return gids.first(); }
 
 bool EndPort::usable_for_smps() const { return link_layer == LinkLayer::infiniband && !smi_umad.empty(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // RDMA devices of this host and their end ports, as sysfs shows them. The list is a snapshot that does not change after
-// reading. The caller owns the list; paths refer to its end ports by plain pointers.
+// reading, except that a port's tables are read when they are first used. The caller owns the list; paths refer to its end ports by plain
+// pointers.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "iba/types.hpp"
+#include "sys/port_table.hpp"
 
 namespace ib::sys {
 
@@ -33,8 +35,8 @@ struct EndPort {
   Lid lid, sm_lid;
   unsigned lmc{}, sm_sl{};
   std::uint32_t capability_mask{};
-  std::vector<Gid> gids;           ///< by GID index; zero entries stay in place
-  std::vector<Pkey> pkeys;         ///< by P_Key index; zero (invalid, IBA 10.9.1.2) entries stay in place
+  PortTable<Gid> gids;             ///< by GID index
+  PortTable<Pkey> pkeys;           ///< by P_Key index
   std::string umad;                ///< "umad0": this port's own umad device; empty if it has none
   std::string issm;                ///< "issm0": the device that announces a subnet manager; empty if it has none
   std::string smi_umad, gsi_umad;  ///< the umad devices for SMPs and for GMPs (both `umad` except on planarized HCAs); empty: none

@@ -13,7 +13,6 @@ namespace ib::sys {
 namespace {
 
 constexpr std::uint64_t max_port_number = 0xffff;  // IBA allows 254; the limit only rejects absurd directory names
-constexpr std::uint64_t max_table_index = 0xffff;  // GID and P_Key indexes have 16 bits at most
 
 /// A number followed by words, as sysfs writes enums: "4: ACTIVE".
 struct NumberAndText {
@@ -37,30 +36,6 @@ T read_number(const std::string& path, std::uint64_t limit) {
 }
 
 Guid read_guid(const std::string& path) { return parse_guid(attribute_or_empty(path)).value_or(Guid{}); }
-
-/// The number in a file or directory name as the kernel writes it: without sign or leading zero. Nothing for other names.
-std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t limit) {
-  const auto number = parse_digits(name, 10);
-  return number && *number <= limit && std::to_string(*number) == name ? number : std::nullopt;
-}
-
-/// Reads a table that sysfs shows as one file per index.
-template <class T, class Parse>
-std::vector<T> read_table(const std::string& dir, Parse parse) {
-  std::vector<T> table;
-  for (const auto& name : list_directory(dir)) {
-    const auto index = index_of(name, max_table_index);
-    if (!index) continue;
-    if (table.size() <= *index) table.resize(*index + 1);
-    table[*index] = parse(attribute_or_empty(dir + name));
-  }
-  return table;
-}
-
-Pkey parse_pkey(const std::string& text) {
-  const auto value = parse_number(text).value_or(0);
-  return Pkey{static_cast<std::uint16_t>(value <= 0xffff ? value : 0)};
-}
 
 LinkLayer link_layer(const std::string& text, unsigned node_type) {
   if (text == "Ethernet") return LinkLayer::ethernet;
@@ -87,8 +62,8 @@ std::unique_ptr<EndPort> read_port(const Device& device, const std::string& dir,
   port->lmc = read_number<unsigned>(dir + "lid_mask_count", 7);
   port->sm_sl = read_number<unsigned>(dir + "sm_sl", 15);
   port->capability_mask = read_number<std::uint32_t>(dir + "cap_mask", UINT32_MAX);
-  port->gids = read_table<Gid>(dir + "gids/", [](const std::string& text) { return parse_gid(text).value_or(Gid{}); });
-  port->pkeys = read_table<Pkey>(dir + "pkeys/", parse_pkey);
+  port->gids = PortTable<Gid>::in_directory(dir + "gids/");
+  port->pkeys = PortTable<Pkey>::in_directory(dir + "pkeys/");
   return port;
 }
 

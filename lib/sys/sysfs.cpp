@@ -65,6 +65,11 @@ void write_attribute(const std::string& path, std::string_view text) {
 
 std::string attribute_or_empty(const std::string& path) { return read_attribute(path).value_or(std::string()); }
 
+std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t limit) {
+  const auto number = parse_digits(name, 10);
+  return number && *number <= limit && std::to_string(*number) == name ? number : std::nullopt;
+}
+
 std::vector<std::string> unsorted_directory(const std::string& path) {
   std::vector<std::string> names;
   dirent** entries = nullptr;

@@ -4,6 +4,7 @@
 // replaces umad redirects these calls.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ void write_attribute(const std::string& path, std::string_view text);
 
 /// Like read_attribute(), but gives empty text for an absent attribute.
 std::string attribute_or_empty(const std::string& path);
+
+/// The number in a file or directory name as the kernel writes it: without sign or leading zero. Nothing for other names, and for numbers
+/// above `limit`.
+std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t limit);
 
 /// The entries of the directory `path` in the order of the kernel, without those that begin with a dot. Empty if the directory
 /// cannot be read.

@@ -84,7 +84,7 @@ std::unique_ptr<mad::Channel> Session::open_diags_channel() {
 
 /// Sets the P_Key at the index of -Y, if the port has one there.
 void Session::set_diags_pkey(path::IbPath& path) {
-  const std::vector<Pkey>& pkeys = end_port().carrier(false).pkeys;
+  const sys::PortTable<Pkey>& pkeys = end_port().carrier(false).pkeys;
   if (options_.pkey_index && *options_.pkey_index < pkeys.size()) path.pkey = pkeys[*options_.pkey_index];
 }
 

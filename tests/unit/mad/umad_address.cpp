@@ -109,7 +109,8 @@ TEST_CASE("a GID that the table does not show is not taken for another") {
 
 TEST_CASE("a GID beyond the indexes of umad is refused") {
   ibtest::FakeHost host;
-  host.port.gids.resize(300);
-  host.port.gids[257] = Gid::from(link_local_prefix, Guid{0x77});
+  std::vector<Gid> gids(300);
+  gids[257] = Gid::from(link_local_prefix, Guid{0x77});
+  host.port.gids = std::move(gids);
   CHECK_THROWS_AS(umad_address(path_of(host.port), host.port, false), Error);
 }

@@ -176,9 +176,10 @@ TEST_CASE("indexes are found in the end port's tables", "[path]") {
 
 TEST_CASE("a GID index above 255 is refused, not cut to another one", "[path]") {
   Ends ends;
-  ends.port.gids.resize(302);
-  ends.port.gids[255] = Gid::from(link_local_prefix, {0x1255});
-  ends.port.gids[256] = Gid::from(link_local_prefix, {0x1256});
+  std::vector<Gid> gids(302);
+  gids[255] = Gid::from(link_local_prefix, {0x1255});
+  gids[256] = Gid::from(link_local_prefix, {0x1256});
+  ends.port.gids = gids;
   IbPath p;
   p.end_port = &ends.port;
   path::set_sgid_index(p, 255);

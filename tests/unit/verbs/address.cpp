@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Host, "the P_Key's place in the port's table") {
   CHECK(verbs::pkey_index_of(path) == 0);
   path.pkey = Pkey{0x8003};
   CHECK_THROWS_AS(verbs::pkey_index_of(path), Error);
-  port.pkeys.clear();
+  port.pkeys = {};
   CHECK(verbs::pkey_index_of(path) == 0);
 }
 
