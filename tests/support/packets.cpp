@@ -2,13 +2,15 @@
 // A preload that mends two faults of libumad2sim.so from behind it, where it reads packets from its socket to ibsim. It
 // passes on 224 bytes of each MAD and 32 of whatever lies behind them in memory: the last bytes are kept here, for
 // ibtest-rmpp.so, which stands before it, to put them back. And it dies of a packet for which no agent is registered,
-// above all of one that comes when its program has just closed the device: such packets end here.
+// above all of one that comes when its program has just closed the device: such packets end here, and who closes a device waits until
+// the packet on its way to it has arrived.
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -32,18 +34,24 @@ class Packets {
     classes_[fd].insert(mgmt_class);
   }
   void closed(int fd) {
-    {
-      const std::lock_guard lock{mutex_};
-      classes_.erase(fd);
-    }
-    // A packet that passed just now is soon where it belongs.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::unique_lock lock{mutex_};
+    classes_.erase(fd);
+    arrived_.wait_for(lock, std::chrono::seconds(1), [this] { return !is_passing_; });
   }
-  /// Keeps the end of a MAD; false if nobody asked for its class.
+  /// umad2sim's thread waits for the next packet: the last one is where it belongs.
+  void waits() {
+    const std::lock_guard lock{mutex_};
+    if (!is_passing_ || std::this_thread::get_id() != reader_) return;
+    is_passing_ = false;
+    arrived_.notify_all();
+  }
+  /// Keeps the end of a MAD, which is now on its way; false if nobody asked for its class.
   bool keep(const std::uint8_t* mad) {
     const std::lock_guard lock{mutex_};
     if (std::ranges::none_of(classes_, [mad](const auto& entry) { return entry.second.contains(mad[1]); })) return false;
     std::copy_n(mad, mad_size, kept_[next_++ % kept_.size()].begin());
+    reader_ = std::this_thread::get_id();
+    is_passing_ = true;
     return true;
   }
   bool tail(const std::uint8_t* mad, std::uint8_t* tail) {
@@ -62,6 +70,9 @@ class Packets {
   std::map<int, std::set<std::uint8_t>> classes_;  // that have an agent, by descriptor
   std::array<Mad, 512> kept_{};                    // the last ones; many more than wait to be read
   std::size_t next_ = 0;
+  std::condition_variable arrived_;
+  std::thread::id reader_;   // umad2sim's thread
+  bool is_passing_ = false;  // it has read a packet, and not yet handed it on
 };
 
 Packets& packets() {
@@ -69,7 +80,17 @@ Packets& packets() {
   return *the_packets;
 }
 
+int real_poll(pollfd* fds, nfds_t count, int timeout) {
+  static const auto function = next<int (*)(pollfd*, nfds_t, int)>("poll");
+  return function(fds, count, timeout);
+}
+
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
+  packets().waits();
+  return real_poll(fds, count, timeout);
+}
 
 extern "C" __attribute__((visibility("default"))) void ibtest_agent(int fd, std::uint8_t mgmt_class) { packets().agent(fd, mgmt_class); }
 
@@ -85,7 +106,7 @@ extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buf
     if (count != packet_size || got != static_cast<ssize_t>(packet_size)) return got;
     if (packets().keep(static_cast<const std::uint8_t*>(buffer) + packet_header)) return got;
     pollfd more{fd, POLLIN, 0};
-    while (::poll(&more, 1, -1) < 0) {
+    while (real_poll(&more, 1, -1) < 0) {
     }
   }
 }
