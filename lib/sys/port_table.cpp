@@ -59,7 +59,9 @@ template <class T>
 bool PortTable<T>::empty() const {
   if (directory_.empty()) return entries_.empty();
   const auto is_entry = [](const std::string& name) { return index_of(name, max_index).has_value(); };
-  return std::ranges::none_of(unsorted_directory(directory_), is_entry);
+  const bool has_none = std::ranges::none_of(unsorted_directory(directory_), is_entry);
+  if (has_none) directory_.clear();  // that is all of it: nobody needs to look again
+  return has_none;
 }
 
 template class PortTable<Gid>;

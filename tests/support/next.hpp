@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -21,4 +22,9 @@ static Function next(const char* name) {
 [[maybe_unused]] static ssize_t real_read(int fd, void* buffer, std::size_t count) {
   static const auto function = next<ssize_t (*)(int, void*, std::size_t)>("read");
   return function(fd, buffer, count);
+}
+
+[[maybe_unused]] static int real_poll(pollfd* fds, nfds_t count, int timeout) {
+  static const auto function = next<int (*)(pollfd*, nfds_t, int)>("poll");
+  return function(fds, count, timeout);
 }

@@ -80,11 +80,6 @@ Packets& packets() {
   return *the_packets;
 }
 
-int real_poll(pollfd* fds, nfds_t count, int timeout) {
-  static const auto function = next<int (*)(pollfd*, nfds_t, int)>("poll");
-  return function(fds, count, timeout);
-}
-
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {

@@ -55,10 +55,6 @@ constexpr auto slice = 50;          // milliseconds between looks at the timers
 /// The socket to ibsim takes 11 datagrams; who fills it while ibsim fills his waits for ever.
 constexpr unsigned window = 8;
 
-int real_poll(pollfd* fds, nfds_t count, int timeout) {
-  static const auto function = next<int (*)(pollfd*, nfds_t, int)>("poll");
-  return function(fds, count, timeout);
-}
 int real_ioctl(int fd, unsigned long request, void* argument) {
   static const auto function = next<int (*)(int, unsigned long, ...)>("ioctl");
   return function(fd, request, argument);

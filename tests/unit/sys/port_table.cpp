@@ -55,6 +55,11 @@ TEST_CASE("a directory without indexes, and none at all, are an empty table", "[
   sysfs.write("pkeys/x", "0x8001\n");
   CHECK(pkeys(sysfs).empty());
   CHECK(pkeys(sysfs).entries().empty());
+  const PortTable<Pkey> table = pkeys(sysfs);
+  CHECK(table.empty());
+  sysfs.write("pkeys/0", "0x8001\n");
+  CHECK(table.empty());
+  CHECK(table.entries().empty());
 }
 
 TEST_CASE("a table that does not come from sysfs", "[sys]") {
