@@ -31,8 +31,7 @@ Tree command_json(const CommandInfo& info) {
   OptionSet set;
   CommonOptions common;
   General general;
-  command->options(set, common);
-  add_general(set, common, general);
+  add_options(info, *command, set, common, general);
   Tree options = Tree::array();
   for (const Option& option : set.options()) {
     if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own

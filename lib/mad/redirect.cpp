@@ -8,6 +8,7 @@
 #include <array>
 
 #include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
 #include "mad/describe.hpp"
 #include "mad/rpc_call.hpp"
 #include "path/indexes.hpp"
@@ -22,15 +23,32 @@ bool same_agent(const path::Path& a, const path::Path& b) {
   return a.ib().dlid == b.ib().dlid && a.ib().dqpn == b.ib().dqpn && same_gid;
 }
 
-/// The error for a redirect that cannot be followed.
-Result<Reply> lost_way(const Request& request, const MadError& answer, std::string_view why) {
-  auto error =
-      std::make_shared<MadError>(fmt::format("The redirect leads nowhere: {}", why), answer.request(), answer.reply(), request.path);
+/// The error `text` for a redirect.
+Result<Reply> redirect_error(const Request& request, const MadError& answer, std::string text) {
+  auto error = std::make_shared<MadError>(std::move(text), answer.request(), answer.reply(), request.path);
   error->note(fmt::format("RPC {} was redirected by '{}'", describe(answer.request()), path::to_text(answer.path())));
   return std::shared_ptr<const MadError>(std::move(error));
 }
 
+/// The error for a redirect that cannot be followed.
+Result<Reply> lost_way(const Request& request, const MadError& answer, std::string_view why) {
+  return redirect_error(request, answer, fmt::format("The redirect leads nowhere: {}", why));
+}
+
 }  // namespace
+
+Result<Reply> not_followed(const Request& request, const MadError& redirect) {
+  std::string where;
+  try {
+    const path::IbPath to = redirected(request.path, redirect.reply()).ib();
+    where = to.dlid == Lid{} ? to_text(*to.dgid) : fmt::format("LID {}", to.dlid.value);
+    where += fmt::format(" QP {}", to.dqpn->value);
+  } catch (const Error& error) {
+    where = fmt::format("nowhere ({})", error.message());
+  }
+  return redirect_error(request, redirect,
+                        fmt::format("The agent redirects to {}: a Set goes to no other node, and nothing was set", where));
+}
 
 bool is_redirect(const HeaderView& answer) {
   return !is_smp(answer.mgmt_class()) && answer.is_response() && (answer.status() & 0x1fU) == status::redirect;

@@ -70,7 +70,8 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   }
   if (request.responder != nullptr && request.responder->is_silent())
     co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
-  if (const path::Path* elsewhere = redirects_.find(request.path, request.mgmt_class)) {
+  const bool sets = request.method == method::set;  // is never redirected
+  if (const path::Path* elsewhere = sets ? nullptr : redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
     redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: ask the original agent again
@@ -78,6 +79,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   Call call(*this, request);
   Result<Reply> result = co_await call;
   if (!is_redirect(result)) co_return result;
+  if (sets) co_return not_followed(request, result.error());
   co_return co_await follow(request, std::move(result));
 }
 

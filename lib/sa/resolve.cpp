@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "iba/text.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
 
@@ -40,12 +41,37 @@ std::string note_on(const path::Path& path) { return fmt::format("Failed getting
   error->raise_with(note_on(path));
 }
 
-/// Copies the properties of the record to `path`.
-void take_over(path::Path& path, const PathRecord& record) {
+/// Whether a path to `record` is one to `wanted`. A port has its GUID under the link-local prefix too (IBA 4.1.1).
+bool is_same_port(const Gid& record, const Gid& wanted) {
+  const bool same_subnet =
+      record.prefix() == wanted.prefix() || record.prefix() == link_local_prefix || wanted.prefix() == link_local_prefix;
+  return record.guid() == wanted.guid() && same_subnet;
+}
+
+constexpr std::uint16_t pkey_number = 0x7fff;  // the rest says whether a member is a full one (IBA 10.9.1.1)
+
+/// Throws if the SA answered with another path than the one that was requested: MADs on it would go to another port or partition.
+void check_answer(const path::Path& path, const PathRecord::Query& query, const PathRecord& record) {
+  const path::IbPath& wanted = path.ib();
+  std::string why;
+  if (wanted.dgid && !is_same_port(record.dgid, *wanted.dgid)) {
+    why = fmt::format("to {}, not to {}", to_text(record.dgid), to_text(*wanted.dgid));
+  } else if (!wanted.dgid && record.dlid != wanted.dlid) {
+    why = fmt::format("to LID {}, not to LID {}", record.dlid.value, wanted.dlid.value);
+  } else if (((record.p_key ^ query.record.p_key) & pkey_number) != 0 && query.record.p_key != 0) {
+    why = fmt::format("with P_Key 0x{:04x}, not 0x{:04x}", record.p_key, query.record.p_key);
+  }
+  if (!why.empty()) throw Error(fmt::format("The SA answered with a path {}", why)).note(note_on(path));
+}
+
+/// Copies the properties of the record to `path`, which is then meant for the port of its GID.
+void take_over(path::Path& path, const PathRecord::Query& query, const PathRecord& record) {
+  check_answer(path, query, record);
   if (!record.dlid.is_unicast() || !record.slid.is_unicast()) {
     throw Error(fmt::format("The SA's path record has the LIDs {} -> {}", record.slid.value, record.dlid.value)).note(note_on(path));
   }
   path::IbPath& ib = path.ib();
+  if (ib.dgid && ib.meant == Guid{}) ib.meant = ib.dgid->guid();
   ib.dgid = record.dgid;
   ib.sgid = record.sgid;
   ib.dlid = record.dlid;
@@ -114,7 +140,7 @@ async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted
   const PathRecord::Query query = make_query(ib, wanted);
   const Answer answer = co_await ask(query);
   if (!answer) fail(answer.shared_error(), path);
-  take_over(path, *answer);
+  take_over(path, query, *answer);
   co_return path;
 }
 
@@ -170,7 +196,7 @@ async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, 
   for (const PathRecord& record : table->records) {  // some paths are enough, because there may be more than `most` anyway
     if (paths.size() == most) break;
     paths.push_back(from);
-    take_over(paths.back(), record);
+    take_over(paths.back(), query, record);
   }
   co_return paths;
 }

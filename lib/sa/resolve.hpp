@@ -39,10 +39,12 @@ class PathResolver {
 
   /// Completes `path`, which must have at least a DGID or a DLID. Requests one PathRecord from the SA, with the path's SGID or
   /// the end port's default GID as the source. Takes LIDs, GIDs, SL, P_Key, MTU, rate, lifetime and the GRH fields from the
-  /// record. The path has a GRH if the record has a hop limit. The rest of `path` stays unchanged.
+  /// record. The path has a GRH if the record has a hop limit. A path by DGID is meant for the port of that GUID, unless another node is
+  /// meant already. The rest of `path` stays unchanged.
   ///
   /// Throws PathNotFound or another MadError, each with the note "Failed getting path record for path …". Throws Error if the
-  /// end port knows no SM, if a RoCE target has no GID, or if the SA answers with an impossible path.
+  /// end port knows no SM, if a RoCE target has no GID, if the SA answers with an impossible path, or with one to another DGID or DLID
+  /// or with another P_Key than requested.
   async::Task<path::Path> resolve(path::Path path, PathWanted wanted = {});
 
   /// A path for GMPs to `target`, with the SL that the SA gives. It leads from QP1 to QP1 unless the target names other QPs. A

@@ -97,7 +97,11 @@ FoundPort by_route(const Subnet& subnet, const path::IbDrPath& route) {
 FoundPort find_port(const Subnet& subnet, const path::Path& target) {
   if (const path::IbDrPath* route = target.directed()) return by_route(subnet, *route);
   const path::IbPath& path = target.ib();
-  if (path.dlid != Lid{} || !path.dgid) return by_lid(subnet, path.dlid);
+  if (path.dlid != Lid{} || !path.dgid) {
+    FoundPort found = by_lid(subnet, path.dlid);
+    const auto is_meant = [&](const Port& port) { return port.guid == path.meant || subnet.node(port.node).guid() == path.meant; };
+    return path.meant == Guid{} || (found && is_meant(subnet.port(found.port))) ? found : by_guid(subnet, path.meant);
+  }
   return by_gid(subnet, *path.dgid);
 }
 

@@ -20,7 +20,7 @@ struct FoundPort {
 
 /// The end port in `subnet` that `target`, the result of path::parse_target(), means:
 ///
-///  - a LID: the port that owns the LID, with its LMC;
+///  - a LID: the port that owns the LID, with its LMC; where another node is meant (IbPath::meant), that one wherever its LID is now;
 ///  - a GID: the port with the GUID of the GID, if the port's subnet prefix is that of the GID (fe80:: fits every subnet);
 ///  - a GID with a node GUID: the only known end port of the node;
 ///  - a directed route: the end of the route from `subnet.start`, or from the LID at which the route begins.

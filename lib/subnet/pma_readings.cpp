@@ -67,7 +67,7 @@ class Reader {
  private:
   /// What a question of the survey asks.
   struct Step {
-    enum Kind : std::uint8_t { head, port, clear_all };
+    enum Kind : std::uint8_t { head, port, clear_all, clear_port };
     std::size_t node;  ///< in readings_.nodes
     Kind kind;
     std::size_t reading = 0;  ///< in the node's `ports`
@@ -90,6 +90,8 @@ class Reader {
         return read_head(node, port);
       case Step::port:
         return read_port(node, step.reading, port);
+      case Step::clear_port:
+        return clear_read_port(node, step.reading, port);
       default:
         return clear_node(node, port);
     }
@@ -113,14 +115,33 @@ class Reader {
       case Step::clear_all:
         if (failed) node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(question, 0).error}};
         break;
+      case Step::clear_port:
+        if (failed) node.ports[step.reading].problems.push_back({pm::PortCounters::attribute_id, true, problem_of(question, 0).error});
+        break;
     }
     if (--open_[step.node] != 0) return;
-    if (step.kind != Step::clear_all && wanted_.clear && node.support.all_port_select() && !node.ports.empty()) {
-      add_next({step.node, Step::clear_all}, node.first);
-      return;
-    }
+    const bool is_read = step.kind == Step::head || step.kind == Step::port;
+    if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
     if (!wanted_.told) return;
     for (; told_ < readings_.nodes.size() && open_[told_] == 0; ++told_) wanted_.told(readings_.nodes[told_]);
+  }
+
+  /// Has the ports cleared that were read one by one though they can be cleared together: all of them, or those that answered. False where
+  /// there are none.
+  bool add_clears(std::size_t at) {
+    const PmaNode& node = readings_.nodes[at];
+    if (node.ports.empty()) return false;
+    if (std::ranges::all_of(node.ports, &PmaReading::known)) {
+      add_next({at, Step::clear_all}, node.first);
+      return true;
+    }
+    bool any = false;
+    for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
+      if (!node.ports[i].known()) continue;
+      add_next({at, Step::clear_port, i}, node.ports[i].port);
+      any = true;
+    }
+    return any;
   }
 
   void add_next(Step step, PortIndex port) {
@@ -169,7 +190,7 @@ class Reader {
       const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
       if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
       const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
-      readings_.failures.push_back({.kind = tries ? Failure::Kind::no_answer : Failure::Kind::refused,
+      readings_.failures.push_back({.kind = failure_kind(*problem.error),
                                     .node = node,
                                     .port = port,
                                     .attribute = std::string(info->title),
@@ -196,7 +217,8 @@ class Reader {
     const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
     const Error error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
-    if (!tells) node.clear_problems = co_await clear(port, all_ports, *support);
+    std::vector<const PmaReading*> read(1, &*node.all);
+    if (!tells && node.all->known()) node.clear_problems = co_await clear(port, all_ports, *support, std::move(read));
     co_return error;
   }
 
@@ -264,15 +286,26 @@ class Reader {
     co_await fill(reading, port);
     if (!reading.known()) co_return reading.problems.back().error;
     if (!node.support.all_port_select()) {
-      std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support);
+      std::vector<const PmaReading*> read(1, &reading);
+      std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support, std::move(read));
       std::ranges::move(problems, std::back_inserter(reading.problems));
     }
     node.ports[at] = std::move(reading);
     co_return nullptr;
   }
 
-  /// Sets to zero what is to be cleared of a port, or of all. Returns what failed.
-  async::Task<std::vector<PmaProblem>> clear(SurveyPort port, std::uint8_t select, PmaSupport support) {
+  /// Whether the counters of `attribute` were read. What PortCountersExtended with its additional part holds, PortCounters holds again.
+  static bool was_read(const PmaReading& reading, const StructInfo& attribute) {
+    if (&attribute == &pm::PortCounters::info())
+      return !reading.counters.empty() || (!reading.extended.empty() && has_additional(reading.support));
+    if (&attribute == &pm::PortCountersExt::info()) return !reading.extended.empty();
+    return !(&attribute == &pm::PortXmitDiscardDetails::info() ? reading.discard_details : reading.error_details).empty();
+  }
+
+  /// Sets to zero what is to be cleared of a port, or of all. `read` is what was read of it, or of each of them. An attribute of which
+  /// nothing was read is read first, and not cleared where it cannot be read. Returns what failed.
+  async::Task<std::vector<PmaProblem>> clear(SurveyPort port, std::uint8_t select, PmaSupport support,
+                                             std::vector<const PmaReading*> read) {
     std::vector<PmaProblem> problems;
     if (!wanted_.clear) co_return problems;
     const CounterClear masks = clear_of(support, wanted_.clear);
@@ -288,6 +321,11 @@ class Reader {
                            Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
     for (const Part& part : parts) {
       if (part.mask == 0) continue;
+      if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
+        const BytesResult value = co_await ask(port.transactor, port.path, part.attribute, select);
+        if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
+        if (!value) continue;
+      }
       const BytesResult done = co_await reset_counters(port.transactor, port.path, part.attribute, select, part.mask);
       if (!done && part.is_told) problems.push_back({id_of(part.attribute), true, done.shared_error()});
     }
@@ -296,9 +334,20 @@ class Reader {
 
   /// The ports of this node were read one by one, though they can be cleared together.
   async::Task<Error> clear_node(PmaNode& node, SurveyPort port) {
-    std::vector<PmaProblem> problems = co_await clear(port, all_ports, node.support);
+    std::vector<const PmaReading*> read;
+    for (const PmaReading& reading : node.ports) read.push_back(&reading);
+    std::vector<PmaProblem> problems = co_await clear(port, all_ports, node.support, std::move(read));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     node.clear_problems = std::move(problems);
+    co_return nullptr;
+  }
+
+  /// Other ports of this node did not answer.
+  async::Task<Error> clear_read_port(PmaNode& node, std::size_t at, SurveyPort port) {
+    std::vector<const PmaReading*> read(1, &node.ports[at]);
+    std::vector<PmaProblem> problems = co_await clear(port, port.number, node.support, std::move(read));
+    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
     co_return nullptr;
   }
 

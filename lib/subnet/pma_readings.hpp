@@ -3,7 +3,8 @@
 // ports have counted errors? Each PMA is asked for its ClassPortInfo. One that has AllPortSelect (IBA 16.1.3.1) is asked for all of its
 // ports in one; only where that sum holds something worth telling are its ports asked one by one. Others are asked port by port.
 //
-// In the same go counters can be set to zero: each port right after its reading, so that little is lost that came in between.
+// In the same go counters can be set to zero: each port right after its reading, so that little is lost that came in between. A port that
+// did not tell its counters keeps them.
 #pragma once
 
 #include <cstdint>

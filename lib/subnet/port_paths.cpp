@@ -19,18 +19,26 @@ path::IbDrPath route_from(const path::Path& path) {
 }
 
 path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start) {
-  if (subnet.start != none && node == subnet.port(subnet.start).node) return start;
+  const Guid meant = subnet.node(node).guid();
+  if (subnet.start != none && node == subnet.port(subnet.start).node) {
+    path::Path first = start;
+    first.ib().meant = meant;
+    return first;
+  }
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = route_to(subnet, node, route);
   path::IbDrPath path = route_from(start);
+  path.meant = meant;
   for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
   return path;
 }
 
 namespace {
 
-path::Path path_to(Lid lid, const path::Path& start, Qpn qp) {
+/// To the node of `port`, by the LID that it has or claims.
+path::Path path_to(const Subnet& subnet, PortIndex port, Lid lid, const path::Path& start, Qpn qp) {
   path::IbPath path;
+  path.meant = subnet.node(subnet.port(port).node).guid();
   path.end_port = start.ib().end_port;
   path.slid = path.end_port->lid;
   path.dlid = lid;
@@ -47,13 +55,13 @@ path::Path path_to(Lid lid, const path::Path& start, Qpn qp) {
 std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp) {
   const Lid lid = subnet.lid(port);
   if (!lid.is_unicast() || subnet.find_lid(lid) != subnet.end_port_of(port)) return std::nullopt;
-  return path_to(lid, start, qp);
+  return path_to(subnet, port, lid, start, qp);
 }
 
 std::optional<path::Path> PortPaths::to_base_lid(PortIndex port) const {
   const Lid lid = subnet_.lid(port);
   if (!lid.is_unicast()) return std::nullopt;
-  path::Path path = path_to(lid, start_, Qpn{1});
+  path::Path path = path_to(subnet_, port, lid, start_, Qpn{1});
   const auto route = routes_.find(subnet_.find_lid(lid));
   if (route != routes_.end()) path.ib().sl = route->second.sl;
   return path;

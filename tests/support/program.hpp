@@ -19,11 +19,12 @@ struct Outcome {
 
 /// What differs from the usual world.
 struct Outside {
-  std::string in{};               ///< standard input
-  bool full_disk = false;         ///< standard output takes nothing
-  ib::async::Clock* clock{};      ///< instead of a FakeClock of its own
-  std::FILE* err{};               ///< standard error, where it is not to be Outcome::err
-  std::string cache_directory{};  ///< of ibidsverify; empty: none
+  std::string in{};                    ///< standard input
+  bool full_disk = false;              ///< standard output takes nothing
+  ib::async::Clock* clock{};           ///< instead of a FakeClock of its own
+  std::FILE* err{};                    ///< standard error, where it is not to be Outcome::err
+  std::string cache_directory{};       ///< of ibidsverify; empty: none
+  std::optional<std::string> cache{};  ///< IBTOOL_CACHE
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.

@@ -74,6 +74,7 @@ class Ibccconfig final : public CongestionCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    session.require_exact_targets();
     const std::size_t chosen = operation();
     Setting setting;
     if (!as_diags_) setting = read(session, chosen);
@@ -81,6 +82,7 @@ class Ibccconfig final : public CongestionCommand {
     if (as_diags_) setting = read_as_diags(asking, chosen);
     if (setting.info == &cc::SwitchPortSetting::info()) setting = co_await in_block(asking, std::move(setting));
     std::vector<std::uint8_t> answer = co_await asking.set(*setting.info, setting.modifier, setting.bytes, ways[chosen].failed);
+    if (session.options().dry_run) co_return;
     if (!as_diags_) session.note(fmt::format("Set {} of {}", asking.name, asking.node.name));
     emit(SetReport(asking, *setting.info, std::move(answer)));
   }

@@ -58,6 +58,10 @@ std::unique_ptr<Command> make_command() {
   return std::make_unique<T>();
 }
 
+/// Adds all options and operands of `ibtool NAME`: those of `command` itself, --dry-run if it can change something, and those that every
+/// command has.
+void add_options(const CommandInfo& info, Command& command, OptionSet& set, CommonOptions& common, General& general);
+
 /// Every command, sorted by name.
 std::span<const CommandInfo* const> commands();
 /// The command of that name or alias, or null.

@@ -22,6 +22,12 @@ constexpr const CommandInfo* table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_COMMAND)};
 
 void Command::diags_options(DiagsOptions& /*set*/) {}
 
+void add_options(const CommandInfo& info, Command& command, OptionSet& set, CommonOptions& common, General& general) {
+  command.options(set, common);
+  if (info.changes) add_dry_run(set, common);
+  add_general(set, common, general);
+}
+
 std::span<const CommandInfo* const> commands() { return table; }
 
 const CommandInfo* find_command(std::string_view name) {

@@ -198,6 +198,11 @@ void apply_default_config(CommonOptions& common) {
   apply_config(IbdiagConf::read_if_any(default_ibdiag_conf, ConfReader::ibtool), default_ibdiag_conf, common);
 }
 
+void add_dry_run(OptionSet& set, CommonOptions& common) {
+  set.begin_common();
+  set.flag("--dry-run --dry_run", common.dry_run, "Read and check all, print each Set that would be sent, and send none.");
+}
+
 void add_general(OptionSet& set, CommonOptions& common, General& general) {
   set.begin_common();
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),

@@ -55,6 +55,7 @@ struct CommonOptions {
   // output
   int debug{}, verbosity{};
   bool show_errors{}, int_names{}, stats{};
+  bool dry_run{};  ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
   Json json = Json::off;
   std::optional<std::string> node_name_map;
   // ibdiag.conf alone
@@ -104,6 +105,9 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
 struct General {
   bool help{}, version{};
 };
+/// Adds --dry-run, which every command has that can change something.
+void add_dry_run(OptionSet& set, CommonOptions& common);
+
 /// Adds the options that every command has: -h, -V and -z.
 void add_general(OptionSet& set, CommonOptions& common, General& general);
 

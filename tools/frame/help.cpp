@@ -122,8 +122,7 @@ std::string help_of(const CommandInfo& info) {
   common.world = &world;
   General general;
   OptionSet set;
-  command->options(set, common);
-  add_general(set, common, general);
+  add_options(info, *command, set, common, general);
   return command_help(info, set);
 }
 

@@ -19,6 +19,7 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
 namespace {
@@ -48,6 +49,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     }
     if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(command.run(session, emit));
+    if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();
     emit.finish();
     session.print_stats();
@@ -83,8 +85,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   set.ask_for_keys([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(common);
   common.from = world.from;
-  command->options(set, common);
-  add_general(set, common, general);
+  add_options(info, *command, set, common, general);
   std::vector<std::string> operands;
   try {
     operands = set.parse(args);

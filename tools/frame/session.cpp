@@ -97,6 +97,7 @@ void Session::debug(int level, std::string_view text) const {
 }
 
 void Session::note(std::string_view line) const {
+  if (options_.dry_run) return;
   const std::string text = harmless(line) + "\n";
   log::about_to_write();
   std::fwrite(text.data(), 1, text.size(), world_.err);

@@ -57,6 +57,9 @@ struct Destination {
   std::string name;  ///< "Lid 4" of infiniband-diags; path::to_text() of ibtool
 };
 
+class SetGuard;
+struct PlannedSets;
+
 class Session {
  public:
   Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
@@ -85,7 +88,7 @@ class Session {
   mad::Transactor& transactor();
   /// The same without --sa: SMPs go to the nodes themselves.
   mad::Transactor& smp_transactor();
-  /// What transactor() stands on: the engine that sends and receives, or with --from the snapshot. For sweeps.
+  /// What transactor() stands on: the engine that sends and receives, or with --from the snapshot. For sweeps, which set nothing.
   mad::Transactor& lowest_transactor();
   /// The engine. For commands that serve requests. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
@@ -99,6 +102,10 @@ class Session {
   void use_cache(const std::string& cache);
   /// Writes the file of begin_cache() or use_cache(), if there is one and it has grown. The run was a success.
   void save_cache();
+  /// The Sets that --dry-run kept back so far.
+  PlannedSets planned_sets() const;
+  /// Throws UsageError where a TARGET is only a piece of a name: nothing may be set then. Whoever is going to set something calls it first.
+  void require_exact_targets() const;
   /// As if --sa had been given.
   void read_from_sa();
   /// The table of the SA, if a target was looked up in it by its name; else empty.
@@ -161,7 +168,7 @@ class Session {
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
-  /// Prints the effect of a Set on stderr. A Set prints nothing else.
+  /// Prints the effect of a Set on stderr. A Set prints nothing else. Nothing with --dry-run.
   void note(std::string_view line) const;
   /// Counts a sweep: its requests are compared with its plan, all others are a plan of their own (print_stats()).
   void count_plan(const subnet::DiscoverStats& stats);
@@ -195,6 +202,8 @@ class Session {
   void stack_transactor();
   void open_snapshot();
   void stack_sa_transactor();
+  void refuse_sets(std::string why);
+  mad::Transactor& guarded();
   mad::Transactor& below_sa();
   void debug_path(std::string_view name, const path::Path& path) const;
   std::unique_ptr<mad::Channel> open_channel();
@@ -232,6 +241,8 @@ class Session {
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
   std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
   std::unique_ptr<mad::Transactor> whole_tables_;         ///< on it where its channel loses segments
+  std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
+  std::string why_no_sets_;                               ///< a TARGET is a piece of a name; see SetGuard::refuse_sets()
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> transactor_;           ///< what stands on these, if anything
   std::unique_ptr<sa::PathResolver> resolver_;

@@ -105,7 +105,9 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
   }
   try {  // what it learns serves GMPs to the same port too
     const path::Path path = co_await resolver().resolve(to);
-    co_return path_of_lid(path.ib().dlid.value);
+    std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
+    if (by_lid) by_lid->ib().meant = guid;
+    co_return by_lid;
   } catch (const mad::MadError& error) {
     tell_failure(error);
     diags_warning("ib_path_query_via", "sa call path_query failed");

@@ -20,6 +20,7 @@
 #include "snapshot/transactor.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
 namespace {
@@ -58,10 +59,15 @@ mad::Transactor& Session::lowest_transactor() {
   return rpc();
 }
 
-mad::Transactor& Session::below_sa() {
+/// What answers requests, with the guard of Sets on it where these can be sent.
+mad::Transactor& Session::guarded() {
   mad::Transactor& lowest = lowest_transactor();
-  if (cache_) return *cache_;
-  return whole_tables_ ? *whole_tables_ : lowest;
+  return guard_ ? *guard_ : lowest;
+}
+
+mad::Transactor& Session::below_sa() {
+  mad::Transactor& live = guarded();
+  return cache_ ? *cache_ : live;
 }
 
 mad::Transactor& Session::transactor() {
@@ -69,11 +75,7 @@ mad::Transactor& Session::transactor() {
   return transactor_ ? *transactor_ : below;
 }
 
-mad::Transactor& Session::smp_transactor() {
-  if (dialect_ == Dialect::diags) return transactor();
-  mad::Transactor& lowest = lowest_transactor();
-  return cache_ ? *cache_ : lowest;
-}
+mad::Transactor& Session::smp_transactor() { return dialect_ == Dialect::diags ? transactor() : below_sa(); }
 
 std::unique_ptr<mad::Channel> Session::open_channel() {
   if (dialect_ == Dialect::diags) return open_diags_channel();
@@ -112,6 +114,9 @@ void Session::open_fabric() {
     if (dialect_ == Dialect::ibtool && options_.debug >= 1) tell = log::debug;
     whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
   }
+  mad::Transactor& live = whole_tables_ ? *whole_tables_ : *rpc_;
+  guard_ = std::make_unique<SetGuard>(live, options_.dry_run);
+  guard_->refuse_sets(why_no_sets_);
   stack_transactor();
 }
 
@@ -155,6 +160,23 @@ void Session::read_from_sa() {
   const bool is_open = rpc_ || stored_;
   if (is_open && !options_.use_sa) stack_sa_transactor();  // a name was looked up before
   options_.use_sa = true;
+}
+
+/// No Set leaves this session: a TARGET does not say for sure what is meant.
+void Session::refuse_sets(std::string why) {
+  why_no_sets_ = std::move(why);
+  if (guard_) guard_->refuse_sets(why_no_sets_);
+}
+
+void Session::require_exact_targets() const {
+  if (!why_no_sets_.empty()) throw UsageError(why_no_sets_);
+}
+
+PlannedSets Session::planned_sets() const {
+  PlannedSets planned;
+  if (guard_) planned.sets = guard_->planned();
+  planned.keys = options_.keys;
+  return planned;
 }
 
 void Session::begin_cache(const std::string& cache, const subnet::Subnet& subnet) {
@@ -263,6 +285,12 @@ async::Task<path::Path> Session::gmp_path(const path::Path* target) {
   const bool complete = path.directed() == nullptr && ib.dlid != Lid{} && ib.slid != Lid{};
   if (!complete) debug_path("SA", transactor().sa_path());
   path = co_await resolver().mad_path(path, wanted);
+  if (guard_ && target != nullptr && target->directed() != nullptr) {
+    path::Path route = *target;
+    route.ib().end_port = &end_port();
+    apply_options(route);
+    guard_->expect(path.ib().dlid, std::move(route));
+  }
   debug_path("GMP", path);
   co_return path;
 }

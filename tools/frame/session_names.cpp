@@ -35,6 +35,29 @@ bool may_be_name(std::string_view word) {
   return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
 }
 
+/// How a word is found in the names of nodes. A better way goes before all others.
+enum class NameMatch : std::uint8_t {
+  whole,  ///< it is the name
+  word,   ///< it is a word, or several, of the name: leaf1 in "MF0;leaf1:SB7800/U1"
+  piece,  ///< it is a piece of a word: leaf1 in leaf10, and in leaf1-2
+  none,
+};
+
+bool continues_word(unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80 || c == '-' || c == '_' || c == '.'; }
+
+NameMatch match_name(std::string_view name, std::string_view word) {
+  if (name == word) return NameMatch::whole;
+  NameMatch best = NameMatch::none;
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    best = NameMatch::piece;
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !continues_word(static_cast<unsigned char>(name[at - 1]));
+    const bool ends = end == name.size() || !continues_word(static_cast<unsigned char>(name[end]));
+    if (begins && ends) return NameMatch::word;
+  }
+  return best;
+}
+
 }  // namespace
 
 path::Path Session::parse_target(std::string_view text) {
@@ -59,12 +82,12 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
   }
   const subnet::NodeNameMap& names = node_name_map();
   const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
-  const auto is = [&](const NamedPort& port) { return port.description == word || name_of_port(port) == word; };
-  const auto contains = [&](const NamedPort& port) {
-    return port.description.find(word) != std::string::npos || name_of_port(port).find(word) != std::string::npos;
+  const auto match = [&](const NamedPort& port) {
+    return std::min(match_name(port.description, word), match_name(name_of_port(port), word));
   };
-  const bool exact = std::ranges::any_of(ports, is);
-  std::erase_if(ports, [&](const NamedPort& port) { return exact ? !is(port) : !contains(port); });
+  NameMatch best = NameMatch::none;
+  for (const NamedPort& port : ports) best = std::min(best, match(port));
+  std::erase_if(ports, [&](const NamedPort& port) { return best == NameMatch::none || match(port) != best; });
   // One port of each node: the first.
   std::ranges::sort(ports, {}, [&](const NamedPort& port) { return std::tuple(name_of_port(port), port.node, port.number); });
   const auto rest = std::ranges::unique(ports, {}, &NamedPort::node);
@@ -76,10 +99,15 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
     for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
       list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", quoted(name_of_port(ports[i])), to_text(ports[i].node));
     if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
-    throw UsageError(fmt::format("several nodes {}: {}", exact ? "are called so" : "have this in their names", list));
+    throw UsageError(fmt::format("several nodes {}: {}", best == NameMatch::whole ? "are called so" : "have this in their names", list));
   }
   debug(1, fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
+  if (best == NameMatch::piece) {
+    refuse_sets(fmt::format("{} is only a piece of the name {} of {}: what changes something wants whole words of a name, or an address",
+                            quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].node)));
+  }
   path::Path path = ports[0].path;
+  path.ib().meant = ports[0].node;
   path.ib().end_port = default_end_port();
   co_return path;
 }

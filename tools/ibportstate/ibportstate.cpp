@@ -3,11 +3,13 @@
 // first, what is not to change goes back as "no change" or as it was read.
 #include <fmt/format.h>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/peer.hpp"
+#include "subnet/set_target.hpp"
 #include "subnet/way_in.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibportstate/report.hpp"
@@ -59,7 +61,10 @@ class Ibportstate final : public Command {
     if (!as_diags_) changes_ = Changes::read(common, words_);
     const Destination node = co_await session.smp_node(target_);
     if (as_diags_) changes_ = Changes::read_as_diags(common, words_);
-    if (!changes_.is_query()) session.require_fabric("A change of a port");
+    if (!changes_.is_query()) {
+      session.require_fabric("A change of a port");
+      session.require_exact_targets();
+    }
     Side side(node, port_);
     // What is set begins with what is there, of which the node itself knows best.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();
@@ -161,13 +166,17 @@ class Ibportstate final : public Command {
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
   async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, Side& side, SetReport& report) const {
+    // What is printed names the node that was set, and GUIDs are compared before anything is read for the Set.
+    mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, side.node.path);
+    side.node_info = std::move(meant).take();
+    const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(side.node.path);
+    if (description) side.description = fixed_text(description->node_string);
     co_await read_port(session, transactor, side);
     const smp::PortInfo info = side.info();
     report.dry_run = dry_run_;
     report.needless = changes_.only_if_disabled() && info.port_physical_state != smp::PortPhysicalState::disabled;
     if (report.needless) co_return;
     if (changes_.disables() && !force_) {
-      co_await read_node(session, transactor, side);
       try {
         co_await subnet::check_way_in(transactor, side.node.path, *side.node_info, port_, info, session.options().use_sa);
       } catch (const UsageError& error) {
@@ -176,7 +185,7 @@ class Ibportstate final : public Command {
     }
     const smp::PortInfo wanted = changes_.applied(info);
     report.changes = changes_.list(info);
-    co_await check_node(session, transactor, side);
+    co_await check_node(transactor, side);
     if (changes_.fdr10()) co_await set_fdr10(transactor, side, report);
     if (!changes_.sets_port_info() || dry_run_) co_return;
     const smp::PortInfo answer = co_await send(transactor, side, wanted);
@@ -189,12 +198,10 @@ class Ibportstate final : public Command {
     }
   }
 
-  /// Refuses what the kind of node rules out; the node is asked only where that matters.
-  async::Task<> check_node(Session& session, mad::Transactor& transactor, Side& side) const {
+  /// Refuses what the kind of node rules out.
+  async::Task<> check_node(mad::Transactor& transactor, const Side& side) const {
     const subnet::PortSetting* of_end_port = changes_.of_end_port();
     const bool on_port0 = port_ == 0 && changes_.has_state();
-    if (of_end_port == nullptr && !changes_.sets_ext_speed() && !changes_.fdr10() && !on_port0) co_return;
-    co_await read_node(session, transactor, side);
     if (side.is_switch() && on_port0) throw UsageError("Port 0 of a switch has no link");
     if (side.is_switch() && port_ != 0 && of_end_port != nullptr)
       throw UsageError(fmt::format("Port {} of a switch has no {} of its own: port 0 has", port_, of_end_port->name));

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "base/escape.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
+#include "iba/text.hpp"
 #include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"
 
@@ -159,7 +161,7 @@ void SetReport::text(TextOut& out) const {
     return;
   }
   if (!dry_run) return;
-  out.print("# Would set on {} port {}\n", port.node.name, port.port);
+  out.print("# Would set on {}\n", place());
   for (const Change& change : changes) {
     const std::string name = styled_name(*change.field, NameStyle::saquery);
     if (hides(change, options.keys)) {
@@ -170,8 +172,13 @@ void SetReport::text(TextOut& out) const {
   }
 }
 
+std::string SetReport::place() const {
+  const std::string guid = port.node_info ? to_text(port.node_info->node_guid) : port.node.name;
+  return fmt::format("{}{} port {}", port.description.empty() ? "" : quoted(port.description) + ' ', guid, port.port);
+}
+
 std::string SetReport::what_changed() const {
-  std::string text = fmt::format("{} port {}:", port.node.name, port.port);
+  std::string text = place() + ':';
   for (const Change& change : changes) {
     text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
     text += hides(change, options.keys) ? "set" : fmt::format("{} -> {}", change.from, change.to);

@@ -21,6 +21,7 @@ struct Side {
   Destination node;
   unsigned port;
   std::optional<smp::NodeInfo> node_info;
+  std::string description;                      ///< of the node, where it was read and not empty
   std::vector<std::uint8_t> bytes, mlnx_bytes;  ///< PortInfo, MlnxExtPortInfo
   bool extended_speeds{};                       ///< the node has them
 
@@ -62,7 +63,9 @@ struct SetReport final : PortReport {
   std::vector<Change> changes;
   std::optional<Side> after, mlnx_after;  ///< the port's answers
 
-  /// "DR Path (0, 1) port 7: PortPhysicalState 5 -> 3".
+  /// "\"leaf1\" 0005:… port 7".
+  std::string place() const;
+  /// "\"leaf1\" 0005:… port 7: PortPhysicalState 5 -> 3".
   std::string what_changed() const;
   void visit(out::Sink& sink) const override;
   void text(TextOut& out) const override;

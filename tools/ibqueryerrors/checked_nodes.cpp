@@ -34,6 +34,13 @@ void open(Session& session) {
 
 }  // namespace
 
+void CheckedNodes::refuse_stored_fabric() {
+  if (discovery.load_cache || discovery.cache)
+    throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself",
+                                 discovery.cache ? "--cache" : "--load-cache"));
+  discovery.live = true;
+}
+
 void CheckedNodes::prepare_as_diags(Session& session) {
   if (route && discovery.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
   target.word = route ? route : guid;
@@ -86,6 +93,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
     co_return at_route;
   }
   const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
+  if (discovery.live) co_await check_meant_node(session, target, fabric.subnet, found);
   co_return found;
 }
 

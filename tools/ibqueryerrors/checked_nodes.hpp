@@ -26,6 +26,8 @@ struct CheckedNodes {
 
   /// Whether infiniband-diags' dialect is spoken.
   bool as_diags() const { return discovery.diags; }
+  /// For what is reset: the fabric itself is read. Throws UsageError where the options name a stored one.
+  void refuse_stored_fabric();
   /// For infiniband-diags: -G or -D is the target. Opens the end port.
   void prepare_as_diags(Session& session);
   /// Discovers what is needed of the fabric, and returns the nodes in the order in which they are told of.

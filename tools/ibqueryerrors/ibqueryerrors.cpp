@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.hpp"
 #include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/error_thresholds.hpp"
@@ -100,6 +101,10 @@ class Ibqueryerrors final : public Command {
     check_interval(interval_);
     if (wanted_.clears()) session.require_fabric("A reset of counters");
     if (interval_.repeats() && wanted_.clears()) throw UsageError("--interval resets nothing: it excludes -k and -K");
+    if (wanted_.clears() && !checked_.as_diags()) {
+      session.require_exact_targets();
+      checked_.refuse_stored_fabric();
+    }
     if (checked_.as_diags()) checked_.prepare_as_diags(session);
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
@@ -130,12 +135,25 @@ class Ibqueryerrors final : public Command {
     };
     report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
     if (!checked_.as_diags()) add_failures(session, fabric, std::move(report.readings.failures));
+    if (wanted_.clears() && !checked_.as_diags()) warn_of_unread(fabric.subnet, report.readings);
     emit(report);
     emit.raise(report.status());
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
   }
 
  private:
+  /// What could not be read was not reset.
+  static void warn_of_unread(const subnet::Subnet& subnet, const subnet::PmaReadings& readings) {
+    std::size_t ports = 0;
+    for (const subnet::PmaNode& node : readings.nodes) {
+      const bool as_a_whole = node.ports.empty() && (!node.all || !node.all->known());
+      const auto unread = std::ranges::count_if(node.ports, [](const subnet::PmaReading& reading) { return !reading.known(); });
+      ports += as_a_whole ? subnet::countable_ports(subnet, node.node).size() : static_cast<std::size_t>(unread);
+    }
+    if (ports != 0)
+      log::warning(fmt::format("The counters of {} {} were not reset, since they could not be read", ports, ports == 1 ? "port" : "ports"));
+  }
+
   static constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
   void suppress(std::string_view word) {

@@ -74,7 +74,7 @@ void ErrorReport::tell_problems(const Session& session, const subnet::PmaNode& n
   const auto tell_all = [&](const subnet::PmaReading& reading) {
     for (const subnet::PmaProblem& problem : reading.problems) tell_problem(session, node, reading, problem);
     // What could not be read was not cleared either.
-    if (wanted.clears() && !reading.known() && !reading.problems.empty() && !node.support.all_port_select()) {
+    if (wanted.clears() && !reading.known() && !reading.problems.empty()) {
       subnet::PmaProblem clear = reading.problems.back();
       clear.attribute = pm::PortCounters::attribute_id;
       tell_clear(session, node, clear, reading.port, reading.select);

@@ -2,17 +2,20 @@
 // init_all_ports: sets every link that is in use down, from where it comes back in the state Initialize, which carries
 // management alone. Far ports come first, since a link is gone for a while once it was set down.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
+#include "subnet/names.hpp"
 #include "subnet/port_setting.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/consent.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -27,6 +30,14 @@ struct Step {
   subnet::PortIndex port = subnet::none;
   path::Path path = path::IbPath{};
 };
+
+/// "port 3 of 0005:... \"leaf1\"".
+std::string name_of(const Fabric& fabric, subnet::PortIndex at) {
+  const subnet::Port& port = fabric.subnet.port(at);
+  const subnet::Node& node = fabric.subnet.node(port.node);
+  const std::string_view name = subnet::name_of(node, &fabric.names);
+  return fmt::format("port {} of {}{}", port.number, to_text(node.guid()), name.empty() ? "" : ' ' + quoted(name));
+}
 
 struct InitReport final : FabricReport {
   using FabricReport::FabricReport;
@@ -52,8 +63,7 @@ struct InitReport final : FabricReport {
   }
   void text(TextOut& out) const override {
     if (!dry_run) return;
-    for (const Step& step : steps)
-      out.print("Would have set port {} down on {}\n", fabric.subnet.port(step.port).number, to_text(step.path));
+    for (const Step& step : steps) out.print("Would have set {} down on {}\n", name_of(fabric, step.port), to_text(step.path));
   }
 };
 
@@ -67,7 +77,7 @@ class InitAllPorts final : public Command {
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     set.flag("--yes", yes_, "Do not ask.");
     set.one_of({"--dry-run", "--yes"});
-    add_discovery(set, discovery_);
+    add_live_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
@@ -78,29 +88,18 @@ class InitAllPorts final : public Command {
     if (!discovery_.mode && !session.options().use_sa) discovery_.mode = "DR";
     discovery_.retries = session.options().retries.value_or(patient_retries);
     discovery_.needs.switch_infos = false;
-    discovery_.needs.descriptions = {};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     InitReport report(fabric);
     report.dry_run = dry_run_;
     for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session, fabric.subnet, node, report.steps);
-    if (!dry_run_) {
-      if (!yes_ && !is_agreed(session.world(), report.steps.size())) throw UsageError("Nothing was set");
-      co_await set_all(session, fabric, report);
-    }
+    const std::string question = fmt::format("Take {} ports down and stop all traffic of the subnet?", report.steps.size());
+    if (!dry_run_ && !yes_ && !agrees(session.world(), question)) throw UsageError("Nothing was set");
+    co_await set_all(session, fabric, report);
     emit(report);
   }
 
  private:
-  static bool can_ask(const World& world) { return ::isatty(::fileno(world.in)) == 1 && ::isatty(::fileno(world.err)) == 1; }
-
-  static bool is_agreed(const World& world, std::size_t ports) {
-    tell(world.err, fmt::format("Take {} ports down and stop all traffic of the subnet? [y/N] ", ports));
-    std::fflush(world.err);
-    const int answer = std::fgetc(world.in);
-    return answer == 'y' || answer == 'Y';
-  }
-
   static std::vector<subnet::NodeIndex> farthest_first(const subnet::Subnet& subnet) {
     std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
     std::iota(nodes.begin(), nodes.end(), 0U);
@@ -115,6 +114,7 @@ class InitAllPorts final : public Command {
     path::IbDrPath route(&session.end_port());
     if (discovery_.retries) route.retries = *discovery_.retries;
     route.hops = static_cast<std::uint8_t>(subnet::route_to(subnet, at, route.route));
+    route.meant = node.guid();
     path::Path path = route;
     session.apply_options(path);
     const auto add = [&](unsigned number) {
@@ -128,32 +128,43 @@ class InitAllPorts final : public Command {
     if (node.entry_port != 0) add(node.entry_port);
   }
 
+  /// Sets the ports down one by one; in a dry run finds out which would be. Then the steps are those.
   static async::Task<> set_all(Session& session, Fabric& fabric, InitReport& report) {
     std::size_t done = 0;
+    std::vector<Step> wanted;
     for (const Step& step : report.steps) {
       session.progress().count(done++, report.steps.size(), "ports");
-      mad::Result<bool> was_set = co_await set_down(session.smp_transactor(), step.path, fabric.subnet.port(step.port).number);
+      const unsigned number = fabric.subnet.port(step.port).number;
+      mad::Result<bool> was_set = co_await set_down(session.smp_transactor(), step.path, static_cast<std::uint8_t>(number), report.dry_run);
       if (was_set) {
-        if (*was_set) ++report.ports_set;
+        if (*was_set) wanted.push_back(step);
+        if (*was_set && !report.dry_run) ++report.ports_set;
         continue;
       }
       ++report.ports_failed;
-      const subnet::Port& port = fabric.subnet.port(step.port);
-      log::error(fmt::format("Failed to set port state of port {} of {} via {}", port.number, to_text(fabric.subnet.node(port.node).guid()),
-                             to_text(step.path)));
+      log::error(fmt::format("Failed to set port state of {} via {}", name_of(fabric, step.port), to_text(step.path)));
       print_error(was_set.error(), session.options().error_level(), session.options().keys, false);
       fabric.subnet.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
+    }
+    if (report.dry_run) {
+      report.steps = std::move(wanted);
+      co_return;
     }
     session.note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
   }
 
   /// False where there was nothing to set: the other end of the link has been set down since.
-  static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number) {
+  static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number, bool dry_run) {
     // The sweep has read it, but a Set at the other end may have changed it since.
     const mad::Result<smp::PortInfo> info =
         co_await transactor.try_subn_get<smp::PortInfo>(path, number, smp::PortInfo(), subnet::read_before_set);
     if (!info) co_return info.shared_error();
     if (!carries_data(info->port_state)) co_return false;
+    if (dry_run) {  // else each Set does this
+      const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, path);
+      if (!node) co_return node.shared_error();
+      co_return true;
+    }
     smp::PortInfo wanted = subnet::no_change(*info);
     wanted.port_state = smp::PortState::down;
     const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(path, number, wanted);

@@ -69,6 +69,7 @@ class Perfquery : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (reset_ || reset_only_) session.require_fabric("A reset of counters");
     if (!as_diags_) check_options();
+    if (reset_ || reset_only_) session.require_exact_targets();
     const Destination node = co_await session.gmp_node(target_);
     const subnet::PmaSupport support = co_await read_support(session, node);
     if (as_diags_) {

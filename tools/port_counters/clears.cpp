@@ -7,12 +7,15 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "iba/text.hpp"
 #include "subnet/counter_clears.hpp"
+#include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "subnet/pma_readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/check_rows.hpp"
+#include "tools/shared/consent.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -39,7 +42,7 @@ struct ClearReport final : FabricReport {
       visit_names(sink, fabric.subnet.port(row.port).node);
       sink.value("lid", fabric.subnet.lid(row.port));
       is_switch(row) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-      sink.value("cleared", row.failure.empty());
+      sink.value("cleared", row.failure.empty() && !dry_run);
       sink.text_or_null("error", row.failure);
       sink.end_object();
     }
@@ -51,20 +54,22 @@ struct ClearReport final : FabricReport {
     std::size_t cleared = 0;
     for (const ClearRow& row : rows) {
       cleared += row.failure.empty() ? 1 : 0;
-      if (!verbose && row.failure.empty()) continue;
+      if ((!verbose || dry_run) && row.failure.empty()) continue;
       const subnet::Port& port = fabric.subnet.port(row.port);
       const std::string_view called = subnet::name_of(fabric.subnet.node(port.node), &fabric.names);
       const std::string number = is_switch(row) ? "all ports" : fmt::format("port {}", port.number);
-      out.print("Clear counters lid {}{} {}: {}\n", fabric.subnet.lid(row.port).value,
-                called.empty() ? "" : fmt::format(" ({})", escaped(called)), number, row.failure.empty() ? "OK" : "FAILED");
+      const std::string guid = to_text(fabric.subnet.node(port.node).guid());
+      out.print("Clear counters lid {} ({}{}) {}: {}\n", fabric.subnet.lid(row.port).value, called.empty() ? "" : escaped(called) + ", ",
+                guid, number, row.failure.empty() ? "OK" : "FAILED");
       if (!row.failure.empty()) out.print("#error: {}\n", row.failure);
     }
+    if (dry_run) return;
     out.write("## Summary: 0 nodes checked, 0 bad nodes found\n");
     out.print("##          {} port counters cleared.\n", cleared);
   }
 
   std::vector<ClearRow> rows;
-  bool verbose{};
+  bool verbose{}, dry_run{};
 };
 
 class Clear final : public Command {
@@ -72,19 +77,41 @@ class Clear final : public Command {
   explicit Clear(bool errors_alone) : errors_alone_(errors_alone) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
+    set.optional_operands();
+    set.target("TARGET", target_);
+    set.notes(
+        "TARGET is a switch, all of whose ports are cleared, or one port of another node.\nWithout it the whole fabric is cleared, which "
+        "wants --yes.");
+    set.flag("--yes", yes_, "Clear the whole fabric, and do not ask.");
     set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
     set.flag("-N --nocolor", plain_, "Nothing: no colours are printed.");
-    add_discovery(set, discovery_);
-    add_common(set, common, group_fabric);
+    add_live_discovery(set, discovery_);
+    add_common(set, common, group_target);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    session.require_exact_targets();
+    const bool whole = !target_.given();
+    const bool asks = whole && !yes_ && !session.options().dry_run;
+    if (asks && !can_ask(session.world()))
+      throw UsageError(
+          "The counters of the whole fabric would be lost: name a TARGET, or say --yes, or --dry-run to see what would be set");
     Fabric fabric;
-    co_await discover(session, discovery_, fabric);
+    std::vector<PortIndex> chosen;
+    if (whole) {
+      co_await discover(session, discovery_, fabric);
+      chosen = end_ports(fabric.subnet);
+    } else {
+      const PortIndex named = co_await find_target(session, fabric);
+      chosen.push_back(named);
+    }
+    if (asks && !agrees(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size())))
+      throw UsageError("Nothing was set");
     ClearReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
+    report.dry_run = session.options().dry_run;
     std::vector<PortIndex> ports;
-    for (const PortIndex end : end_ports(fabric.subnet)) {
+    for (const PortIndex end : chosen) {
       if (is_left_out(fabric.subnet.port(end))) continue;
       report.rows.push_back({end, {}});
       add_ports(fabric.subnet, end, ports);
@@ -98,6 +125,16 @@ class Clear final : public Command {
   }
 
  private:
+  /// The end port that TARGET names; only its node is read.
+  async::Task<PortIndex> find_target(Session& session, Fabric& fabric) const {
+    const subnet::NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, false);
+    co_await check_meant_node(session, target_, fabric.subnet, node);
+    const subnet::PortIndex first = fabric.subnet.node(node).first_port;
+    if (fabric.subnet.node(node).kind() == subnet::NodeKind::sw) co_return first;
+    const subnet::FoundPort named = subnet::find_port(fabric.subnet, *target_.path);
+    co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
+  }
+
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   /// The ports whose counters are cleared for an end port.
@@ -136,8 +173,9 @@ class Clear final : public Command {
     }
   }
 
+  Target target_;
   DiscoveryOptions discovery_;
-  bool errors_alone_, only_up_{}, plain_{};
+  bool errors_alone_, only_up_{}, plain_{}, yes_{};
 };
 
 }  // namespace
@@ -146,7 +184,7 @@ class Clear final : public Command {
 constinit const CommandInfo rooms::ibclearcounters{
     .name = "ibclearcounters",
     .group = HelpGroup::counters,
-    .summary = "Set all counters of all ports of the fabric to zero.",
+    .summary = "Set all counters of a port, of a switch, or of the whole fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(false); },
     .changes = true,
     .needs_fabric = true,
@@ -154,7 +192,7 @@ constinit const CommandInfo rooms::ibclearcounters{
 constinit const CommandInfo rooms::ibclearerrors{
     .name = "ibclearerrors",
     .group = HelpGroup::counters,
-    .summary = "Set the counters of errors of all ports of the fabric to zero.",
+    .summary = "Set the counters of errors of a port, of a switch, or of the whole fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(true); },
     .changes = true,
     .needs_fabric = true,

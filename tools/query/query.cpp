@@ -32,6 +32,7 @@ struct QueryReport final : Report {
   bool table = false;  ///< the answer is a list
   sa::Records answer;  ///< one record if the answer is not a list
   bool words = false;
+  bool planned = false;  ///< a Set that --dry-run kept back: there is no answer
   Keys keys = Keys::hidden;
 
   void visit(out::Sink& sink) const override {
@@ -127,6 +128,7 @@ class Query final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     const mad::RpcName& rpc = *rpc_;
     const StructInfo& info = *info_;
+    if (rpc.sets()) session.require_exact_targets();
     if (zero_ && !rpc.sets()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
     const mad::RpcHeader header = *mad::rpc_header(rpc, info);
     check_fields(info, rpc);
@@ -142,7 +144,7 @@ class Query final : public Command {
       co_await ask(session, rpc, header, report);
     }
     if (report.answer.torn) warn_torn(report.answer.bytes.size());
-    emit(report);
+    if (!report.planned) emit(report);
   }
 
  private:
@@ -194,6 +196,7 @@ class Query final : public Command {
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
     report.answer = std::move(records).take();
+    report.planned = rpc.sets() && session.options().dry_run;
   }
 
   async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
@@ -215,6 +218,8 @@ class Query final : public Command {
     mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
     if (rpc.sets() && readable && !zero_) {
+      // What the caller says of a GMP goes into the Get too: fields like PortSelect say what is read. An SMP is selected by its modifier.
+      if (!is_smp) apply_fields(bytes, info);
       const mad::Reply before = co_await transactor.call(request);
       bytes = attribute_of(before, info);
       keep_states(bytes, info);
@@ -223,6 +228,7 @@ class Query final : public Command {
     request.method = rpc.method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
+    report.planned = rpc.sets() && session.options().dry_run;
     report.answer.type = &info;
     report.answer.bytes = sa::RecordBuffer(info.bytes);
     report.answer.bytes.push_back(attribute_of(reply, info));

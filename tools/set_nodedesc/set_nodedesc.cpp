@@ -23,7 +23,7 @@ struct NodedescReport final : Report {
     std::string before{};  ///< where it was set
   };
   std::vector<Entry> entries;
-  bool set = false;
+  bool set = false, dry_run = false;
 
   void visit(out::Sink& sink) const override {
     sink.begin_array("devices");
@@ -38,8 +38,8 @@ struct NodedescReport final : Report {
   }
   void text(TextOut& out) const override {
     for (const Entry& entry : entries) {
-      out.print("{}: {}", escaped(entry.device->name), escaped(entry.description));
-      if (set) out.print(" (was {})", quoted(entry.before));
+      out.print("{}{}: {}", dry_run ? "Would set " : "", escaped(entry.device->name), escaped(entry.description));
+      if (set) out.print(" ({} {})", dry_run ? "is" : "was", quoted(entry.before));
       out.write("\n");
     }
   }
@@ -73,8 +73,10 @@ class SetNodedesc final : public Command {
     if (report.set) {
       // All of them or none, as far as can be known before.
       for (const auto& entry : report.entries) on_attribute(*entry.device, [](const std::string& path) { sys::check_writable(path); });
-      for (const auto& entry : report.entries)
-        on_attribute(*entry.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
+      report.dry_run = session.options().dry_run;
+      for (const auto& entry : report.entries) {
+        if (!report.dry_run) on_attribute(*entry.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
+      }
     }
     emit(report);
   }

@@ -5,12 +5,14 @@
 
 #include <unordered_set>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/port_setting.hpp"
 #include "subnet/routes_around.hpp"
+#include "subnet/set_target.hpp"
 #include "subnet/way_in.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -38,10 +40,13 @@ struct Chosen {
   subnet::PortIndex port = none;  ///< port `number` of the end port's node
   path::Path path = path::IbPath{};
   smp::PortInfo info;
+  std::string description;  ///< of its node; empty where that does not tell it
 };
 
+/// "0005:…@3 \"leaf1\""
 std::string name_of(const subnet::Subnet& subnet, const Chosen& chosen) {
-  return fmt::format("{}@{}", to_text(subnet.port(chosen.end_port).guid), chosen.number);
+  const std::string name = chosen.description.empty() ? "" : ' ' + quoted(chosen.description);
+  return fmt::format("{}@{}{}", to_text(subnet.port(chosen.end_port).guid), chosen.number, name);
 }
 
 struct StateReport final : FabricReport {
@@ -83,18 +88,19 @@ class SetPortState final : public Command {
     add_action(set, init, "--init", "Take the links down; they come back in the state Initialize.");
     set.one_of({"--disable", "--enable", "--init"});
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
-    add_discovery(set, discovery_);
+    add_live_discovery(set, discovery_);
     add_common(set, common, group_target);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (action_ != nullptr) session.require_exact_targets();
     discovery_.needs.switch_infos = false;
     discovery_.needs.descriptions = {};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     StateReport report(fabric);
     report.action = action_;
-    report.dry_run = action_ == nullptr || dry_run_;
+    report.dry_run = is_dry_run();
     std::unordered_set<subnet::PortIndex> avoided;
     for (const TargetPort& target : targets_) {
       report.ports.push_back(find(fabric.subnet, target));
@@ -110,6 +116,8 @@ class SetPortState final : public Command {
   }
 
  private:
+  bool is_dry_run() const { return action_ == nullptr || dry_run_; }
+
   void add_action(OptionSet& set, const Action& action, std::string_view names, std::string_view help) {
     set.action(names, help, [this, &action] { action_ = &action; });
   }
@@ -129,6 +137,17 @@ class SetPortState final : public Command {
         continue;
       }
       port.info = *info;
+      if (port.description.empty()) {
+        const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.path);
+        if (description) port.description = fixed_text(description->node_string);
+      }
+      // Before any of them is set; each Set does this once more.
+      const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
+      if (!at_end) {
+        tell(session, fabric, port, at_end.shared_error(), "can not be read, so nothing is set");
+        ++silent;
+        continue;
+      }
       if (action_ != &disable) continue;
       smp::NodeInfo node = fabric.subnet.node(fabric.subnet.port(port.port).node).info;
       node.local_port_num = 0;  // it is that of the route which found the node first
@@ -182,6 +201,7 @@ class SetPortState final : public Command {
     if (chosen.number < 1 || chosen.number > node.info.num_ports)
       throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), chosen.number, node.info.num_ports));
     chosen.port = subnet.port_of(port.node, chosen.number);
+    if (node.has_description) chosen.description = node.description();
     return chosen;
   }
 
@@ -189,6 +209,7 @@ class SetPortState final : public Command {
   static void route(Session& session, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
     if (auto found = routes.to(chosen.end_port)) {
       found->end_port = &session.end_port();
+      found->meant = subnet.node(subnet.port(chosen.end_port).node).guid();
       chosen.path = *found;
       session.apply_options(chosen.path);
       return;

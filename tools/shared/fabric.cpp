@@ -19,6 +19,7 @@
 #include "mad/error.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/find_port.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -171,6 +172,7 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
     return std::nullopt;
   }
   const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
+  if (options.live) return std::nullopt;
   if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
   if (!given) return std::nullopt;
   const sys::EndPort& port = session.end_port();
@@ -234,8 +236,35 @@ bool is_cut_off(const subnet::Subnet& subnet) {
   return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
 }
 
-void add_discovery(OptionSet& set, DiscoveryOptions& options) {
+namespace {
+
+void add_mode(OptionSet& set, DiscoveryOptions& options) {
   set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
+}
+
+void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
+  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
+}
+
+}  // namespace
+
+void add_live_discovery(OptionSet& set, DiscoveryOptions& options) {
+  options.live = true;
+  add_mode(set, options);
+  add_fdr10(set, options);
+}
+
+async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node) {
+  const Destination at = co_await session.smp_node(target);
+  mad::Result<smp::NodeInfo> info = co_await subnet::check_set_target(session.smp_transactor(), at.path);
+  const Guid found = std::move(info).take().node_guid;
+  if (found != subnet.node(node).guid())
+    throw Error(fmt::format("{} is at {}, and {} was found there before: nothing was set", to_text(found), at.name,
+                            to_text(subnet.node(node).guid())));
+}
+
+void add_discovery(OptionSet& set, DiscoveryOptions& options) {
+  add_mode(set, options);
   set.text("--load-cache", options.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
   set.one_of({"--discovery", "--load-cache"});
   set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
@@ -246,7 +275,7 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
     load_fabric(file, fabric);
     subnet = std::move(fabric.subnet);
   });
-  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
+  add_fdr10(set, options);
 }
 
 void discover_as_diags(DiscoveryOptions& options) {

@@ -29,12 +29,17 @@ struct DiscoveryOptions {
   std::optional<unsigned> retries;        ///< the retries if the common options give none
   bool diags{};                           ///< failures are printed as infiniband-diags prints them
   unsigned radius = ~0U;                  ///< for discover(): the greatest distance from this host in links
+  bool live{};                            ///< for what is set: no stored fabric will do
   bool quiet{};                           ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
   subnet::DiscoverNeeds needs{};          ///< what the command uses of the nodes; not with `diags`
 };
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
+/// The same for a command that sets something: without what names a stored fabric.
+void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
+/// Throws Error unless the node at `target`, which is requested to say who it is, is `node` of the model: what is set there was meant.
+async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
 bool is_cut_off(const subnet::Subnet& subnet);
 /// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.

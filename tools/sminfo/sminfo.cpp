@@ -78,6 +78,7 @@ class Sminfo final : public Command {
     const DiagsWords words{"main", "query"};
     if (!modifier_ && !as_diags_ && (state_ || priority_ || activity_))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
+    if (modifier_) session.require_exact_targets();
     mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
     const Destination manager = co_await find_manager(session);
     const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the one who asks (IBA 14.2.5.13)
@@ -96,6 +97,7 @@ class Sminfo final : public Command {
       const smp::SMInfo wanted = changed(report.info);
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier_, wanted);
       report.info = session.take(std::move(answer), words);
+      if (session.options().dry_run) co_return;
     }
     emit(report);
   }

@@ -155,6 +155,7 @@ class Vendstat final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
     const Destination node = co_await session.gmp_node(target_);
     const Device device{session, node.path, pardons_};
     if (checks_capability_) co_await check_capability(device);
@@ -267,6 +268,7 @@ class Vendstat final : public Command {
       selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
     const auto wanted = packed(selects);
     Data answer = co_await device.ask(mad::method::set, info, port, wanted, "config counter group set failure\n");
+    if (device.session.options().dry_run) co_return;
     if (answer) answer = co_await device.ask(mad::method::get, info, port, {}, "config counter group query failure\n");
     LinesReport report(device.path);
     if (answer) {
@@ -289,10 +291,11 @@ class Vendstat final : public Command {
       const Data answer = co_await device.ask(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
                                               mlnx::config_space_modifier(records->size()), wanted,
                                               write ? "cannot set config space records\n" : "cannot get config space records\n");
-      if (!answer) continue;
+      if (!answer || (write && device.session.options().dry_run)) continue;
       const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
       report.add(now, mlnx::config_space_lines(now, records->size()));
     }
+    if (device.session.options().dry_run && report.records.empty()) co_return;
     emit(report);
   }
 

@@ -183,3 +183,23 @@ TEST_CASE("a busy agent is asked again, whatever else its status says") {
   CHECK(answers == 2);
   CHECK(bench.rpc->stats()->retries_busy == 1);
 }
+
+TEST_CASE("a Set is not redirected: the error says where it would have gone, whatever a Get learnt before") {
+  Bench bench;
+  bench.redirects[5] = Bench::to(9, 0x123);
+  const path::Path path = bench.path(5);
+  const auto set = [&] {
+    bench.asked.clear();
+    const pm::PortCounters value;
+    const auto result = bench.loop.run(bench.rpc->try_performance_set<pm::PortCounters>(path, 0, value));
+    REQUIRE_FALSE(result);
+    return result.error().message();
+  };
+  for (const bool learnt : {false, true}) {
+    INFO(learnt);
+    if (learnt) CHECK(bench.answered_by(5) == 9);
+    CHECK_THAT(set(), ibtest::contains("The agent redirects to LID 9 QP 291: a Set goes to no other node, and nothing was set"));
+    REQUIRE(bench.asked.size() == 1);
+    CHECK(bench.asked[0].ib().dlid == Lid{5});
+  }
+}

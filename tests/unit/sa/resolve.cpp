@@ -176,12 +176,46 @@ TEST_CASE("on RoCE a GID is all that is needed, and a LID is none") {
   REQUIRE_THROWS_WITH(bench.resolve(wanted), ibtest::starts_with("roce0/1 is a RoCE port (Ethernet), which has neither LIDs"));
 }
 
+TEST_CASE("a path to another destination, or in another partition, than requested is an error; another prefix of the port is none") {
+  Bench bench;
+  path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
+  const path::Path path = bench.resolve(wanted);
+  CHECK(path.ib().meant == Guid{0x2c9030000014e1});
+  bench.record.dgid = Gid::from(GidPrefix{0xfec0000000000000}, Guid{0x2c9030000014e1});
+  CHECK(bench.resolve(wanted).ib().dlid == Lid{18});
+  bench.record.dgid = Gid::from(link_local_prefix, Guid{0x2c9030000014e2});
+  const auto complaint = [&](const path::IbPath& to, const sa::PathWanted& properties = {}) {
+    try {
+      bench.loop.run(sa::resolve_path(bench.rpc, to, properties));
+    } catch (const Error& error) {
+      std::string text;
+      for (const std::string& line : error.lines(0)) text += line + '\n';
+      return text;
+    }
+    return std::string("none");
+  };
+  CHECK_THAT(complaint(wanted), ibtest::contains("The SA answered with a path to fe80::2c:9030:0:14e2, not to"));
+  path::IbPath by_lid = wanted;
+  by_lid.dgid.reset();
+  by_lid.dlid = Lid{18};
+  CHECK(bench.resolve(by_lid).ib().meant == Guid{});
+  by_lid.dlid = Lid{19};
+  CHECK_THAT(complaint(by_lid), ibtest::contains("The SA answered with a path to LID 18, not to LID 19"));
+  by_lid.dlid = Lid{18};
+  sa::PathWanted partition;
+  partition.properties.p_key(0x7fff);
+  CHECK(bench.loop.run(sa::resolve_path(bench.rpc, by_lid, partition)).ib().pkey == Pkey{0xffff});
+  bench.record.p_key = 0x8001;
+  CHECK_THAT(complaint(by_lid, partition), ibtest::contains("The SA answered with a path with P_Key 0x8001, not 0x7fff"));
+}
+
 TEST_CASE("properties of the path are components of the query, and one need not be reversible") {
   Bench bench;
   sa::PathWanted wanted;
   wanted.reversible = false;
   wanted.properties.p_key(0x8001).sl(5);
-  bench.loop.run(sa::resolve_path(bench.rpc, to_gid(bench, 0x18), wanted));
+  bench.record.p_key = 0x8001;
+  bench.loop.run(sa::resolve_path(bench.rpc, to_gid(bench, 0x2c9030000014e1), wanted));
   REQUIRE(bench.query().component_mask == (1U << 2 | 1U << 3 | 1U << 13 | 1U << 15));  // DGID, SGID, P_Key, SL
   const sa::PathRecord record = sa::PathRecord::unpack(Bytes(bench.asked).subspan(record_offset));
   REQUIRE(record.reversible == 0);

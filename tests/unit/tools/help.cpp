@@ -45,8 +45,7 @@ TEST_CASE("every command has help in which no line is too long and no option com
     CommonOptions common;
     General general;
     OptionSet set;
-    made->options(set, common);
-    add_general(set, common, general);
+    add_options(command, *made, set, common, general);
     std::set<std::string> spellings;
     for (const Option& option : set.options()) {
       if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);

@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Ports, "LIDs and M_Keys of an end port") {
 
 TEST_CASE_METHOD(Ports, "a key is not printed unless asked for") {
   const auto hidden = run({"3", "1", "mkey", "0x7777", "-n"});
-  CHECK(hidden.out == "# Would set on Path 2 -> 3 SL=0 PKey=0xffff DQPN=0 port 1\nMKey.....................(not displayed)\n");
+  CHECK(hidden.out == "# Would set on 'other' 0000:0000:0000:0300 port 1\nMKey.....................(not displayed)\n");
   const json document = json::parse(run({"3", "1", "mkey", "0x7777", "--json"}).out);
   CHECK(document.at("changes")[0]["to"].is_null());
   CHECK(document.at("data")["m_key"].is_null());
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(Ports, "the way back is not cut by accident") {
 TEST_CASE_METHOD(Ports, "on does nothing to a port that is not disabled, and a dry run to any") {
   CHECK(run({"1", "3", "on"}).out == "The port is not disabled: there is nothing to do\n");
   CHECK(run({"0,1", "3", "disable", "speed", "1", "--dry-run"}).out ==
-        "# Would set on DR Path (0, 1) port 3\nPortPhysicalState........5 -> 3\nLinkSpeedEnabled.........7 -> 1\n");
+        "# Would set on 'leaf 1' 0000:0000:0000:0100 port 3\nPortPhysicalState........5 -> 3\nLinkSpeedEnabled.........7 -> 1\n");
   CHECK(fabric.sets.empty());
 }
 

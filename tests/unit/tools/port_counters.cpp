@@ -155,19 +155,20 @@ TEST_CASE("ibclearcounters and ibclearerrors: counters of all ports back to zero
   };
   const std::string done = "## Summary: 0 nodes checked, 0 bad nodes found\n##          3 port counters cleared.\n";
   SECTION("errors alone") {
-    const auto outcome = ibtool(f.fabric, {"ibclearerrors"});
+    const auto outcome = ibtool(f.fabric, {"ibclearerrors", "--yes"});
     CHECK(outcome.out == done);
     CHECK(shown("1") == std::pair{0, 6});
     CHECK(shown("3") == std::pair{0, 6});
   }
   SECTION("all") {
-    CHECK_THAT(ibtool(f.fabric, {"ibclearcounters", "-v"}).out,
-               contains("Clear counters lid 1 (leaf) all ports: OK\n") && contains("Clear counters lid 3 (other) port 1: OK\n"));
+    CHECK_THAT(ibtool(f.fabric, {"ibclearcounters", "--yes", "-v"}).out,
+               contains("Clear counters lid 1 (leaf, 0000:0000:0000:0100) all ports: OK\n") &&
+                   contains("Clear counters lid 3 (other, 0000:0000:0000:0300) port 1: OK\n"));
     CHECK(shown("1") == std::pair{0, 0});
   }
   SECTION("one that is silent") {
     f.pma.service().faults.silent = true;
-    const auto outcome = ibtool(f.fabric, {"ibclearcounters", "--json"});
+    const auto outcome = ibtool(f.fabric, {"ibclearcounters", "--yes", "--json"});
     CHECK(outcome.status == 4);
     const json found = json::parse(outcome.out);
     CHECK(found["unreachable"].size() == 1);

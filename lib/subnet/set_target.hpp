@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The node that a Set is meant for. A path comes from a name, a GUID, the SA or an earlier sweep. Cables and LIDs may have changed hands
+// since, so the node that is at the end of the path now is requested to say who it is.
+#pragma once
+
+#include "async/task.hpp"
+#include "iba-gen/smp.hpp"
+#include "mad/transactor.hpp"
+#include "path/path.hpp"
+
+namespace ib::subnet {
+
+/// Why the NodeInfo is requested, for statistics.
+inline constexpr std::string_view identified_before_set = "identity of a node before a Set";
+
+/// Another node is at the end of a path than the one that the path is meant for.
+class WrongNode : public mad::MadError {
+ public:
+  using mad::MadError::MadError;
+  [[noreturn]] void raise() const override { throw *this; }
+};
+
+/// The path for SMPs to the end of `path`: a directed route as it is, else the same LIDs on QP 0.
+path::Path smp_path_of(const path::Path& path);
+
+/// Whether SMPs can reach the end of `path`: they pass no router and no RoCE port (IBA 14.2.1, annex A17). The GRH of such a path
+/// carries the GID that is meant, and no other port takes the packet.
+bool takes_smps(const path::Path& path);
+
+/// Requests the NodeInfo of the node at the end of `path` and compares its NodeGUID and PortGUID with IbPath::meant; a GUID that is neither
+/// may be an alias, which GUIDInfo lists (IBA 14.2.5.5). The result is the NodeInfo. The error is that of a request, or WrongNode.
+/// `transactor` must send SMPs to the node itself. Precondition: takes_smps(path).
+async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transactor, path::Path path);
+
+}  // namespace ib::subnet

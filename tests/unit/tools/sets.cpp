@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A Set reaches the node that was meant, or none: cables and LIDs that change hands, pieces of names, an SA that names another port, files
+// of an earlier fabric, dry runs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "iba-gen/pm.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "support/fake_sa.hpp"
+#include "support/program.hpp"
+#include "tools/frame/command.hpp"
+
+using ibtest::contains;
+using ibtest::diags;
+using ibtest::FakeFabric;
+using ibtest::FakePma;
+using ibtest::FakeSa;
+using ibtest::ibtool;
+using ibtest::Outcome;
+using nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// A spine (LID 1) with two leaves (2 and 3) at its ports 1 and 2, and a host at each leaf (4, the one of the test, and 5).
+struct Site {
+  FakeFabric fabric;
+  FakeFabric::NodeId spine, leaf1, leaf10, here, other;
+
+  Site() {
+    spine = fabric.add_switch(0x100, 4, "spine");
+    leaf1 = fabric.add_switch(0x200, 4, "MF0;leaf1:SB7800/U1");
+    leaf10 = fabric.add_switch(0x300, 4, "leaf10");
+    here = fabric.add_ca(0x400, 1, "here");
+    other = fabric.add_ca(0x500, 1, "other");
+    fabric.link(spine, 1, leaf1, 1);
+    fabric.link(spine, 2, leaf10, 1);
+    fabric.link(leaf1, 2, here, 1);
+    fabric.link(leaf10, 2, other, 1);
+    fabric.link(spine, 3, leaf10, 3);
+    fabric.assign_lids();
+    fabric.attach(here);
+    for (const auto node : {spine, leaf1, leaf10, here, other}) pmas.push_back(&ibtest::run_pma(fabric, node));
+  }
+
+  /// Runs `words` and calls `change` right before request number `at`.
+  template <class Change>
+  Outcome run_changing(const Words& words, unsigned at, Change change) {
+    unsigned requests = 0;
+    fabric.network.tamper = [&, at](ib::Bytes, std::optional<FakeFabric::Answer> answer) {
+      if (++requests == at) change();
+      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+    };
+    Outcome outcome = ibtool(fabric, words);
+    fabric.network.tamper = nullptr;
+    requests_ = requests;
+    return outcome;
+  }
+  unsigned requests_ = 0;
+
+  std::size_t pma_sets() const {
+    std::size_t sets = 0;
+    for (const FakePma* pma : pmas)
+      sets += static_cast<std::size_t>(std::ranges::count(pma->asked, std::uint8_t{ib::mad::method::set}, &FakePma::Asked::method));
+    return sets;
+  }
+
+  std::vector<FakePma*> pmas;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Site, "a cable that was moved between the sweep and the Set: nothing is set") {
+  const auto swap = [this] {  // what is behind port 1 of the spine is behind port 2 now, and the other way round
+    fabric.link(spine, 2, leaf10, 4);
+    fabric.link(leaf1, 3, other, 1);
+    std::swap(fabric.node(leaf10).info.node_guid, fabric.node(other).info.node_guid);
+  };
+  const Words words{"set_port_state", "--discovery=DR", "--enable", "0,1,1,2@3"};
+  REQUIRE(run_changing(words, 0, [] {}).status == 0);
+  REQUIRE(fabric.sets.size() == 1);
+  fabric.sets.clear();
+  // The identity of the node is the last request but the Set itself.
+  const Outcome moved = run_changing(words, requests_ - 2, swap);
+  CAPTURE(moved.err);
+  CHECK(fabric.sets.empty());
+  CHECK(moved.status == 4);
+  CHECK_THAT(moved.err, contains("was meant"));
+}
+
+TEST_CASE_METHOD(Site, "init_all_ports leaves out what is not where the sweep found it") {
+  const Outcome dry = run_changing({"init_all_ports", "--dry-run", "--json"}, 0, [] {});
+  const std::size_t ports = json::parse(dry.out)["ports"].size();
+  REQUIRE(ports == 10);
+  // The dry run reads two attributes for each port behind the sweep. All of leaf10 is another node then.
+  const unsigned behind_sweep = requests_ - 2 * static_cast<unsigned>(ports) + 1;
+  const Outcome moved =
+      run_changing({"init_all_ports", "--yes", "--json"}, behind_sweep, [this] { fabric.node(leaf10).info.node_guid = ib::Guid{0x999}; });
+  CAPTURE(moved.err);
+  const json report = json::parse(moved.out);
+  CHECK(moved.status == 4);
+  CHECK(report["ports_failed"] == 3);
+  CHECK(report["ports_set"] == 7);
+  CHECK(fabric.sets.size() == 7);
+  CHECK_THAT(moved.err, contains("leads to the node 0000:0000:0000:0999 now, and 0000:0000:0000:0300 was meant: nothing was set"));
+}
+
+TEST_CASE_METHOD(Site, "what changes the fabric takes none from a file") {
+  for (const Words& words :
+       std::vector<Words>{{"set_port_state", "--disable", "2@3"}, {"init_all_ports", "--yes"}, {"ibclearcounters", "--yes"}}) {
+    for (const char* option : {"--cache", "--load-cache"}) {
+      Words with = words;
+      with.insert(with.end(), {option, "/nowhere/fabric"});
+      const Outcome refused = ibtool(fabric, with);
+      INFO(words[0] << ' ' << option);
+      CHECK(refused.status == 2);
+      CHECK(std::ranges::count(refused.err, '\n') == 1);
+    }
+    // The variable is ignored: nothing reads the file, and nothing writes it.
+    const Outcome live = ibtool(fabric, words, {.cache = "/nowhere/fabric"});
+    CHECK(live.status == 0);
+  }
+  for (const char* option : {"--cache", "--load-cache"}) {
+    const Outcome refused = ibtool(fabric, {"ibqueryerrors", "-k", option, "/nowhere/fabric"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains("excludes -k and -K"));
+  }
+}
+
+TEST_CASE_METHOD(Site, "a word of a name goes before a piece of another one") {
+  const Outcome told = ibtool(fabric, {"smpquery", "NI", "leaf1"});
+  CHECK_THAT(told.out, contains("0000:0000:0000:0200"));
+  const Outcome set = ibtool(fabric, {"ibportstate", "leaf1", "3", "enable"});
+  CAPTURE(set.err);
+  CHECK(set.status == 0);
+  CHECK_THAT(set.err, contains("'MF0;leaf1:SB7800/U1' 0000:0000:0000:0200 port 3"));
+}
+
+TEST_CASE_METHOD(Site, "a piece of a name selects nothing that is set") {
+  std::ranges::fill(fabric.node(leaf1).description, std::uint8_t{0});
+  CHECK(ibtool(fabric, {"ibportstate", "leaf1", "3", "query"}).status == 0);  // it may be read
+  for (const Words& words : std::vector<Words>{{"ibportstate", "leaf1", "3", "disable"},
+                                               {"ibportstate", "leaf1", "3", "disable", "--dry-run"},
+                                               {"set_port_state", "--disable", "leaf1@3"},
+                                               {"perfquery", "-R", "leaf1", "3"},
+                                               {"ibclearcounters", "leaf1"},
+                                               {"ibqueryerrors", "-k", "leaf1"},
+                                               {"query", "SubnSet", "SMPPortInfo", "leaf1"}}) {
+    const Outcome refused = ibtool(fabric, words);
+    INFO(words[0] << ": " << refused.err);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains("'leaf1' is only a piece of the name 'leaf10' of 0000:0000:0000:0300"));
+  }
+  CHECK(fabric.sets.empty());
+  CHECK(pma_sets() == 0);
+}
+
+TEST_CASE_METHOD(Site, "a LID that changed hands since the SA named it: the Set is refused, by SMP and by GMP") {
+  FakeSa sa(fabric);
+  sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
+    if (attribute != ib::sa::NodeRecord::attribute_id) return;
+    for (FakeSa::Record& record : records) {  // leaf10 is said to have the LID of the spine
+      if (ib::sa::NodeRecord::unpack(record).node_info.node_guid == ib::Guid{0x300}) record[1] = 1;
+    }
+  };
+  for (const Words& words : std::vector<Words>{{"ibportstate", "leaf10", "3", "speed", "1"},
+                                               {"perfquery", "-R", "leaf10", "3"},
+                                               {"query", "PerformanceSet", "PMPortCounters", "leaf10", "-f", "port_select=3"}}) {
+    const Outcome refused = ibtool(fabric, words);
+    INFO(words[0] << ": " << refused.err);
+    CHECK(refused.status == 3);
+    CHECK_THAT(refused.err, contains("leads to the node 0000:0000:0000:0100 now, and 0000:0000:0000:0300 was meant"));
+  }
+  CHECK(fabric.sets.empty());
+  CHECK(pma_sets() == 0);
+}
+
+TEST_CASE_METHOD(Site, "a path to another port than the one that the SA was asked for is taken by nobody") {
+  FakeSa sa(fabric);
+  sa.path_lie = [](ib::sa::PathRecord& record) {
+    record.dlid = ib::Lid{1};
+    record.dgid = ib::Gid::from(record.dgid.prefix(), ib::Guid{0x100});
+  };
+  for (const Words& words :
+       std::vector<Words>{{"perfquery", "-R", "-G", "0x300", "3"}, {"perfquery", "-G", "0x300", "3"}, {"perfquery", "5"}}) {
+    const Outcome refused = ibtool(fabric, words);
+    INFO(words[1] << ": " << refused.err);
+    CHECK(refused.status == 3);
+    CHECK_THAT(refused.err, contains("The SA answered with a path to"));
+  }
+  const Outcome legacy = diags(fabric, {"perfquery", "-R", "-G", "0x300", "3"});
+  CHECK(legacy.status != 0);
+  CHECK(pma_sets() == 0);
+}
+
+TEST_CASE_METHOD(Site, "a directed route and the LID that the SA gives for its end lead to one node, or nothing is set") {
+  FakeSa sa(fabric);
+  CHECK(ibtool(fabric, {"perfquery", "-R", "0,1,1,2", "3"}).status == 0);
+  CHECK(pma_sets() == 1);
+  sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
+    if (attribute != ib::sa::LinkRecord::attribute_id) return;
+    for (FakeSa::Record& record : records) {  // the link to leaf10 is said to lead to the other host
+      auto link = ib::sa::LinkRecord::unpack(record);
+      if (link.to_lid == ib::Lid{3}) link.to_lid = ib::Lid{5};
+      link.pack(record);
+    }
+  };
+  const Outcome refused = ibtool(fabric, {"perfquery", "-R", "0,1,1,2", "3"});
+  CAPTURE(refused.err);
+  CHECK(refused.status == 3);
+  CHECK_THAT(refused.err, contains("was meant"));
+  CHECK(pma_sets() == 1);
+}
+
+TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") {
+  const Outcome set = ibtool(fabric, {"ibportstate", "3", "3", "down"});
+  CHECK(set.status == 0);
+  CHECK_THAT(set.err, contains("'leaf10' 0000:0000:0000:0300 port 3:"));
+  const Outcome several = ibtool(fabric, {"set_port_state", "--enable", "3@3", "--discovery=DR"});
+  CHECK(several.err == "Enabled 0000:0000:0000:0300@3 'leaf10'\n");
+  const Outcome dry = ibtool(fabric, {"init_all_ports", "--dry-run"});
+  CHECK_THAT(dry.out, contains("Would have set port 3 of 0000:0000:0000:0300 'leaf10' down on DR Path ("));
+}
+
+TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, which sends no Set and tells of each") {
+  FakeSa sa(fabric);
+  pmas[2]->count(3, "symbol_error_counter") = 7;
+  const std::vector<Words> lines{{"ibportstate", "3", "3", "down"},
+                                 {"set_port_state", "--disable", "3@3"},
+                                 {"init_all_ports"},
+                                 {"ibclearcounters"},
+                                 {"ibclearerrors", "leaf10"},
+                                 {"ibqueryerrors", "-k"},
+                                 {"ibqueryerrors", "-K", "leaf10"},
+                                 {"perfquery", "-R", "3", "3"},
+                                 {"perfquery", "-r", "3", "3"},
+                                 {"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"},
+                                 {"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"},
+                                 {"sminfo", "4", "1"},
+                                 {"set_guid", "5", "1", "0x77"}};
+  fabric.node(here).sm_info = ib::smp::SMInfo{};
+  for (const Words& line : lines) {
+    Words words = line;
+    words.emplace_back("--dry-run");
+    const Outcome dry = ibtool(fabric, words);
+    INFO(fmt::format("{}", fmt::join(line, " ")) << ": " << dry.out << dry.err);
+    CHECK(dry.status == (line[0] == "ibqueryerrors" && dry.status == 1 ? 1 : 0));
+    CHECK_THAT(dry.out, contains("Would "));
+    words.emplace_back("--json");
+    const json report = json::parse(ibtool(fabric, words).out);
+    CHECK(report["dry_run"] == true);
+  }
+  CHECK(fabric.sets.empty());
+  CHECK(pma_sets() == 0);
+  CHECK(std::ranges::count(sa.asked, std::uint8_t{ib::mad::method::set}, &FakeSa::Query::method) == 0);
+  const Outcome one = ibtool(fabric, {"perfquery", "-R", "3", "3", "--dry-run"});
+  CHECK_THAT(one.out, contains("Would send PerformanceSet(PMPortCounters) 0 to 0000:0000:0000:0300 'leaf10' by Path 4 -> 3") &&
+                          contains(" portSelect=3 "));
+  for (const ib::tools::CommandInfo* info : ib::tools::commands()) {
+    if (!info->changes) continue;
+    INFO(info->name);
+    CHECK_THAT(ibtool({"help", std::string(info->name)}).out, contains("--dry-run"));
+  }
+}
+
+TEST_CASE_METHOD(Site, "keys of a Set are not displayed in a dry run") {
+  const Outcome dry = ibtool(fabric, {"query", "SubnSet", "SMPPortInfo", "5", "-f", "mKey=0x1234567890", "--dry-run"});
+  CAPTURE(dry.err);
+  CHECK_THAT(dry.out, contains("MKey=(not displayed)"));
+  CHECK_THAT(dry.out, !contains("1234567890"));
+}
+
+TEST_CASE_METHOD(Site, "query PerformanceSet reads the port that it sets") {
+  const FakeSa sa(fabric);
+  pmas[2]->count(3, "symbol_error_counter") = 7;
+  pmas[2]->count(1, "symbol_error_counter") = 5;
+  CHECK(ibtool(fabric, {"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3", "-f", "counterSelect=0"}).status == 0);
+  std::vector<unsigned> ports;
+  for (const FakePma::Asked& one : pmas[2]->asked) ports.push_back(one.port);
+  CHECK(ports == std::vector<unsigned>{3, 3});
+}
+
+TEST_CASE_METHOD(Site, "ibqueryerrors resets what it has read, and nothing else") {
+  FakePma& pma = *pmas[2];
+  for (const unsigned port : {1U, 2U, 3U}) pma.count(port, "symbol_error_counter") = 7;
+  pma.capability_mask &= static_cast<std::uint16_t>(~ib::pm::capability_mask::all_port_select);
+  SECTION("all are read") {}
+  SECTION("port 2 does not answer") {
+    fabric.network.tamper = [](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+      const bool is_it =
+          request[1] == ib::mad::mgmt_class::performance && ib::load_be<std::uint16_t>(&request[16]) != 1 && request[65] == 2;
+      return answer && !is_it ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+    };
+  }
+  const bool loses = static_cast<bool>(fabric.network.tamper);
+  const Outcome outcome = ibtool(fabric, {"ibqueryerrors", "-k", "leaf10", "--skip-sl"});
+  CAPTURE(outcome.err, outcome.out);
+  std::vector<unsigned> set;
+  for (const FakePma::Asked& one : pma.asked) {
+    if (one.method == ib::mad::method::set) set.push_back(one.port);
+  }
+  CHECK(std::ranges::find(set, 1U) != set.end());
+  CHECK(std::ranges::find(set, 3U) != set.end());
+  CHECK((std::ranges::find(set, 2U) != set.end()) == !loses);
+  CHECK((outcome.err.find("The counters of 1 port were not reset") != std::string::npos) == loses);
+}
+
+TEST_CASE_METHOD(Site, "one Set for all ports is sent where all ports were read; else those that answered are reset") {
+  FakePma& pma = *pmas[2];
+  pma.count(3, "symbol_error_counter") = 7;
+  fabric.network.tamper = [](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+    const bool is_it = request[1] == ib::mad::mgmt_class::performance && ib::load_be<std::uint16_t>(&request[16]) != 1 && request[65] == 2;
+    return answer && !is_it ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  const auto sets_of = [&] {
+    std::vector<unsigned> set;
+    for (const FakePma::Asked& one : pma.asked) {
+      if (one.method == ib::mad::method::set) set.push_back(one.port);
+    }
+    pma.asked.clear();
+    return set;
+  };
+  for (const bool legacy : {false, true}) {
+    INFO(legacy);
+    const Outcome outcome =
+        legacy ? diags(fabric, {"ibqueryerrors", "-k", "--skip-sl"}) : ibtool(fabric, {"ibqueryerrors", "-k", "--skip-sl"});
+    const std::vector<unsigned> set = sets_of();
+    CHECK(std::ranges::find(set, 255U) == set.end());
+    CHECK(std::ranges::find(set, 2U) == set.end());
+    CHECK(std::ranges::find(set, 3U) != set.end());
+    if (legacy) CHECK_THAT(outcome.err, contains("Failed to reset errors") && contains("port 2"));
+    pma.count(3, "symbol_error_counter") += 7;
+  }
+  fabric.network.tamper = nullptr;
+  CHECK(ibtool(fabric, {"ibqueryerrors", "-k", "--skip-sl"}).status == 1);
+  CHECK(sets_of() == std::vector<unsigned>{255, 255});
+}
+
+TEST_CASE_METHOD(Site, "ibqueryerrors -K reads the 64-bit counters that it resets") {
+  FakePma& pma = *pmas[2];
+  pma.capability_mask2 = 0;
+  CHECK(ibtool(fabric, {"ibqueryerrors", "-K", "leaf10", "--skip-sl"}).status <= 1);
+  bool was_read = false, was_set = false;
+  for (const FakePma::Asked& one : pma.asked) {
+    if (one.attribute != ib::pm::PortCountersExt::attribute_id) continue;
+    if (one.method == ib::mad::method::get) was_read = true;
+    if (one.method == ib::mad::method::set) {
+      was_set = true;
+      CHECK(was_read);
+    }
+  }
+  CHECK(was_set);
+}
+
+TEST_CASE_METHOD(Site, "ibclearcounters clears the whole fabric only with --yes, else what TARGET names") {
+  const Outcome refused = ibtool(fabric, {"ibclearcounters"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, contains("--yes") && contains("TARGET"));
+  CHECK(pma_sets() == 0);
+  CHECK(ibtool(fabric, {"ibclearerrors", "leaf10"}).status == 0);
+  CHECK(pmas[2]->times(ib::pm::PortCounters::attribute_id) > 0);
+  CHECK(pmas[0]->asked.empty());
+  CHECK(pmas[4]->asked.empty());
+  CHECK(ibtool(fabric, {"ibclearcounters", "5"}).status == 0);
+  CHECK(!pmas[4]->asked.empty());
+  CHECK(ibtool(fabric, {"ibclearcounters", "--yes"}).status == 0);
+  CHECK(!pmas[0]->asked.empty());
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/set_guard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/escape.hpp"
+#include "iba/dump.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/secrets.hpp"
+#include "iba/text.hpp"
+#include "mad/rpc_names.hpp"
+#include "out/structure.hpp"
+#include "path/json.hpp"
+#include "subnet/set_target.hpp"
+
+namespace ib::tools {
+namespace {
+
+bool changes_something(const mad::Request& request) { return request.method == mad::method::set || request.method == mad::method::delete_; }
+
+/// The attribute of a request, and its bytes.
+struct Attribute {
+  const StructInfo* info;
+  Bytes bytes;
+
+  explicit Attribute(Bytes request) {
+    const mad::HeaderView header(request);
+    info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), mad::oui_of(request));
+    bytes = request.subspan(mad::data_area(header.mgmt_class()).offset);
+    if (info != nullptr && info->bytes < bytes.size()) bytes = bytes.first(info->bytes);
+  }
+};
+
+/// "PerformanceSet(PMPortCounters)".
+std::string request_name(Bytes request) {
+  const mad::HeaderView header(request);
+  const StructInfo* info = Attribute(request).info;
+  std::string name = fmt::format("method 0x{:02x} of class 0x{:02x}", header.method(), header.mgmt_class());
+  const std::uint8_t mgmt_class = mad::is_smp(header.mgmt_class()) ? mad::mgmt_class::smp : header.mgmt_class();
+  for (const mad::RpcName& rpc : mad::rpc_names()) {
+    if (rpc.method == header.method() && (rpc.mgmt_class == mgmt_class || (rpc.mgmt_class == 0 && mad::is_vendor(mgmt_class))))
+      name = rpc.name;
+  }
+  return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
+}
+
+bool is_zero(Bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
+}
+
+/// Adds " NAME=VALUE" for each field that is not zero.
+void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys keys, const std::string& before = {}) {
+  for (const FieldInfo& field : info.fields) {
+    for (std::uint32_t at = 0; !field.reserved && at < field.count; ++at) {
+      const std::string name = before + std::string(field.iba_name) + (field.count > 1 ? fmt::format("[{}]", at) : "");
+      if (const StructInfo* nested = field.structure) {
+        add_fields(text, field_bytes(bytes, field, at), *nested, keys, name + '.');
+        continue;
+      }
+      const bool aligned = field.bits % 8 == 0 && field.bit_offset % 8 == 0;
+      if (aligned ? is_zero(field_bytes(bytes, field, at)) : read_number(bytes, field, at) == 0) continue;
+      const bool hides = keys == Keys::hidden && holds_secret(bytes, field);
+      text += fmt::format(" {}={}", name, hides ? "(not displayed)" : field_text(bytes, field, at));
+    }
+  }
+}
+
+}  // namespace
+
+void PlannedSets::visit(out::Sink& sink) const {
+  sink.value("dry_run", true);
+  sink.begin_array("sets");
+  for (const PlannedSet& set : sets) {
+    const mad::HeaderView header(set.mad);
+    const Attribute attribute(set.mad);
+    sink.begin_object();
+    sink.value("request", request_name(set.mad));
+    path::visit(sink, "path", set.path);
+    set.node_guid == Guid{} ? sink.null("node_guid") : sink.value("node_guid", set.node_guid);
+    sink.text_or_null("node_description", set.description);
+    sink.value("modifier", header.attribute_modifier());
+    if (attribute.info != nullptr) {
+      out::visit_attribute(sink, attribute.bytes, *attribute.info, keys);
+    } else {
+      sink.null("attribute");
+      sink.null("data");
+    }
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void PlannedSets::text(TextOut& out) const {
+  for (const PlannedSet& set : sets) {
+    const mad::HeaderView header(set.mad);
+    const Attribute attribute(set.mad);
+    std::string fields;
+    if (attribute.info != nullptr) add_fields(fields, attribute.bytes, *attribute.info, keys);
+    std::string who = set.node_guid == Guid{} ? std::string() : ' ' + to_text(set.node_guid);
+    if (!set.description.empty()) who += ' ' + quoted(set.description);
+    out.print("Would send {} {} to{} by {}:{}\n", request_name(set.mad), header.attribute_modifier(), who, path::to_text(set.path), fields);
+  }
+}
+
+SetGuard::SetGuard(mad::Transactor& below, bool dry_run) : Transactor(below.end_port()), below_(below), dry_run_(dry_run) {
+  sa_path() = below.sa_path();
+}
+
+mad::Task<mad::Result<mad::Reply>> SetGuard::try_call(const mad::Request& request) {
+  if (!changes_something(request)) return below_.try_call(request);  // no frame of its own: sweeps send millions
+  return set(request);
+}
+
+mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
+  if (!refusal_.empty()) throw UsageError(refusal_);
+  const mad::Result<bool> checked = co_await check(request);
+  if (!checked) co_return checked.shared_error();
+  if (dry_run_) {
+    mad::Reply reply = co_await plan(request);
+    co_return reply;
+  }
+  mad::Result<mad::Reply> sent = co_await below_.try_call(request);
+  co_return sent;
+}
+
+/// Whether the node at the end of the path is known to be the one that is meant; else nobody said which one is.
+mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
+  if (!subnet::takes_smps(request.path)) co_return false;
+  path::Path path = request.path;
+  if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
+    const mad::Result<smp::NodeInfo> node = co_await below_.try_subn_get<smp::NodeInfo>(route->second);
+    if (!node) co_return node.shared_error();
+    path.ib().meant = node->node_guid;
+  }
+  if (path.ib().meant == Guid{}) co_return false;
+  const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
+  if (!node) co_return node.shared_error();
+  co_return true;
+}
+
+/// Notes the Set. The reply is that of a node that took all over.
+mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request) {
+  PlannedSet set{request.path, mad::to_mad(request), {}, {}};
+  if (subnet::takes_smps(request.path)) {
+    const path::Path smp = subnet::smp_path_of(request.path);
+    const mad::Result<smp::NodeInfo> node = co_await below_.try_subn_get<smp::NodeInfo>(smp);
+    const mad::Result<smp::NodeDescription> description = co_await below_.try_subn_get<smp::NodeDescription>(smp);
+    if (node) set.node_guid = node->node_guid;
+    if (description) set.description = fixed_text(description->node_string);
+  }
+  mad::Reply reply{set.mad, mad::Source()};
+  reply.bytes[3] = mad::response_method(request.method);
+  planned_.push_back(std::move(set));
+  co_return reply;
+}
+
+}  // namespace ib::tools

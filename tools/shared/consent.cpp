@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/consent.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tools/frame/diags_words.hpp"
+
+namespace ib::tools {
+
+bool can_ask(const World& world) { return ::isatty(::fileno(world.in)) == 1 && ::isatty(::fileno(world.err)) == 1; }
+
+bool agrees(const World& world, std::string_view question) {
+  tell(world.err, fmt::format("{} [y/N] ", question));
+  std::fflush(world.err);
+  const int answer = std::fgetc(world.in);
+  return answer == 'y' || answer == 'Y';
+}
+
+}  // namespace ib::tools
