@@ -169,6 +169,7 @@ class Ibportstate final : public Command {
     // What is printed names the node that was set, and GUIDs are compared before anything is read for the Set.
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, side.node.path);
     side.node_info = std::move(meant).take();
+    side.node.path.ib().meant = side.node_info->node_guid;  // what is read now is what is set
     const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(side.node.path);
     if (description) side.description = fixed_text(description->node_string);
     co_await read_port(session, transactor, side);
