@@ -217,8 +217,11 @@ class Reader {
     const bool additional = has_additional(reading.support) && reading.support.extended();
     const bool extended = reading.support.extended() && (additional || wanted_.traffic || wanted_.traffic_only);
     const bool basic = !extended || (!additional && !wanted_.traffic_only);
+    const async::Loop& loop = co_await async::current_loop;
     if (basic) co_await take(reading, port, pm::PortCounters::info(), reading.counters);
+    reading.counters_time = loop.now();
     if (extended && reading.problems.empty()) co_await take(reading, port, pm::PortCountersExt::info(), reading.extended);
+    reading.extended_time = loop.now();
     if (!reading.problems.empty()) {
       reading.counters.clear();
       reading.extended.clear();
@@ -318,6 +321,8 @@ CounterValue PmaReading::error_count(const CounterInfo& counter) const {
   if (has_additional(support) && !extended.empty()) return value_of(extended, counter.wide);
   return value_of(counters, counter.narrow);
 }
+
+async::Time PmaReading::error_time() const { return has_additional(support) && !extended.empty() ? extended_time : counters_time; }
 
 CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
   if (extended.empty()) return value_of(counters, counter.narrow);

@@ -7,6 +7,7 @@
 
 #include "async/group.hpp"
 #include "iba/registry.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
 
 namespace ib::subnet {
@@ -178,7 +179,7 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
   const bool has_request = error->request().size() >= mad::header_size;
   const mad::HeaderView header(has_request ? error->request() : Bytes{});
   const Port& at = subnet_.port(port);
-  Failure failure{tries ? Failure::Kind::no_answer : Failure::Kind::refused, at.node, at.number, false, {}, 0, error->message(), error};
+  Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
   if (has_request) {
     failure.attribute = title_of(header);
     failure.modifier = header.attribute_modifier();
