@@ -184,7 +184,7 @@ class Sweep {
   bool settling_{};
   unsigned doubts_left_;
 
-  bool moved_{};                // a node has moved since the last look beyond ports that did not answer
+  bool moved_{};  // a node has moved since the last look beyond ports that did not answer
   unsigned looks_again_left_;
 
   Trust combined_{};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "support/catch.hpp"
@@ -198,4 +199,25 @@ TEST_CASE("a snapshot without counters and without tables of the SA: one line fo
   const json found = json::parse(ibtool(s.fabric, {"ibcheckstate", "--up", "--json", "--from", file}).out);
   REQUIRE(found["unreachable"].size() == 1);
   CHECK(found["unreachable"][0]["reason"] == "not_read");
+}
+
+TEST_CASE("failures about all ports, and about the tables of a switch, name no port") {
+  Site s;
+  s.fabric.node(leaf1).faults.ignores = smp::LinearForwardingTable::attribute_id;
+  const auto tables = ibtool(s.fabric, {"dump_fts"});
+  CHECK_THAT(tables.err, contains("about LinearForwardingTable.") && !contains("port"));
+  json found = s.parsed({"dump_fts"}, 4);
+  REQUIRE(found["unreachable"].size() == 1);
+  CHECK(found["unreachable"][0]["port_num"].is_null());
+  ibtest::CountingFabric f;
+  f.pma.service().faults.status = 0x1c;
+  f.pma.service().faults.status_attribute = pm::PortCountersExt::attribute_id;
+  for (const char* command : {"ibqueryerrors", "ibdatacounters"}) {
+    const auto counters = ibtool(f.fabric, {command});
+    CHECK(counters.status == 4);
+    CHECK_THAT(counters.err, contains("refuses to tell its ") && !contains("port 0") && !contains("port 255"));
+    found = json::parse(ibtool(f.fabric, {command, "--json"}).out);
+    REQUIRE(found["unreachable"].size() == 1);
+    CHECK(found["unreachable"][0]["port_num"].is_null());
+  }
 }
