@@ -15,6 +15,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Time now() const { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
+  /// The date and time of day (UTC), for people. It may be set meanwhile: nothing is measured with it.
+  virtual std::chrono::system_clock::time_point wall_time() const { return std::chrono::system_clock::now(); }
   /// The loop calls this when it is idle until `deadline`. True: the clock has jumped to `deadline`. False: the loop waits in
   /// real time.
   virtual bool jump_to(Time deadline) {
@@ -23,10 +25,14 @@ class Clock {
   }
 };
 
-/// A clock that starts at zero. It moves only by advance() and while the loop is idle.
+/// A clock that starts at zero. It moves only by advance() and while the loop is idle. Its zero is 2001-09-09 01:46:40 UTC.
 class FakeClock : public Clock {
  public:
   Time now() const override { return now_; }
+  std::chrono::system_clock::time_point wall_time() const override {
+    constexpr std::chrono::seconds zero{1'000'000'000};
+    return std::chrono::system_clock::time_point(zero + std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch()));
+  }
   bool jump_to(Time deadline) override {
     if (deadline > now_) now_ = deadline;
     return true;

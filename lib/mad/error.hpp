@@ -93,6 +93,20 @@ class SaError : public MadClassError {
   [[noreturn]] void raise() const override { throw *this; }
 };
 
+/// What answers from a store does not have the answer: nobody was asked for it when the store was filled, so nothing is known of the
+/// node by it.
+class NotRead : public MadError {
+ public:
+  /// `cause` is the reason as a sentence that names no node. It is the same for all requests that fail for the same reason.
+  NotRead(std::string message, std::string cause, Bytes request, const path::Path& path)
+      : MadError(std::move(message), request, {}, path), cause_(std::move(cause)) {}
+  const std::string& cause() const { return cause_; }
+  [[noreturn]] void raise() const override { throw *this; }
+
+ private:
+  std::string cause_;
+};
+
 /// The error for the status of `reply`, or null for success.
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path);
 

@@ -15,6 +15,14 @@ class Visitor {
  public:
   Visitor(Sink& sink, Keys keys) : sink_(sink), keys_(keys) {}
 
+  void field_at(std::string_view key, Bytes bytes, const FieldRef& ref) {
+    const Value value = read_path(bytes, ref);
+    plain(key, *ref.field, value);
+    const auto* number = std::get_if<std::uint64_t>(&value);
+    if (ref.field->enumeration != nullptr && number != nullptr)
+      sink_.text_or_null(std::string(key) + "_text", symbol(*ref.field->enumeration, *number));
+  }
+
   void members(Bytes bytes, const StructInfo& info) {
     for (const FieldInfo& field : info.fields) {
       if (field.reserved) continue;
@@ -41,7 +49,10 @@ class Visitor {
       sink_.end_object();
       return;
     }
-    const Value value = read_field(bytes, field, index);
+    plain(key, field, read_field(bytes, field, index));
+  }
+
+  void plain(std::string_view key, const FieldInfo& field, const Value& value) {
     if (const auto* raw = std::get_if<Bytes>(&value)) {
       if (field.kind == FieldKind::text) {
         sink_.text(key, fixed_text(*raw));
@@ -51,12 +62,12 @@ class Visitor {
     } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
       sink_.gid(key, Gid::from(*prefix, Guid{}));
     } else {
-      std::visit([&](const auto& v) { plain(key, v); }, value);
+      std::visit([&](const auto& v) { plain_value(key, v); }, value);
     }
   }
 
   template <class T>
-  void plain(std::string_view key, const T& value) {
+  void plain_value(std::string_view key, const T& value) {
     if constexpr (requires { sink_.value(key, value); }) sink_.value(key, value);
   }
 
@@ -72,6 +83,10 @@ void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInf
   sink.begin_object(key);
   visit_structure(sink, bytes, info, keys);
   sink.end_object();
+}
+
+void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref) {
+  Visitor(sink, Keys::shown).field_at(key, bytes, ref);
 }
 
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) {

@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
+#include "iba/generic.hpp"
 #include "iba/struct_info.hpp"
 #include "out/sink.hpp"
 
@@ -19,6 +20,10 @@ namespace ib::out {
 void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 /// Writes the same members as an object of its own: the member `key`, or an element of an array.
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
+
+/// Writes one field, at `ref` of the structure that begins at `bytes`, as the member `key`, and KEY_text as in visit_structure(). `ref` is
+/// not a nested structure.
+void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref);
 
 /// Writes an attribute in the form of all reports: the member `attribute` is its name, the member `data` holds its fields.
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);

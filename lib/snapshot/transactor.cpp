@@ -217,15 +217,17 @@ mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
-  std::string text = fmt::format("The snapshot {} has no {} of '{}'", quoted(snapshot_.file()), what, to_text(request.path));
+  std::string reason, cause = fmt::format("The snapshot {} has no {}", quoted(snapshot_.file()), what);
+  const std::string who = fmt::format("{} of '{}'", cause, to_text(request.path));
   if (!why.empty()) {
-    text += fmt::format(": {}", why);
+    reason = fmt::format(": {}", why);
   } else if (!part) {
-    text += ": no snapshot has it";
+    reason = ": no snapshot has it";
   } else if (!snapshot_.has_part(name(*part))) {
-    text += fmt::format(": take one without --skip {} (or with --only {})", name(*part), name(*part));
+    reason = fmt::format(": take one without --skip {0} (or with --only {0})", name(*part));
+    cause = fmt::format("The snapshot {} has no part '{}'", quoted(snapshot_.file()), name(*part));
   }
-  return std::shared_ptr<const mad::MadError>(std::make_shared<NotRead>(text, mad::to_mad(request), Bytes{}, request.path));
+  return std::shared_ptr<const mad::MadError>(std::make_shared<NotRead>(who + reason, cause + reason, mad::to_mad(request), request.path));
 }
 
 }  // namespace ib::snapshot

@@ -15,11 +15,7 @@
 namespace ib::snapshot {
 
 /// A snapshot does not have what is asked for. The message says what to read when one is taken.
-class NotRead : public mad::MadError {
- public:
-  using MadError::MadError;
-  [[noreturn]] void raise() const override { throw *this; }
-};
+using NotRead = mad::NotRead;
 
 /// What is wanted changes a fabric, or needs one that is alive.
 class NeedsFabric : public UsageError {

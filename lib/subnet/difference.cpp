@@ -30,14 +30,19 @@ std::set<Guid> nodes(const Subnet& subnet) {
   return guids;
 }
 
-/// The links, and how each runs at its first end.
-std::map<LinkEnds, LinkRate> links(const Subnet& subnet) {
-  std::map<LinkEnds, LinkRate> found;
+/// How a link runs at its first end.
+struct Running {
+  LinkRate rate;
+  bool may_be_fdr10{};  ///< the rate is QDR or FDR10
+};
+
+std::map<LinkEnds, Running> links(const Subnet& subnet) {
+  std::map<LinkEnds, Running> found;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const PortIndex peer = subnet.port(at).peer;
     if (peer == none) continue;
     const LinkEnd here{end_port_guid(subnet, at), subnet.port(at).number}, there{end_port_guid(subnet, peer), subnet.port(peer).number};
-    if (here >= there) found.try_emplace({here, there}, active_rate(subnet, at));
+    if (here >= there) found.try_emplace({here, there}, Running{active_rate(subnet, at), may_run_at_fdr10(subnet, at)});
   }
   return found;
 }
@@ -68,7 +73,12 @@ std::set<Key> keys(const std::map<Key, Value>& map) {
   return all;
 }
 
-bool same_rate(const LinkRate& a, const LinkRate& b) { return a.lanes == b.lanes && a.speed == b.speed; }
+/// Whether two rates differ for certain: what was not read of one of them may be the same.
+bool differ(const Running& a, const Running& b) {
+  if (!a.rate.known() || !b.rate.known()) return false;
+  const auto may_be = [](const Running& one, const Running& other) { return one.may_be_fdr10 && other.rate.speed == Speed::fdr10; };
+  return a.rate.lanes != b.rate.lanes || (a.rate.speed != b.rate.speed && !may_be(a, b) && !may_be(b, a));
+}
 
 std::vector<LidDifference> compare_lids(const std::map<std::uint16_t, Guid>& current, const std::map<std::uint16_t, Guid>& reference) {
   std::set<std::uint16_t> all = keys(current);
@@ -96,11 +106,11 @@ SubnetDifference difference(const Subnet& current, const Subnet& reference) {
   SubnetDifference result;
   result.end_ports = compare(end_ports(current), end_ports(reference));
   result.nodes = compare(nodes(current), nodes(reference));
-  const std::map<LinkEnds, LinkRate> links_now = links(current), links_before = links(reference);
+  const std::map<LinkEnds, Running> links_now = links(current), links_before = links(reference);
   result.links = compare(keys(links_now), keys(links_before));
-  for (const auto& [link, rate] : links_now) {
+  for (const auto& [link, now] : links_now) {
     const auto before = links_before.find(link);
-    if (before != links_before.end() && !same_rate(rate, before->second)) result.rates.push_back({link, rate, before->second});
+    if (before != links_before.end() && differ(now, before->second)) result.rates.push_back({link, now.rate, before->second.rate});
   }
   const std::map<std::uint16_t, Guid> lids_now = lids(current), lids_before = lids(reference);
   result.current_lids = lids_now.size();

@@ -22,7 +22,7 @@ TraceEnd cross(const Subnet& subnet, PortIndex out, PortIndex& peer) {
 TraceEnd forward(const Subnet& subnet, const ForwardingTables& tables, NodeIndex node, Lid to, PortIndex& out) {
   const LinearTable* const table = tables.linear_of(node);
   if (table == nullptr) return TraceEnd::no_table;
-  if (!table->covers(to)) return TraceEnd::no_entry;
+  if (!table->exists(to)) return TraceEnd::no_entry;
   if (!table->is_known(to)) return TraceEnd::not_known;
   const std::uint8_t number = table->out_port(to);
   if (number == no_out_port) return TraceEnd::no_entry;
@@ -213,7 +213,7 @@ class MulticastWalk {
     const auto fault = [&](TraceEnd end) { found_.faults.push_back({end, step.node, none}); };
     if (table == nullptr) return fault(TraceEnd::no_table);
     const std::vector<std::uint8_t> members = table->members(mlid_);
-    if (table->covers(mlid_) && !table->is_known(mlid_)) {
+    if (table->exists(mlid_) && !table->is_known(mlid_)) {
       fault(TraceEnd::not_known);
     } else if (members.empty()) {
       fault(TraceEnd::no_entry);

@@ -41,7 +41,7 @@ std::vector<NodeIndex> switches_of(const Subnet& subnet);
 enum class TraceEnd : std::uint8_t {
   arrived,
   no_table,      ///< the table of the switch was not read
-  not_known,     ///< the entry of the LID was not read
+  not_known,     ///< the entry of the LID was not read, because the switch did not answer or it was not wanted
   no_entry,      ///< the switch has no entry for the LID, or the entry means "not forwarded"
   no_such_port,  ///< the entry names a port that the switch does not have
   no_link,       ///< the output port has no link

@@ -57,9 +57,9 @@ std::vector<std::string> false_table_claims(const smp::SwitchInfo& info) {
 }
 
 LinearTable::LinearTable(const smp::SwitchInfo& info, LidRange wanted) : capacity_(info.linear_fdb_cap), top_(info.linear_fdb_top) {
-  const unsigned count = std::min({unsigned{capacity_}, top_ + 1U, last_unicast_lid + 1U});
-  first_ = std::min<unsigned>(wanted.first.value, count);
-  const unsigned end = std::max(first_, std::min(count, wanted.last.value + 1U));
+  count_ = std::min({unsigned{capacity_}, top_ + 1U, last_unicast_lid + 1U});
+  first_ = std::min<unsigned>(wanted.first.value, count_);
+  const unsigned end = std::max(first_, std::min(count_, wanted.last.value + 1U));
   if (first_ == end) return;
   ports_.assign(end - first_, no_out_port);
   known_.assign((end - 1) / per_block - first_ / per_block + 1, false);
@@ -87,9 +87,9 @@ MulticastTable::MulticastTable(const smp::SwitchInfo& info, unsigned ports, LidR
     : capacity_(info.multicast_fdb_cap), top_(info.multicast_fdb_top), positions_(std::min(ports, last_port) / ports_per_mask + 1) {
   unsigned count = std::min(unsigned{capacity_}, multicast_lids);
   if (has_multicast_top(info)) count = std::min(count, top_ - no_multicast_entries);
-  const unsigned all = first_multicast_lid.value + count;
-  first_ = std::clamp<unsigned>(wanted.first.value, first_multicast_lid.value, all);
-  end_ = std::max(first_, std::min(all, wanted.last.value + 1U));
+  all_ = first_multicast_lid.value + count;
+  first_ = std::clamp<unsigned>(wanted.first.value, first_multicast_lid.value, all_);
+  end_ = std::max(first_, std::min(all_, wanted.last.value + 1U));
   known_.assign(std::size_t{blocks()} * positions_, false);
 }
 

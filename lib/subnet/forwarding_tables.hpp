@@ -45,6 +45,8 @@ class LinearTable {
   unsigned first() const { return first_; }
   unsigned end() const { return first_ + static_cast<unsigned>(ports_.size()); }
   bool covers(Lid lid) const { return lid.value >= first() && lid.value < end(); }
+  /// Whether the switch has an entry for `lid`, be it in this table or outside of the range that is wanted.
+  bool exists(Lid lid) const { return lid.value < count_; }
   /// Whether the entry of `lid` was read.
   bool is_known(Lid lid) const { return covers(lid) && known_[lid.value / per_block - first_ / per_block]; }
   /// The output port of `lid`; no_out_port if there is none or the entry is not known. May exceed the switch's last port.
@@ -60,6 +62,7 @@ class LinearTable {
  private:
   static constexpr unsigned per_block = 64;
   std::uint16_t capacity_{}, top_{};
+  unsigned count_{};  // of the entries of the switch
   unsigned first_{};
   std::vector<std::uint8_t> ports_;  // index: LID − first_
   std::vector<bool> known_;          // by block, from the block of first_ on
@@ -80,6 +83,8 @@ class MulticastTable {
   unsigned first() const { return first_; }
   unsigned end() const { return end_; }
   bool covers(Lid mlid) const { return mlid.value >= first_ && mlid.value < end_; }
+  /// As in LinearTable.
+  bool exists(Lid mlid) const { return mlid >= first_multicast_lid && mlid.value < all_; }
   /// Whether the entry of `mlid` was read for all positions of the port mask.
   bool is_known(Lid mlid) const;
   /// The output ports of `mlid` in ascending order. Unknown ones are missing.
@@ -103,6 +108,7 @@ class MulticastTable {
 
   std::uint16_t capacity_{}, top_{};
   unsigned first_ = first_multicast_lid.value, end_ = first_multicast_lid.value, positions_{};
+  unsigned all_ = first_multicast_lid.value;                             // the end of the entries of the switch
   std::map<std::uint32_t, std::array<std::uint16_t, per_block>> masks_;  // by modifier; blocks that are all zero are not stored
   std::vector<bool> known_;                                              // by block, from first_block() on, and position
 };

@@ -57,6 +57,8 @@ std::string_view name(Failure::Kind kind) {
       return "hop_limit";
     case Failure::Kind::no_record:
       return "no_record";
+    case Failure::Kind::not_read:
+      return "not_read";
   }
   return "";
 }

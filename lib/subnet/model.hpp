@@ -86,10 +86,11 @@ struct Failure {
     duplicate_lid,   ///< two ports claim one LID
     hop_limit,       ///< the route is too long
     no_record,       ///< the SA has no record
+    not_read,        ///< the node was not asked: the answers come from a store that does not have this one
   };
   Kind kind{};
   NodeIndex node = none;  ///< the node that was asked, or the last node before a silent one; none: the failure is about no node
-  int port = -1;          ///< a port of the node, or −1
+  int port = -1;          ///< the port that the request was about, or −1: the whole node, or all of its ports
   bool beyond{};          ///< the node at the other end of `port` is missing
   std::string attribute;  ///< "NodeInfo", "PortInfo", …
   std::uint32_t modifier{};

@@ -13,6 +13,7 @@
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
+#include "subnet/failures.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -190,7 +191,7 @@ class Reader {
       const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
       if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
       const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
-      readings_.failures.push_back({.kind = failure_kind(*problem.error),
+      readings_.failures.push_back({.kind = kind_of(*problem.error),
                                     .node = node,
                                     .port = port,
                                     .attribute = std::string(info->title),
@@ -239,8 +240,11 @@ class Reader {
     const bool additional = has_additional(reading.support) && reading.support.extended();
     const bool extended = reading.support.extended() && (additional || wanted_.traffic || wanted_.traffic_only);
     const bool basic = !extended || (!additional && !wanted_.traffic_only);
+    const async::Loop& loop = co_await async::current_loop;
     if (basic) co_await take(reading, port, pm::PortCounters::info(), reading.counters);
+    reading.counters_time = loop.now();
     if (extended && reading.problems.empty()) co_await take(reading, port, pm::PortCountersExt::info(), reading.extended);
+    reading.extended_time = loop.now();
     if (!reading.problems.empty()) {
       reading.counters.clear();
       reading.extended.clear();
@@ -367,6 +371,8 @@ CounterValue PmaReading::error_count(const CounterInfo& counter) const {
   if (has_additional(support) && !extended.empty()) return value_of(extended, counter.wide);
   return value_of(counters, counter.narrow);
 }
+
+async::Time PmaReading::error_time() const { return has_additional(support) && !extended.empty() ? extended_time : counters_time; }
 
 CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
   if (extended.empty()) return value_of(counters, counter.narrow);

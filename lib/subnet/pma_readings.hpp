@@ -33,12 +33,16 @@ struct PmaReading {
   PmaSupport support;                                        ///< of its PMA; nothing where that did not tell
   std::vector<std::uint8_t> counters, extended;              ///< PortCounters, PortCountersExtended; empty where they were not read
   std::vector<std::uint8_t> discard_details, error_details;  ///< PortXmitDiscardDetails, PortRcvErrorDetails
+  async::Time counters_time{}, extended_time{};              ///< when `counters` and `extended` came
   std::vector<PmaProblem> problems;                          ///< in their order; one of reading counters is the last of a reading
 
   /// The counters were read, as far as they were asked for.
   bool known() const { return !counters.empty() || !extended.empty(); }
   /// A counter from the attribute that holds errors: PortCountersExtended where its additional part is there, else PortCounters.
   CounterValue error_count(const CounterInfo& counter) const;
+  /// When the attribute came from which error_count() and traffic_count() take counters.
+  async::Time error_time() const;
+  async::Time traffic_time() const { return extended.empty() ? counters_time : extended_time; }
   /// A counter of data or packets from the widest attribute that was read.
   CounterValue traffic_count(const CounterInfo& counter) const;
 };

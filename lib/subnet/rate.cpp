@@ -52,8 +52,9 @@ bool has_extended_speeds2(const Subnet& subnet, PortIndex port) {
 SpeedSet supported_speeds(const Subnet& subnet, PortIndex at) {
   const smp::PortInfo info = subnet.port(at).info();
   const bool extended = has_extended_speeds(subnet, at);
-  return speeds(info.link_speed_supported, extended ? info.link_speed_ext_supported : 0U,
-                extended && has_extended_speeds2(subnet, at) ? info.link_speed_ext_supported2 : 0U);
+  const bool fdr10 = ((subnet.port(at).fdr10_supported | subnet.port(at).fdr10) & 1U) != 0;
+  return (fdr10 ? bit(Speed::fdr10) : 0U) | speeds(info.link_speed_supported, extended ? info.link_speed_ext_supported : 0U,
+                                                   extended && has_extended_speeds2(subnet, at) ? info.link_speed_ext_supported2 : 0U);
 }
 
 }  // namespace
@@ -85,6 +86,11 @@ unsigned lanes(unsigned width_code) {
     default:
       return 0;
   }
+}
+
+bool may_run_at_fdr10(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return active_rate(subnet, at).speed == Speed::qdr && port.fdr10_supported == 0;
 }
 
 bool has_extended_speeds(const Subnet& subnet, PortIndex port) {

@@ -33,8 +33,12 @@ struct LinkRate {
 /// The current width and speed of a port.
 LinkRate active_rate(const Subnet& subnet, PortIndex port);
 
-/// The widest width and the highest speed that both ends of a link support. Unknown if one PortInfo is missing.
+/// The widest width and the highest speed that both ends of a link support. Unknown if one PortInfo is missing. FDR10 counts where
+/// MlnxExtPortInfo was read at both ends.
 LinkRate best_rate(const Subnet& subnet, PortIndex port);
+
+/// Whether a port at QDR may run at FDR10, because MlnxExtPortInfo, which tells them apart, was not read.
+bool may_run_at_fdr10(const Subnet& subnet, PortIndex port);
 
 /// Whether the extended speed fields of `port` are valid. True if its end port says so or is not known.
 bool has_extended_speeds(const Subnet& subnet, PortIndex port);

@@ -8,6 +8,8 @@
 #include <array>
 #include <deque>
 
+#include "subnet/failures.hpp"
+
 namespace ib::subnet {
 namespace {
 
@@ -146,9 +148,7 @@ class Builder {
     const PortIndex end = end_port_at(miss.lid);
     Failure failure;
     const auto* sa_error = dynamic_cast<const mad::SaError*>(miss.error.get());
-    failure.kind = sa_error != nullptr && sa_error->code() == no_records               ? Failure::Kind::no_record
-                   : dynamic_cast<const mad::MadTimeout*>(miss.error.get()) != nullptr ? Failure::Kind::no_answer
-                                                                                       : Failure::Kind::refused;
+    failure.kind = sa_error != nullptr && sa_error->code() == no_records ? Failure::Kind::no_record : kind_of(*miss.error);
     failure.node = end != none ? subnet_.port(end).node : none;
     failure.port = miss.port;
     failure.beyond = miss.beyond;

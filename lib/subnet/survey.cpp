@@ -7,8 +7,8 @@
 
 #include "async/group.hpp"
 #include "iba/registry.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
-#include "subnet/set_target.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -174,17 +174,12 @@ std::uint32_t Survey::add_failure(Failure failure) {
   return static_cast<std::uint32_t>(found_.size() - 1);
 }
 
-Failure::Kind failure_kind(const mad::MadError& error) {
-  if (mad::tries_in_vain(error)) return Failure::Kind::no_answer;
-  return dynamic_cast<const WrongNode*>(&error) != nullptr ? Failure::Kind::false_answer : Failure::Kind::refused;
-}
-
 std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
   const std::optional<unsigned> tries = mad::tries_in_vain(*error);
   const bool has_request = error->request().size() >= mad::header_size;
   const mad::HeaderView header(has_request ? error->request() : Bytes{});
   const Port& at = subnet_.port(port);
-  Failure failure{failure_kind(*error), at.node, at.number, false, {}, 0, error->message(), error};
+  Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
   if (has_request) {
     failure.attribute = title_of(header);
     failure.modifier = header.attribute_modifier();

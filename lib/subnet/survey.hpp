@@ -45,9 +45,6 @@ struct SurveyOptions {
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
 
-/// The kind of the failure of a request.
-Failure::Kind failure_kind(const mad::MadError& error);
-
 /// A port as the argument of a question. Valid while the question runs.
 struct SurveyPort {
   mad::Transactor& transactor;  ///< the survey's Transactor, which assigns requests to the agents of the port

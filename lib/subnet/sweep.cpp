@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "subnet/failures.hpp"
+
 namespace ib::subnet {
 namespace {
 
@@ -17,6 +19,8 @@ constexpr std::size_t max_young_requests = 256;
 constexpr async::Duration young_span = std::chrono::milliseconds(10);
 // Limit of examined contradictions. A fabric with more is broken beyond repair, or hostile.
 constexpr unsigned max_doubts = 1024;
+// How often the ports are looked beyond again that did not answer while nodes moved.
+constexpr unsigned max_looks_again = 3;
 
 }  // namespace
 
@@ -39,6 +43,7 @@ Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, pat
       options_(std::move(options)),
       patience_(*this),
       doubts_left_(max_doubts),
+      looks_again_left_(max_looks_again),
       group_(loop) {}
 
 async::Task<> Sweep::run() {
@@ -203,8 +208,7 @@ void Sweep::tell(std::string_view line) const {
 void Sweep::fail(Failure failure) { subnet_.failures.push_back(std::move(failure)); }
 
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
-  fail({tries_in_vain(answer) ? Failure::Kind::no_answer : Failure::Kind::refused, node, port, beyond, std::string(attribute), modifier,
-        answer.error().message(), answer.shared_error()});
+  fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
 }
 
 async::Task<DiscoverStats> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {

@@ -52,6 +52,7 @@ class Sweep {
     mad::Responder by_route, by_lid;  ///< the node by directed route and by LID
     std::vector<Work> waiting;        ///< reads beyond the limit of open reads
     unsigned open{};                  ///< reads that are ready or in progress
+    PortIndex seen_beyond = none;     ///< the port beyond which the node answered last, where that is not the way to it
   };
   /// A node that fell silent, until it has been asked once more.
   struct Silence {
@@ -100,6 +101,8 @@ class Sweep {
   bool fell_silent(const Work& work, const Answer& answer);
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
+  async::Task<bool> find_moved(NodeIndex node);
+  void look_beyond_again();
   void report_silence(NodeIndex node, const Silence& silence);
   async::Task<> name_failed_nodes();
   async::Task<> read_name(NodeIndex node);
@@ -130,7 +133,12 @@ class Sweep {
   async::Task<> look_into(PortIndex from);
   async::Task<> settle_doubts();
   async::Task<> settle(PortIndex from, smp::NodeInfo info);
-  async::Task<bool> is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
+  /// Where a node is that answered beyond a port.
+  enum class Place : std::uint8_t { elsewhere, here, moved_here };
+  async::Task<Place> place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
+  async::Task<bool> has_left(NodeIndex node);
+  bool leads_through(NodeIndex node, PortIndex port) const;
+  bool move(NodeIndex node, PortIndex from);
 
   // sweep_routes.cpp: routes to nodes
   static std::optional<unsigned> tries_in_vain(const Answer& answer);
@@ -175,6 +183,9 @@ class Sweep {
   std::deque<Doubt> doubts_;
   bool settling_{};
   unsigned doubts_left_;
+
+  bool moved_{};  // a node has moved since the last look beyond ports that did not answer
+  unsigned looks_again_left_;
 
   Trust combined_{};
   unsigned combined_trials_{}, lid_refusals_{};

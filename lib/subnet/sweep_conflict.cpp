@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Contradictions: a node answers at a place that the model excludes. Either cables were moved during the sweep, or two nodes
 // have the same GUID. Each case is decided by further requests, one case at a time: the node where the GUID was found first is
-// asked what is beyond the port in question. Only a node that is provably at two places at once becomes two nodes of the model.
+// asked what is beyond the port in question. Only a node that is provably at two places at once becomes two nodes of the model. A node
+// that no longer answers at the place where it was found has moved: from then on it is asked by the way to the new place.
 #include <utility>
 
 #include "subnet/sweep.hpp"
@@ -82,10 +83,11 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   unsigned twins = 0;
   for (NodeIndex candidate = subnet_.find_node(info.node_guid); candidate != none; candidate = subnet_.node(candidate).twin) {
     ++twins;
-    const bool is_it = co_await is_node_beyond(candidate, from, info);
-    if (!is_it) continue;
+    const Place place = co_await place_of(candidate, from, info);
+    if (place == Place::elsewhere) continue;
     const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (subnet_.port(to).peer != from) join(from, to);
+    if (place == Place::moved_here) move(candidate, from);
     const bool is_read = subnet_.node(candidate).kind() == NodeKind::sw ? is_at_rim(candidate) : reads_end_port(to);
     if (is_read && !subnet_.port(to).has_info) {
       queue({What::port_info, info.local_port_num, false, level_beyond(candidate), candidate});
@@ -113,27 +115,71 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   read_node(node, info.local_port_num);
 }
 
-async::Task<bool> Sweep::is_node_beyond(NodeIndex candidate, PortIndex from, smp::NodeInfo info) {
+async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info) {
   const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
-  if (to == none || !same_make(candidate, info)) co_return false;
+  if (to == none || !same_make(candidate, info)) co_return Place::elsewhere;
   if (subnet_.node(candidate).kind() != NodeKind::sw) {
     // Requests cannot pass through an end node, so the node is asked at the place where it was found.
     const PortIndex place = subnet_.port(to).peer;
-    if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return true;
-    if (place == none || !directed_beyond(place)) co_return false;
-    if (is_silent(subnet_.port(place).node)) co_return true;
+    if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return Place::here;
+    if (place == none || !directed_beyond(place)) co_return Place::elsewhere;
+    if (is_silent(subnet_.port(place).node)) co_return Place::moved_here;
     Answer answer = co_await ask_beyond(place, looked_into);
-    if (!answer) co_return true;  // the node has moved
+    if (!answer) co_return Place::moved_here;
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
-    co_return there.node_guid != info.node_guid || there.local_port_num != info.local_port_num;
+    const bool is_there = there.node_guid == info.node_guid && there.local_port_num == info.local_port_num;
+    co_return is_there ? Place::elsewhere : Place::moved_here;
   }
-  if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return true;
-  if (!directed_beyond(to) || is_silent(candidate)) co_return false;
-  Answer answer = co_await ask_beyond(to, looked_into);
-  if (!answer) co_return false;
+  if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return Place::here;
+  if (!directed_beyond(to)) co_return Place::elsewhere;
+  if (!is_silent(candidate)) {
+    Answer answer = co_await ask_beyond(to, looked_into);
+    if (answer) {
+      const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
+      const Port& asker = subnet_.port(from);
+      const bool is_asker = there.node_guid == subnet_.node(asker.node).guid() && there.local_port_num == asker.number;
+      co_return is_asker ? Place::here : Place::elsewhere;
+    }
+  }
+  const bool left = co_await has_left(candidate);
+  co_return left ? Place::moved_here : Place::elsewhere;
+}
+
+/// Whether a node does not answer any more at the place where it was found.
+async::Task<bool> Sweep::has_left(NodeIndex node) {
+  const PortIndex via = subnet_.node(node).via;
+  if (via == none || !directed_beyond(via) || is_silent(subnet_.port(via).node)) co_return false;
+  Answer answer = co_await call(*directed_beyond(via), smp::NodeInfo::attribute_id, 0, looked_into);
+  if (!answer) co_return true;
   const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
-  const Port& asker = subnet_.port(from);
-  co_return there.node_guid == subnet_.node(asker.node).guid() && there.local_port_num == asker.number;
+  co_return there.node_guid != subnet_.node(node).guid();
+}
+
+/// Whether the way to the node of `port` leads through `node`.
+bool Sweep::leads_through(NodeIndex node, PortIndex port) const {
+  std::size_t left = subnet_.nodes().size();
+  for (NodeIndex at = subnet_.port(port).node; left-- > 0;) {
+    if (at == node) return true;
+    if (subnet_.node(at).via == none) return false;
+    at = subnet_.port(subnet_.node(at).via).node;
+  }
+  return true;
+}
+
+/// From now on the way to `at` leads by the port `from` of another node. The link of the way before is looked into. False if the way would
+/// lead through the node itself. The number of hops to the nodes beyond it stays what it was when they were found.
+bool Sweep::move(NodeIndex at, PortIndex from) {
+  Node& node = subnet_.node(at);
+  const PortIndex before = node.via;
+  if (before == none || before == from || leads_through(at, from)) return false;
+  node.via = from;
+  node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(from).node).hops + 1U);
+  readings_[at].seen_beyond = none;
+  readings_[at].by_route.give_another_chance();
+  moved_ = true;
+  const PortIndex old_end = subnet_.port(before).peer;
+  if (old_end != none && subnet_.port(old_end).node == at) doubt(before);
+  return true;
 }
 
 }  // namespace ib::subnet

@@ -165,6 +165,10 @@ void Sweep::join(PortIndex from, PortIndex to) {
   const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
   const NodeIndex at = subnet_.port(to).node;
   Node& node = subnet_.node(at);
+  if (node.via != none && node.via != from) {
+    readings_[at].seen_beyond = from;
+    if (subnet_.port(node.via).peer == none) move(at, from);  // this link has taken the place of the one by which it was found
+  }
   if (hops < node.hops) {  // patience ran out before the shorter path answered
     const bool was_at_rim = is_at_rim(at);
     node.hops = static_cast<std::uint8_t>(hops);

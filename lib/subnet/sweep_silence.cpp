@@ -57,6 +57,11 @@ async::Task<> Sweep::ask_silent_nodes_again() {
       all_asked = false;
     }
     co_await group_.join();
+    if (!std::exchange(moved_, false) || looks_again_left_ == 0) continue;
+    --looks_again_left_;
+    look_beyond_again();
+    co_await group_.join();
+    all_asked = false;
   }
   for (const auto& [node, silence] : silences_) report_silence(node, silence);
 }
@@ -67,11 +72,37 @@ async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
   path::Path path = directed_path(node);
   path.ib().retries = 0;
   const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &responder);
-  if (!answer) co_return;
+  if (!answer) {
+    const bool found = co_await find_moved(node);
+    if (!found) co_return;
+  }
   silence.came_back = true;
   const std::vector<Work> unread = std::exchange(silence.unread, {});
   for (const Work& work : unread) queue(work);
   pump();
+}
+
+/// Looks again beyond the ports beyond which nobody answered: the request may have gone by the way to a node that has moved.
+void Sweep::look_beyond_again() {
+  std::erase_if(subnet_.failures, [this](const Failure& failure) {
+    if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
+    const auto number = static_cast<std::uint8_t>(failure.port);
+    queue({What::beyond, number, true, level_beyond(failure.node), subnet_.port_of(failure.node, number)});
+    return true;
+  });
+  pump();
+}
+
+/// Asks a silent node by the link beyond which it answered last, if that is not the way to it. True if it answers there: it has moved.
+async::Task<bool> Sweep::find_moved(NodeIndex node) {
+  const PortIndex from = readings_[node].seen_beyond;
+  if (from == none || leads_through(node, from)) co_return false;
+  std::optional<path::Path> path = directed_beyond(from);
+  if (!path) co_return false;
+  path->ib().retries = 0;
+  const Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, asked_again);
+  if (!answer || smp::NodeInfo::unpack(answer->payload()).node_guid != subnet_.node(node).guid()) co_return false;
+  co_return move(node, from);
 }
 
 /// Reads the descriptions of nodes that failures name, where the others are not wanted. What does not answer stays without one.

@@ -106,10 +106,13 @@ class Checker {
   void match(const std::string& where, const json& value, const json& siblings) {
     const StructInfo* form = siblings.contains("attribute") ? ib::find_struct(siblings["attribute"].get<std::string>()) : nullptr;
     for (const auto& [name, wanted] : value.items()) {
+      const auto coded = name.ends_with("_text") ? value.find(name.substr(0, name.size() - 5)) : value.end();
+      if (coded != value.end() && coded->is_number()) continue;
       const auto ref = form != nullptr ? ib::find_path(*form, name) : std::nullopt;
       const std::string last = name.substr(name.rfind('.') + 1);
       if (!ref || ref->field->name != last.substr(0, last.find('['))) complain(where + "." + name, "no such field", wanted);
-      if (!wanted.is_string() && !wanted.is_null()) complain(where + "." + name, "no text", wanted);
+      const bool is_number = ref && std::holds_alternative<std::uint64_t>(ib::read_path({}, *ref));
+      if (is_number && !wanted.is_number() && !wanted.is_null()) complain(where + "." + name, "no number", wanted);
     }
   }
 

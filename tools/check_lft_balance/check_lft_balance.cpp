@@ -35,7 +35,8 @@ void print(TextOut& out, const SwitchUse& found) {
 struct BalanceReport final : FabricReport {
   struct Row {
     NodeIndex node;
-    SwitchUse use;
+    std::optional<SwitchUse> use;  ///< nothing if the table of the switch was not read as a whole
+    bool unbalanced() const { return use && use->unbalanced; }
   };
   std::vector<Row> rows;
   bool all{};
@@ -47,15 +48,8 @@ struct BalanceReport final : FabricReport {
     for (const Row& row : rows) {
       sink.begin_object();
       visit_names(sink, row.node);
-      sink.value("balanced", !row.use.unbalanced);
-      sink.begin_array("ports");
-      for (const PortUse& port : row.use.ports) {
-        sink.begin_object();
-        sink.value("port_num", port.port);
-        sink.value("routed_lids", port.lids);
-        sink.end_object();
-      }
-      sink.end_array();
+      row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
+      row.use ? visit_ports(sink, *row.use) : sink.null("ports");
       sink.end_object();
     }
     sink.end_array();
@@ -63,12 +57,21 @@ struct BalanceReport final : FabricReport {
   }
   void text(TextOut& out) const override {
     for (const Row& row : rows) {
-      if (all || row.use.unbalanced) print(out, row.use);
+      if (row.use && (all || row.use->unbalanced)) print(out, *row.use);
     }
   }
-  Exit status() const override {
-    const bool any = std::ranges::any_of(rows, [](const Row& row) { return row.use.unbalanced; });
-    return any ? Exit::findings : FabricReport::status();
+  Exit status() const override { return std::ranges::any_of(rows, &Row::unbalanced) ? Exit::findings : FabricReport::status(); }
+
+ private:
+  static void visit_ports(out::Sink& sink, const SwitchUse& use) {
+    sink.begin_array("ports");
+    for (const PortUse& port : use.ports) {
+      sink.begin_object();
+      sink.value("port_num", port.port);
+      sink.value("routed_lids", port.lids);
+      sink.end_object();
+    }
+    sink.end_array();
   }
 };
 
@@ -107,12 +110,17 @@ class CheckLftBalance final : public Command {
     std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
     subnet::ForwardingTables tables =
         co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), wanted, options);
-    add_failures(session, fabric, std::move(tables.failures));
     BalanceReport report(fabric);
     report.all = all_ || session.options().verbosity > 0;
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
-      if (const subnet::LinearTable* table = tables.linear_of(at)) report.rows.push_back({at, use_of(fabric, at, *table)});
+      if (fabric.subnet.node(at).kind() != subnet::NodeKind::sw) continue;
+      const subnet::LinearTable* table = tables.linear_of(at);
+      BalanceReport::Row row{at, std::nullopt};
+      if (table != nullptr && table->complete()) row.use = use_of(fabric, at, *table);
+      report.rows.push_back(std::move(row));
     }
+    require_read(std::ranges::any_of(report.rows, [](const BalanceReport::Row& row) { return row.use.has_value(); }), tables.failures);
+    add_failures(session, fabric, std::move(tables.failures));
     emit(report);
   }
 

@@ -23,8 +23,9 @@ using Counters = std::unordered_map<PortIndex, subnet::CounterReading>;
 struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
   std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
-  bool whole{};         ///< the table of nodes is complete: the SA does not know a node that is not in it
-  std::string silence;  ///< the reason why there is no table; empty if there is one
+  bool whole{};                                     ///< the table of nodes is complete: the SA does not know a node that is not in it
+  std::string silence;                              ///< the reason why the SA gave no table; empty if it gave one
+  std::shared_ptr<const mad::MadError> not_read{};  ///< the table is not in the file that answers for the SA: no node is checked
   subnet::PortPaths paths;
 };
 
@@ -51,6 +52,7 @@ class FabricCheck final : public Command {
     if (looks_.node || looks_.errors) {
       co_await session.prepare_sa();
       co_await ask_sa(session, fabric.subnet, sa);
+      if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
     }
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
@@ -68,7 +70,7 @@ class FabricCheck final : public Command {
     const bool is_known = session.options().use_sa;  // the model is the SA's
     if (looks_.node && is_known) take_nodes(subnet, sa);
     if (looks_.node && !is_known) co_await ask_for_nodes(transactor, sa);
-    if (sa.silence.empty()) co_await sa.paths.read_service_levels(transactor);
+    if (sa.silence.empty() && !sa.not_read) co_await sa.paths.read_service_levels(transactor);
   }
 
   static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {
@@ -90,9 +92,15 @@ class FabricCheck final : public Command {
       }
     } catch (const SysError&) {
       throw;
+    } catch (const mad::NotRead& error) {
+      sa.not_read = std::make_shared<const mad::NotRead>(error);
     } catch (const Error& error) {  // a silent SA is a result of the check, not its end
       sa.silence = error.message();
     }
+  }
+
+  static subnet::Failure not_read_failure(const SaView& sa) {
+    return {.kind = subnet::Failure::Kind::not_read, .attribute = "NodeRecord", .why = sa.not_read->message(), .error = sa.not_read};
   }
 
   /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the model, which are printed.
@@ -110,6 +118,7 @@ class FabricCheck final : public Command {
     for (auto& row : found.rows) {
       if (row.value) counters.emplace(row.port, std::move(*row.value));
     }
+    if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
     add_failures(session, fabric, std::move(found.failures));
     co_return counters;
   }
@@ -138,7 +147,7 @@ class FabricCheck final : public Command {
   }
 
   void check_end_port(const subnet::Subnet& subnet, PortIndex end, const SaView& sa, const Counters& counters, CheckReport& report) const {
-    if (looks_.node && !is_left_out(subnet.port(end)))
+    if (looks_.node && !sa.not_read && !is_left_out(subnet.port(end)))
       report.add({.kind = CheckKind::node, .port = end, .findings = check_node(subnet, end, sa)});
     if (looks_.ports()) {
       for (const PortIndex port : ports_behind(subnet, end)) {

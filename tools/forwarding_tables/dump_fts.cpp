@@ -40,6 +40,7 @@ class Reader {
         co_return answer.shared_error();
       }
       table.info = *answer;
+      table.has_info = true;
       make_table(table, wanted_, diags_);
     }
     if (table.linear) {
@@ -116,6 +117,10 @@ class DumpTables final : public Command {
       for (const NodeIndex at : some) add_table(session, fabric.subnet, routes, reader, at);
       async::Task<std::vector<subnet::Failure>> reading = read(session, fabric.subnet, some, reader);
       std::vector<subnet::Failure> found = co_await std::move(reading);
+      if (first == 0 && !as_diags_) {
+        const auto any_read = [&](NodeIndex at) { return reader.tables.at(at).any_read(); };
+        require_read(std::ranges::any_of(some, any_read), found);
+      }
       std::ranges::move(found, std::back_inserter(failures));
       for (const NodeIndex at : some) show(session, emit, print, fabric.names, reader.tables.at(at));
     }
@@ -196,6 +201,7 @@ class DumpTables final : public Command {
     table.node = node.info;
     if (node.has_description) table.description = std::string(node.description());
     if (node.has_switch_info) table.info = node.switch_info();
+    table.has_info = node.has_switch_info;
     make_table(table, wanted_, as_diags_);
     reader.tables.emplace(at, std::move(table));
   }

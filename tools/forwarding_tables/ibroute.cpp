@@ -88,6 +88,8 @@ class Ibroute final : public Command {
     co_await read_switch(session, emit, table);
     make_table(table, wanted_, as_diags_);
     co_await read_table(session, table);
+    const auto* unread = dynamic_cast<const mad::NotRead*>(table.error.get());
+    if (!as_diags_ && unread != nullptr && !table.any_read()) throw Error(unread->cause());
     Destinations destinations(session.transactor(), like(session));
     if (!wanted_.multicast) {
       std::vector<Lid> lids = lids_of(table, node.path);
@@ -125,6 +127,7 @@ class Ibroute final : public Command {
     session.diags_debug(emit.text(), "check_switch", "Gathering information about switch");
     const mad::Result<smp::SwitchInfo> info = co_await transactor.try_subn_get<smp::SwitchInfo>(table.path);
     table.info = session.take(info, {"main", "dump tables: switch info failed: is a switch node?"});
+    table.has_info = true;
   }
 
   static void show_node(Emit& emit, const smp::NodeInfo& node, Keys keys) {

@@ -53,6 +53,12 @@ std::vector<unsigned> default_ports(const SwitchTable& of) {
   return ports;
 }
 
+/// What follows the number of entries if there may be more.
+std::string unread_text(const SwitchTable& of) {
+  const std::size_t blocks = of.unread_blocks();
+  return blocks == 0 ? "" : fmt::format(", {} {} not read", blocks, blocks == 1 ? "block" : "blocks");
+}
+
 std::string_view type_text(smp::NodeType type, std::string& number) {
   const std::string_view text = to_text(type);
   if (!text.empty()) return text;
@@ -60,6 +66,21 @@ std::string_view type_text(smp::NodeType type, std::string& number) {
 }
 
 }  // namespace
+
+std::size_t SwitchTable::unread_blocks() const {
+  return (linear ? linear->unknown_blocks() : multicast ? multicast->unknown_blocks() : std::vector<std::uint32_t>()).size();
+}
+
+bool SwitchTable::any_read() const {
+  if (!has_info || (!linear && !multicast)) return false;
+  if (linear ? linear->complete() : multicast->complete()) return true;
+  const unsigned begin = linear ? linear->first() : multicast->first(), end = linear ? linear->end() : multicast->end();
+  for (unsigned value = begin; value < end; ++value) {
+    const Lid entry{static_cast<std::uint16_t>(value)};
+    if (linear ? linear->is_known(entry) : multicast->is_known(entry)) return true;
+  }
+  return false;
+}
 
 DiagsRange diags_range(const smp::SwitchInfo& info, const Wanted& wanted) {
   DiagsRange range{wanted.first.value_or(0), wanted.last.value_or(0)};
@@ -105,7 +126,10 @@ std::string TableText::title(const SwitchTable& of) const {
   return fmt::format("{} {}", of.name, mapped ? quoted(*mapped) : of.description ? quoted(*of.description) : "None");
 }
 
-void TableText::text(TextOut& out, const SwitchTable& of) const { of.multicast ? multicast(out, of) : unicast(out, of); }
+void TableText::text(TextOut& out, const SwitchTable& of) const {
+  if (!of.any_read()) return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
+  of.multicast ? multicast(out, of) : unicast(out, of);
+}
 
 void TableText::diags_text(TextOut& out, const SwitchTable& of) { of.multicast ? diags_multicast(out, of) : diags_unicast(out, of); }
 
@@ -133,7 +157,7 @@ void TableText::unicast(TextOut& out, const SwitchTable& of) const {
     out.print("{:6} {:03} : {}\n", value, port, whose);
     ++count;
   }
-  out.print("{} {}lids dumped\n", count, wanted_.all ? "" : "valid ");
+  out.print("{} {}lids dumped{}\n", count, wanted_.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::multicast(TextOut& out, const SwitchTable& of) const {
@@ -155,7 +179,7 @@ void TableText::multicast(TextOut& out, const SwitchTable& of) const {
     const auto is_default = [&](unsigned port) { return std::ranges::find(others, port) != others.end(); };
     out.print("default      {}\n", columns(ports, [&](unsigned port) { return cell(port, is_default(port) ? " x " : "   "); }));
   }
-  out.print("{} {}mlids dumped\n", count, wanted_.all ? "" : "valid ");
+  out.print("{} {}mlids dumped{}\n", count, wanted_.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::diags_remarks(const SwitchTable& of) const {
@@ -292,24 +316,34 @@ void TableText::visit(out::Sink& sink, const SwitchTable& of) const {
   of.description ? sink.value("node_description", *of.description) : sink.null("node_description");
   sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
   sink.value("num_ports", of.node.num_ports);
-  if (of.linear) {
-    sink.value("capacity", of.linear->capacity());
-    sink.value("top", of.linear->top());
-    sink.begin_array("routes");
-    for (unsigned value = of.linear->first(); value < of.linear->end(); ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      const unsigned port = of.linear->out_port(lid);
-      const bool valid = port <= of.node.num_ports;
-      if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
-      sink.begin_object();
-      sink.value("dlid", lid);
-      valid ? sink.value("out_port", port) : sink.null("out_port");
-      visit_destination(sink, valid ? lid : Lid{});
-      sink.end_object();
-    }
-    sink.end_array();
-  } else {
-    sink.value("capacity", of.multicast->capacity());
+  of.linear ? visit_linear(sink, of) : visit_multicast(sink, of);
+  sink.text_or_null("error", of.error ? of.error->message() : "");
+  sink.end_object();
+}
+
+/// A table of which nothing was read is null.
+void TableText::visit_linear(out::Sink& sink, const SwitchTable& of) const {
+  of.has_info ? sink.value("capacity", of.linear->capacity()) : sink.null("capacity");
+  of.has_info ? sink.value("top", of.linear->top()) : sink.null("top");
+  if (!of.any_read()) return sink.null("routes");
+  sink.begin_array("routes");
+  for (unsigned value = of.linear->first(); value < of.linear->end(); ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    const unsigned port = of.linear->out_port(lid);
+    const bool valid = port <= of.node.num_ports;
+    if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
+    sink.begin_object();
+    sink.value("dlid", lid);
+    valid ? sink.value("out_port", port) : sink.null("out_port");
+    visit_destination(sink, valid ? lid : Lid{});
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void TableText::visit_multicast(out::Sink& sink, const SwitchTable& of) const {
+  of.has_info ? sink.value("capacity", of.multicast->capacity()) : sink.null("capacity");
+  if (of.any_read()) {
     sink.begin_array("groups");
     for (unsigned value = of.multicast->first(); value < of.multicast->end(); ++value) {
       const Lid mlid{static_cast<std::uint16_t>(value)};
@@ -323,12 +357,13 @@ void TableText::visit(out::Sink& sink, const SwitchTable& of) const {
       sink.end_object();
     }
     sink.end_array();
-    sink.begin_array("default_out_ports");
-    for (const unsigned port : default_ports(of)) sink.value({}, port);
-    sink.end_array();
+  } else {
+    sink.null("groups");
   }
-  sink.text_or_null("error", of.error ? of.error->message() : "");
-  sink.end_object();
+  if (!of.has_info) return sink.null("default_out_ports");
+  sink.begin_array("default_out_ports");
+  for (const unsigned port : default_ports(of)) sink.value({}, port);
+  sink.end_array();
 }
 
 }  // namespace ib::tools::tables

@@ -42,12 +42,17 @@ struct SwitchTable {
   Lid lid;           ///< the LID of the switch; zero if it is not known
   smp::NodeInfo node;
   smp::SwitchInfo info;
+  bool has_info{};  ///< `info` was read
   std::optional<std::string> description;
   std::optional<subnet::LinearTable> linear;
   std::optional<subnet::MulticastTable> multicast;
   std::shared_ptr<const mad::MadError> error;  ///< the reason why the table is not complete; null if it is
 
   explicit SwitchTable(path::Path to) : path(std::move(to)) {}
+  /// The number of blocks that were not read.
+  std::size_t unread_blocks() const;
+  /// Whether at least one entry was read, or the table has none.
+  bool any_read() const;
 };
 
 /// Makes an empty table of the size that is wanted. With `all`, infiniband-diags also prints the groups after MulticastFDBTop.
@@ -87,6 +92,8 @@ class TableText {
   void diags_multicast(TextOut& out, const SwitchTable& of) const;
   std::string diags_destination(Lid lid, bool valid);
   std::string title(const SwitchTable& of) const;
+  void visit_linear(out::Sink& sink, const SwitchTable& of) const;
+  void visit_multicast(out::Sink& sink, const SwitchTable& of) const;
   void visit_destination(out::Sink& sink, Lid lid) const;
 
   const Session& session_;

@@ -30,6 +30,7 @@ struct LinkReport final : FabricReport {
     PortIndex port = none;
     std::vector<PortIndex> destinations;
     bool is_switch = false;
+    bool is_read = false;  ///< the whole table of the switch
   };
   End near, far;
   bool details{};
@@ -42,7 +43,7 @@ struct LinkReport final : FabricReport {
       sink.begin_object();
       visit_end_port(sink, end.port);
       sink.value("port_num", fabric.subnet.port(end.port).number);
-      if (end.is_switch) {
+      if (end.is_switch && end.is_read) {
         sink.begin_array("destinations");
         for (const PortIndex at : end.destinations) {
           sink.begin_object();
@@ -84,6 +85,7 @@ struct LinkReport final : FabricReport {
   void direction(TextOut& out, const End& end, std::string_view arrow) const {
     out.print("{} {} {}\n", end_text(near), arrow, end_text(far));
     if (!end.is_switch) out.write(" ** Not a switch **\n");
+    if (end.is_switch && !end.is_read) out.write(" ** The forwarding table was not read completely **\n");
     for (const PortIndex at : end.destinations) {
       if (details) {
         out.print(" {} lid {} \"{}\"\n", to_text(guid(at)), fabric.subnet.lid(at).value, name(at));
@@ -161,6 +163,7 @@ class Ibfindnodesusing final : public Command {
     const subnet::Port& port = subnet.port(end.port);
     end.is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
     const subnet::LinearTable* const table = tables.linear_of(port.node);
+    end.is_read = table != nullptr && table->complete();
     if (table == nullptr) return;
     std::set<PortIndex> found;
     for (unsigned value = std::max(1U, table->first()); value < table->end(); ++value) {
@@ -178,7 +181,7 @@ class Ibfindnodesusing final : public Command {
   }
 
   /// Reads the linear tables of those nodes of `ports` that are switches. Missing blocks become failures of the model.
-  static async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) {
+  async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) const {
     const path::Path start = session.here();
     std::vector<NodeIndex> switches;
     for (const PortIndex at : ports) {
@@ -188,7 +191,11 @@ class Ibfindnodesusing final : public Command {
     const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
     subnet::ForwardingTables tables =
         co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), subnet::ForwardingWanted(), options);
-    add_failures(session, fabric, std::move(tables.failures));
+    if (!as_diags_) {
+      const bool any = std::ranges::any_of(tables.linear, [](const auto& table) { return table.second.complete(); });
+      require_read(any, tables.failures);
+    }
+    add_failures(session, fabric, tables.failures);
     co_return tables;
   }
 

@@ -161,7 +161,26 @@ class Ibportstate final : public Command {
     const subnet::Peer peer = std::move(found).take();
     Side result({peer.path, session.name_of(peer.path)}, peer.port);
     result.bytes = packed(peer.info);
+    if (side.node.path.directed() == nullptr && peer.path.directed() != nullptr)
+      co_await ask_by_lid(session, transactor, side.node.path.ib(), result);
     co_return result;
+  }
+
+  /// Asks a peer by its LID that was found by a directed route from a LID, as `like` leads to. Not every fabric answers such routes, and
+  /// LocalPortNum is the port by which the request came: what is shown of a fabric does not depend on how the peer was found.
+  static async::Task<> ask_by_lid(Session& session, mad::Transactor& transactor, path::IbPath like, Side& peer) {
+    like.dlid = peer.info().lid;
+    if (!like.dlid.is_unicast()) {  // a port of a switch, whose port 0 has the LID
+      const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.node.path, 0);
+      if (!port0 || !port0->lid.is_unicast()) co_return;
+      like.dlid = port0->lid;
+    }
+    like.slid = session.end_port().lid;
+    const path::Path path = like;
+    const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, peer.port);
+    if (!info) co_return;
+    peer.node = {path, session.name_of(path)};
+    peer.bytes = packed(*info);
   }
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.

@@ -39,6 +39,8 @@ void GrowthReport::take(const subnet::PmaReadings& now, std::map<subnet::PortInd
       if (!reading.known()) continue;
       if (const auto last = before.find(reading.port); last != before.end()) {
         Row row{reading.port, {}, {}};
+        row.error_seconds = seconds_between(last->second.error_time(), reading.error_time());
+        row.traffic_seconds = seconds_between(last->second.traffic_time(), reading.traffic_time());
         if (!wanted_.data_only) row.errors = errors_of(reading, last->second);
         if (!row.errors.empty()) ++bad_ports_;
         bad = bad || !row.errors.empty();
@@ -51,7 +53,7 @@ void GrowthReport::take(const subnet::PmaReadings& now, std::map<subnet::PortInd
   }
 }
 
-std::string GrowthReport::growth_text(const std::vector<Growth>& growth) const {
+std::string GrowthReport::growth_text(const std::vector<Growth>& growth, std::optional<double> seconds) {
   std::string text;
   for (const Growth& one : growth) {
     if (one.delta == 0) continue;
@@ -71,14 +73,14 @@ void GrowthReport::text(TextOut& out) const {
                 quoted(subnet::name_of(node, &fabric.names)));
     }
     last = port.node;
-    out.print("   GUID {} port {}:{}{}\n", to_text(fabric.subnet.port_guid(row.port)), port.number, growth_text(row.errors),
-              growth_text(row.traffic));
+    out.print("   GUID {} port {}:{}{}\n", to_text(fabric.subnet.port_guid(row.port)), port.number,
+              growth_text(row.errors, row.error_seconds), growth_text(row.traffic, row.traffic_seconds));
   }
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_, bad_nodes_);
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_, bad_ports_);
 }
 
-void GrowthReport::visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth) const {
+void GrowthReport::visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth, std::optional<double> seconds) {
   sink.begin_array(key);
   for (const Growth& one : growth) {
     sink.begin_object();
@@ -94,14 +96,17 @@ void GrowthReport::visit_growth(out::Sink& sink, std::string_view key, const std
 
 void GrowthReport::visit(out::Sink& sink) const {
   sink.begin_object();
-  seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
+  sink.value("time", round.time);
+  round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
   sink.begin_array("ports");
   for (const Row& row : rows_) {
     sink.begin_object();
     visit_names(sink, fabric.subnet.port(row.port).node);
     visit_port_members(sink, row.port);
-    if (!wanted_.data_only) visit_growth(sink, "errors", row.errors);
-    if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", row.traffic);
+    const std::optional<double> seconds = wanted_.data_only ? row.traffic_seconds : row.error_seconds;
+    seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
+    if (!wanted_.data_only) visit_growth(sink, "errors", row.errors, row.error_seconds);
+    if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", row.traffic, row.traffic_seconds);
     sink.end_object();
   }
   sink.end_array();

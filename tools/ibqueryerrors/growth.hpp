@@ -7,10 +7,11 @@
 
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
-/// What a counter counted between two readings.
+/// What a counter counted between two readings of its port. A reading that is lost makes the time between them longer, port by port.
 struct Growth {
   const subnet::CounterInfo* counter;
   std::uint64_t count, delta;
@@ -29,17 +30,18 @@ class GrowthReport final : public FabricReport {
   void text(TextOut& out) const override;
   Exit status() const override { return bad_ports_ != 0 ? Exit::findings : FabricReport::status(); }
 
-  std::optional<double> seconds;  ///< since the reading before
+  Round round;
 
  private:
   struct Row {
     subnet::PortIndex port;
     std::vector<Growth> errors, traffic;
+    std::optional<double> error_seconds{}, traffic_seconds{};  ///< between the two readings of the port
   };
   std::vector<Growth> errors_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const;
   std::vector<Growth> traffic_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const;
-  void visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth) const;
-  std::string growth_text(const std::vector<Growth>& growth) const;
+  static void visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth, std::optional<double> seconds);
+  static std::string growth_text(const std::vector<Growth>& growth, std::optional<double> seconds);
 
   const Wanted& wanted_;
   const ErrorRules& rules_;

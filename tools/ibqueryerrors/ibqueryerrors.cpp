@@ -55,6 +55,9 @@ class Ibqueryerrors final : public Command {
     set.flag("-k --clear-errors", wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
     set.flag("-K --clear-counts", wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
     set.flag("--skip-sl", wanted_.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
+      set.one_of({"--counters", other});
+    for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
     set.flag("-S", ignored_, "Nothing: TARGET may be a port GUID without it.");
     set.flag("-R --GNDN", ignored_, "Nothing.");
     add_interval(set, interval_);
@@ -134,8 +137,11 @@ class Ibqueryerrors final : public Command {
       emit.text().push();
     };
     report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
-    if (!checked_.as_diags()) add_failures(session, fabric, std::move(report.readings.failures));
-    if (wanted_.clears() && !checked_.as_diags()) warn_of_unread(fabric.subnet, report.readings);
+    if (!checked_.as_diags()) {
+      require_read(std::ranges::any_of(report.readings.nodes, any_read), report.readings.failures);
+      add_failures(session, fabric, std::move(report.readings.failures));
+      if (wanted_.clears()) warn_of_unread(fabric.subnet, report.readings);
+    }
     emit(report);
     emit.raise(report.status());
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
@@ -160,6 +166,10 @@ class Ibqueryerrors final : public Command {
     const subnet::CounterInfo* counter = subnet::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
     rules_.suppress(counter_name(*counter));
+  }
+
+  static bool any_read(const subnet::PmaNode& node) {
+    return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &subnet::PmaReading::known);
   }
 
   bool read_thresholds() {
@@ -204,9 +214,9 @@ class Ibqueryerrors final : public Command {
   async::Task<> watch(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
     std::map<subnet::PortIndex, subnet::PmaReading> before;
     const std::vector<subnet::Failure> of_sweep = fabric.subnet.failures;
-    const auto once = [&](std::optional<double> seconds) -> async::Task<> {
+    const auto once = [&](Round round) -> async::Task<> {
       fabric.subnet.failures = of_sweep;
-      return watch_once(session, emit, fabric, paths, nodes, before, seconds);
+      return watch_once(session, emit, fabric, paths, nodes, before, std::move(round));
     };
     if (emit.json()) emit.sink().begin_array("readings");
     co_await repeat(session, interval_, once);
@@ -214,8 +224,7 @@ class Ibqueryerrors final : public Command {
   }
 
   async::Task<> watch_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths,
-                           const std::vector<NodeIndex>& nodes, std::map<subnet::PortIndex, subnet::PmaReading>& before,
-                           std::optional<double> seconds) {
+                           const std::vector<NodeIndex>& nodes, std::map<subnet::PortIndex, subnet::PmaReading>& before, Round round) {
     subnet::PmaWanted wanted;
     wanted.each_port = true;
     wanted.traffic = wanted_.data;
@@ -229,7 +238,7 @@ class Ibqueryerrors final : public Command {
       if (!node.problem) supports_[node.node] = node.support;
     }
     GrowthReport report(fabric, wanted_, rules_);
-    report.seconds = seconds;
+    report.round = std::move(round);
     report.take(readings, before);
     add_failures(session, fabric, std::move(readings.failures));
     emit(report);

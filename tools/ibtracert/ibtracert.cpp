@@ -181,14 +181,17 @@ class Ibtracert final : public Command {
       const std::optional<Route> route = co_await std::move(found);
       if (!route) {
         if (before.end == End::unreachable && tracer.error()) tracer.error()->raise();
+        refuse_unread(before);
         tell_error(session, tracer, before);
-        throw Error(fmt::format("There is no way to the source {}: {}", node.name, before.reason));
+        throw Error(before.end == End::not_read ? fmt::format("The way to the source {} is not known: {}", node.name, before.reason)
+                                                : fmt::format("There is no way to the source {}: {}", node.name, before.reason));
       }
       from = *route;
     }
     async::Task<Trace> traced = mlid_ ? tracer.multicast(from, lid, *mlid_) : tracer.unicast(from, lid);
     const Trace trace = co_await std::move(traced);
     if (trace.end == End::unreachable && tracer.error()) tracer.error()->raise();
+    refuse_unread(trace);
     if (emit.json()) {
       text_->visit(emit.sink(), trace, lid, mlid_);
     } else {
@@ -198,12 +201,19 @@ class Ibtracert final : public Command {
     emit.flush();
     session.report(Error(trace.reason));
     tell_error(session, tracer, trace);
-    emit.raise(trace.end == End::no_answer ? Exit::incomplete : Exit::findings);
+    emit.raise(trace.end == End::no_answer || trace.end == End::not_read ? Exit::incomplete : Exit::findings);
+  }
+
+  /// A snapshot without tables has no ways: throws what it is to be taken with.
+  static void refuse_unread(const Trace& trace) {
+    const auto* error = dynamic_cast<const mad::NotRead*>(trace.error.get());
+    if (trace.end == End::not_read && error != nullptr) throw Error(error->cause());
   }
 
   /// With -v the request that was not answered.
   static void tell_error(const Session& session, const Tracer& tracer, const Trace& trace) {
-    if (trace.end == End::no_answer && tracer.error()) session.tell_failure(*tracer.error());
+    const std::shared_ptr<const mad::MadError> error = trace.end == End::no_answer ? tracer.error() : trace.error;
+    if (error && trace.end != End::arrived) session.tell_failure(*error);
   }
 
   // infiniband-diags

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "async/group.hpp"
+#include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "tools/ibtracert/tracer.hpp"
@@ -36,26 +37,34 @@ struct Tracer::Branch {
   unsigned level{};
 };
 
-/// The output ports of a switch for the group, by number; nothing where it does not answer or has no room for such a group.
-async::Task<std::optional<std::vector<bool>>> Tracer::members(Route route, const smp::NodeInfo& node, std::uint32_t mlid) {
+async::Task<Tracer::Members> Tracer::members(Route route, const smp::NodeInfo& node, std::uint32_t mlid) {
   constexpr std::size_t all_ports = 256;
   const std::uint8_t ports = node.num_ports;
   async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
   const Bytes64* bytes = co_await std::move(asking);
-  if (bytes == nullptr) co_return std::nullopt;
+  Members found;
+  std::vector<bool>& out = found.out;
+  if (bytes == nullptr) {
+    found.error = error_;
+    co_return found;
+  }
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
   const std::uint32_t entry = mlid - subnet::first_multicast_lid.value;
-  if (mlid < subnet::first_multicast_lid.value || entry >= info.multicast_fdb_cap) co_return std::nullopt;
-  std::vector<bool> out(all_ports);
+  if (mlid < subnet::first_multicast_lid.value || entry >= info.multicast_fdb_cap) co_return found;
+  out.resize(all_ports);
   for (unsigned position = 0; position <= ports / ports_per_mask; ++position) {
     async::Task<const Bytes64*> block = get(route, {}, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid));
     bytes = co_await std::move(block);
-    if (bytes == nullptr) co_return std::nullopt;
+    if (bytes == nullptr) {
+      found.error = error_;
+      co_return found;
+    }
     const auto masks = smp::MulticastForwardingTable::unpack(*bytes).port_mask_block;
     for (unsigned bit = 0; bit < ports_per_mask; ++bit)
       out[position * ports_per_mask + bit] = (masks[entry % masks.size()] >> bit & 1U) != 0;
   }
-  if (options_.diags || std::ranges::find(out, true) != out.end()) co_return out;
+  found.known = true;
+  if (options_.diags || std::ranges::find(out, true) != out.end()) co_return found;
   // Without an entry the default ports of the switch count (IBA 14.2.5.4).
   const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };
   const unsigned first = info.default_multicast_primary_port, second = info.default_multicast_not_primary_port;
@@ -63,7 +72,7 @@ async::Task<std::optional<std::vector<bool>>> Tracer::members(Route route, const
     out[first] = true;
     if (is_port(second)) out[second] = true;
   }
-  co_return out;
+  co_return found;
 }
 
 /// The walk of Tracer::multicast().
@@ -82,8 +91,7 @@ class Tracer::Multicast {
         co_await std::move(walked);
       }
       if (!found_) {
-        trace_.end = End::no_way;
-        if (trace_.reason.empty()) trace_.reason = "Could not find a path through the multicast spanning tree.";
+        fail_without_way();
         async::Task<bool> there = find_destination();
         co_await std::move(there);
       }
@@ -102,7 +110,24 @@ class Tracer::Multicast {
     trace_.to = co_await std::move(destination);
     if (trace_.to) co_return true;
     note("can't find to port");
+    if (trace_.end == End::not_read) co_return true;  // the first that was not read is the cause
     co_return tracer_.options_.diags || fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
+  }
+
+  /// The destination was not met. There is no way to it only if all of the tree is known.
+  void fail_without_way() {
+    if (trace_.error) {
+      fail(End::not_read, std::move(unread_));
+    } else {
+      fail(End::no_way, trace_.reason.empty() ? "Could not find a path through the multicast spanning tree." : std::move(trace_.reason));
+    }
+  }
+
+  /// Keeps the first part of the tree that was not read.
+  void not_read(const Place& at, std::string_view what, const std::shared_ptr<const mad::MadError>& error) {
+    if (trace_.error) return;
+    trace_.error = error;
+    unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), quoted(at.description), error->message());
   }
 
   /// As with unicast, only infiniband-diags asks the destination before the way is known.
@@ -129,9 +154,14 @@ class Tracer::Multicast {
         note("ibtracert from CA to CA is unsupported");
         co_return tracer_.options_.diags ? fail(End::no_way, "") : false;
       }
-      async::Task<std::optional<std::vector<bool>>> asked = tracer_.members(from_, at.node, mlid_);
-      const std::optional<std::vector<bool>> out = co_await std::move(asked);
-      if (!out || !(*out)[0]) fail(End::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
+      async::Task<Members> asked = tracer_.members(from_, at.node, mlid_);
+      const Members members = co_await std::move(asked);
+      if (members.error) {
+        not_read(at, "Where the group is sent by", members.error);
+        fail_without_way();
+      } else if (!members.known || !members.out[0]) {
+        fail(End::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
+      }
       co_return false;
     }
     branches_.push_back({at, from_, 0, 0, 0, 0});
@@ -206,15 +236,16 @@ class Tracer::Multicast {
       async::Task<> left = leave(at, branch);
       co_return co_await std::move(left);
     }
-    async::Task<std::optional<std::vector<bool>>> asked = tracer_.members(branch.route, branch.at.node, mlid_);
-    const std::optional<std::vector<bool>> out = co_await std::move(asked);
-    if (!out) {
+    async::Task<Members> asked = tracer_.members(branch.route, branch.at.node, mlid_);
+    const Members members = co_await std::move(asked);
+    if (!members.known) {
+      if (members.error) not_read(branch.at, "Where the group is sent by", members.error);
       note(fmt::format("skipping bad Switch {:#x}", branch.at.node.node_guid.value));
       co_return;
     }
     std::vector<unsigned> ports;
     for (unsigned port = 1; port <= branch.at.node.num_ports; ++port) {
-      if ((*out)[port] && port != branch.up_port) ports.push_back(port);
+      if (members.out[port] && port != branch.up_port) ports.push_back(port);
     }
     async::Task<> ahead = read_beyond(branch.route, ports);
     co_await std::move(ahead);
@@ -243,7 +274,8 @@ class Tracer::Multicast {
     const Bytes64* const bytes = co_await std::move(asked);
     if (bytes == nullptr) {
       note(fmt::format("can't reach node {} port {}", route_text(route), port));
-      broken_ = true;
+      not_read(branches_[at].at, fmt::format("What is beyond port {} of", port), tracer_.error_);
+      broken_ = tracer_.options_.diags;
       co_return;
     }
     if (smp::PortInfo::unpack(*bytes).port_physical_state != smp::PortPhysicalState::link_up) co_return;
@@ -262,6 +294,7 @@ class Tracer::Multicast {
     std::optional<Place> place = co_await std::move(asked);
     if (!place) {
       note(fmt::format("NodeInfo on {} port {} failed, skipping port", route_text(route), out));
+      not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
     async::Task<> linked = tracer_.set_in_port(branches_[before].at.lid, out, *place);
@@ -304,6 +337,7 @@ class Tracer::Multicast {
   std::set<Guid> known_;
   std::optional<std::size_t> found_;
   unsigned leaf_port_ = 0;
+  std::string unread_;  // what was not read of the tree, with trace_.error
   bool broken_{};
 };
 

@@ -39,6 +39,8 @@ std::string_view name(End end) {
       return "unreachable";
     case End::no_entry:
       return "no_entry";
+    case End::not_read:
+      return "not_read";
     case End::not_active:
       return "not_active";
     case End::no_answer:
@@ -145,7 +147,10 @@ async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
   async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
   const Bytes64* bytes = co_await std::move(asking);
   Lookup found;
-  if (bytes == nullptr) co_return found;
+  if (bytes == nullptr) {
+    found.error = error_;
+    co_return found;
+  }
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
   found.top = info.linear_fdb_top;
   found.enhanced_port0 = info.enhanced_port0 != 0;
@@ -154,7 +159,11 @@ async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
   if (!options_.diags && to.value > info.linear_fdb_top) co_return found;
   async::Task<const Bytes64*> table = get(route, {}, tables, block);
   bytes = co_await std::move(table);
-  if (bytes != nullptr) found.port = (*bytes)[to.value % per_block];
+  if (bytes != nullptr) {
+    found.port = (*bytes)[to.value % per_block];
+  } else {
+    found.error = error_;
+  }
   co_return found;
 }
 
@@ -175,7 +184,7 @@ class Tracer::Unicast {
     if (trace_.end != End::arrived && !tracer_.options_.diags && trace_.from) {
       async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
       trace_.to = co_await std::move(destination);
-      if (!trace_.to && !tracer_.options_.force) {
+      if (!trace_.to && !tracer_.options_.force && trace_.end != End::not_read) {
         trace_.hops.clear();
         fail_unreachable();
       }
@@ -235,15 +244,19 @@ class Tracer::Unicast {
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
   bool is_inactive(const Place& at) const { return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0); }
 
+  /// infiniband-diags takes a table that was not read for one without an entry.
   bool bad_table(const Place& at, int port) {
+    const bool not_read = lookup_.error != nullptr;
     const std::string entry = port < 0                   ? "has no entry"
                               : port == 255              ? "has the entry 255, no way,"
                               : port > at.node.num_ports ? fmt::format("has the entry {}, a port that it does not have,", port)
                                                          : fmt::format("has the entry {}, its own port,", port);
-    return fail(End::no_entry,
+    trace_.error = lookup_.error;
+    return fail(not_read ? End::not_read : End::no_entry,
                 fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})",
                             shown(trace_.hops.empty() ? at_ : at), to_.value, port, lookup_.top),
-                fmt::format("{} {} for LID {}", called(at), entry, to_.value));
+                not_read ? fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, lookup_.error->message())
+                         : fmt::format("{} {} for LID {}", called(at), entry, to_.value));
   }
 
   async::Task<bool> begin() {

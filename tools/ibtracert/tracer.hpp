@@ -43,6 +43,7 @@ enum class End : std::uint8_t {
   arrived,
   unreachable,  ///< the source or the destination does not answer
   no_entry,     ///< a switch has no entry for the LID, or one that names a port which it does not have
+  not_read,     ///< what a switch does with the packet is not known, because it did not answer or a snapshot does not have it
   not_active,   ///< a port on the way is not Active
   no_answer,    ///< nobody answers at the other end of a link
   wrong_port,   ///< the packet ends at a port that is not the destination
@@ -70,12 +71,13 @@ struct Trace {
   std::optional<Place> from, to;  ///< where they answered
   std::vector<Hop> hops;
   End end = End::arrived;
-  std::string where;              ///< what infiniband-diags says of an end that is not `arrived`
-  std::string_view of;            ///< the C function that says so
-  std::string reason;             ///< the same in words of ours
-  std::vector<Hop> circles;       ///< multicast: switches that are reached a second time
-  std::string notes;              ///< further remarks of infiniband-diags on stderr, a line each
-  std::vector<TracedStep> steps;  ///< of a unicast way, as infiniband-diags
+  std::string where;                           ///< what infiniband-diags says of an end that is not `arrived`
+  std::string_view of;                         ///< the C function that says so
+  std::string reason;                          ///< the same in words of ours
+  std::shared_ptr<const mad::MadError> error;  ///< of End::not_read: the request that brought nothing
+  std::vector<Hop> circles;                    ///< multicast: switches that are reached a second time
+  std::string notes;                           ///< further remarks of infiniband-diags on stderr, a line each
+  std::vector<TracedStep> steps;               ///< of a unicast way, as infiniband-diags
 };
 
 struct TracerOptions {
@@ -106,6 +108,13 @@ class Tracer {
     int port = -1;  ///< that the table names, or −1
     unsigned top{};
     bool enhanced_port0{};
+    std::shared_ptr<const mad::MadError> error;  ///< the table was not read
+  };
+  /// The output ports of a switch for a multicast group, by number.
+  struct Members {
+    std::vector<bool> out;
+    bool known{};                                ///< false: not read, or the switch has no room for such a group
+    std::shared_ptr<const mad::MadError> error;  ///< not read
   };
   struct Branch;
   class Unicast;
@@ -124,7 +133,7 @@ class Tracer {
   async::Task<Lookup> look_up(Route route, Lid to);
   /// Where the SA answers: the port of the switch `at` to which port `out` of the node at `from` is linked.
   async::Task<> set_in_port(Lid from, unsigned out, Place& at);
-  async::Task<std::optional<std::vector<bool>>> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
+  async::Task<Members> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
 
   mad::Transactor& transactor_;
   TracerOptions options_;

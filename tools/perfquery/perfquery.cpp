@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ranges>
 
@@ -252,45 +253,56 @@ class Perfquery : public Command {
       path::visit(emit.sink(), "path", report.node.path);
       emit.sink().begin_array("readings");
     }
-    std::vector<PortCounts> before;
-    const auto once = [&](std::optional<double> seconds) { return watch_once(session, report, emit, before, seconds); };
+    std::map<std::int32_t, PortCounts> before;
+    const auto once = [&](Round round) { return watch_once(session, report, emit, before, std::move(round)); };
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::vector<PortCounts>& before,
-                           std::optional<double> seconds) const {
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::map<std::int32_t, PortCounts>& before,
+                           Round round) const {
     report.ports.clear();
     co_await read(session, report, emit);
     if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
     WatchReport reading(report.info);
     reading.node = report.place();
-    reading.seconds = seconds;
+    reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
-    for (std::size_t at = 0; at < report.ports.size(); ++at) {
-      const bool first = before.empty();
-      reading.samples.push_back({report.ports[at].port, first ? std::vector<std::uint8_t>() : before[at].bytes, report.ports[at].bytes});
+    for (const PortCounts& now : report.ports) {
+      WatchReport::Sample sample{now.port, {}, now.bytes, {}};
+      if (const auto last = before.find(now.port); last != before.end()) {
+        sample.before = last->second.bytes;
+        sample.seconds = seconds_between(last->second.time, now.time);
+      }
+      reading.samples.push_back(std::move(sample));
+      before[now.port] = now;
     }
-    before = report.ports;
     emit(reading);
     emit.flush();  // at once
   }
 
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
-    std::vector<std::optional<Answer>> replies(asked_.size());
-    const auto ask = [&](std::size_t at) { return read_one(session, report, static_cast<std::uint8_t>(asked_[at]), replies[at]); };
+    struct Reply {
+      std::optional<Answer> answer{};
+      async::Time time{};
+    };
+    std::vector<Reply> replies(asked_.size());
+    const auto ask = [&](std::size_t at) {
+      return read_one(session, report, static_cast<std::uint8_t>(asked_[at]), replies[at].answer, replies[at].time);
+    };
     auto indexes = std::views::iota(std::size_t{0}, asked_.size());
     async::Task<> all = async::for_each(indexes, ports_at_once, ask);
     co_await std::move(all);
     for (std::size_t at = 0; at < asked_.size(); ++at) {
-      if (!*replies[at]) {
+      Answer& answer = *replies[at].answer;
+      if (!answer) {
         if (!sums_) emit.so_far(report);
-        refuse_port(session, replies[at]->shared_error(), asked_[at]);
+        refuse_port(session, answer.shared_error(), asked_[at]);
       }
-      std::vector<std::uint8_t> bytes = std::move(**replies[at]);
+      std::vector<std::uint8_t> bytes = std::move(*answer);
       bytes.resize(report.info.bytes);
       if (as_diags_) clear_uncounted(report, bytes);
-      report.ports.push_back({asked_[at], std::move(bytes)});
+      report.ports.push_back({asked_[at], std::move(bytes), replies[at].time});
     }
   }
 
@@ -307,12 +319,14 @@ class Perfquery : public Command {
     session.give_up(error, {chosen_->is_basic() ? "dump_perfcounters" : "common_func", chosen_->cannot_read()});
   }
 
-  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to) {
+  static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to,
+                                async::Time& came) {
     std::vector<std::uint8_t> selector(report.info.bytes);
     const FieldInfo* field = find_field(report.info, "port_select");
     wire::set_bits(selector, field->bit_offset, field->bits, port);
     Answer answer = co_await session.transactor().try_get(report.node.path, report.info, 0, selector);
     to.emplace(std::move(answer));
+    came = session.loop().now();
   }
 
   /// What to reset where nobody says: all, as far as each dialect knows it.

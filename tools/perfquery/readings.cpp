@@ -44,7 +44,7 @@ PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) 
   }
   const FieldInfo* select = find_field(info, "port_select");
   wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
-  return {subnet::all_ports, std::move(total)};
+  return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortCounts::time)->time};
 }
 
 void CountersReport::visit(out::Sink& sink) const {

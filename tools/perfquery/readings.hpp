@@ -24,6 +24,7 @@ bool is_selector(const FieldInfo& field);
 struct PortCounts {
   std::int32_t port{};
   std::vector<std::uint8_t> bytes;
+  async::Time time{};  ///< when they came; of several ports: the last of them
 };
 
 /// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.

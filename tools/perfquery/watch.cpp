@@ -29,15 +29,16 @@ void WatchReport::each_counter(const Sample& sample, Use use) const {
       const std::uint64_t value = read_number(sample.bytes, field, index);
       std::optional<std::uint64_t> before;
       if (!sample.before.empty()) before = read_number(sample.before, field, index);
-      if (is_shown(field, value, before)) use(field, index, value, before);
+      if (is_shown(sample, field, value, before)) use(field, index, value, before);
     }
   }
 }
 
-bool WatchReport::is_shown(const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const {
+bool WatchReport::is_shown(const Sample& sample, const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const {
   if (thresholds == nullptr) return field.was.empty() || value != 0;  // counters that few PMAs have, where there is something to see
   const std::optional<std::uint64_t> least = thresholds->find(field.name), growth = growth_of(field, before, value);
-  return least && seconds && growth && *growth != 0 && static_cast<double>(*growth) / *seconds >= static_cast<double>(*least);
+  if (!least || !sample.seconds || !growth || *growth == 0) return false;
+  return static_cast<double>(*growth) / *sample.seconds >= static_cast<double>(*least);
 }
 
 void WatchReport::text(TextOut& out) const {
@@ -49,12 +50,12 @@ void WatchReport::text(TextOut& out) const {
       if (field.count > 1) name += fmt::format("[{}]", index);
       out.print("{:.<{}}", name, column);
       const std::optional<std::uint64_t> growth = growth_of(field, before, value);
-      if (!before || value == *before || !seconds) {
+      if (!before || value == *before || !sample.seconds) {
         out.print("{}\n", value);
       } else if (!growth) {
         out.print("{:<8} (reset)\n", value);
       } else {
-        out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(*growth) / *seconds);
+        out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(*growth) / *sample.seconds);
       }
     });
   }
@@ -62,12 +63,14 @@ void WatchReport::text(TextOut& out) const {
 
 void WatchReport::visit(out::Sink& sink) const {
   sink.begin_object();
-  seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
+  sink.value("time", round.time);
+  round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
   sink.value("attribute", info.iba_name);
   sink.begin_array("ports");
   for (const Sample& sample : samples) {
     sink.begin_object();
     sink.value("port_num", sample.port);
+    sample.seconds ? sink.value("seconds", *sample.seconds) : sink.null("seconds");
     sink.begin_array("counters");
     each_counter(sample, [&](const FieldInfo& field, std::uint32_t index, std::uint64_t value, std::optional<std::uint64_t> before) {
       sink.begin_object();
@@ -76,7 +79,7 @@ void WatchReport::visit(out::Sink& sink) const {
       sink.value("count", value);
       const std::optional<std::uint64_t> growth = growth_of(field, before, value);
       growth ? sink.value("delta", *growth) : sink.null("delta");
-      growth&& seconds ? sink.value("per_second", static_cast<double>(*growth) / *seconds) : sink.null("per_second");
+      growth&& sample.seconds ? sink.value("per_second", static_cast<double>(*growth) / *sample.seconds) : sink.null("per_second");
       sink.end_object();
     });
     sink.end_array();

@@ -10,6 +10,7 @@
 #include "iba/dump.hpp"
 #include "subnet/error_thresholds.hpp"
 #include "tools/perfquery/readings.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools::perfquery {
 
@@ -18,6 +19,7 @@ struct WatchReport final : Report {
   struct Sample {
     std::int32_t port{};
     std::vector<std::uint8_t> before, bytes;  ///< `before` is empty the first time
+    std::optional<double> seconds;            ///< between the two readings
   };
 
   explicit WatchReport(const StructInfo& structure) : info(structure) {}
@@ -26,8 +28,8 @@ struct WatchReport final : Report {
 
   const StructInfo& info;
   NameStyle names = NameStyle::iba;
-  std::string node;               ///< "Lid 2 (fe80::20:0)"
-  std::optional<double> seconds;  ///< since the reading before
+  std::string node;  ///< "Lid 2 (fe80::20:0)"
+  Round round;
   std::vector<Sample> samples;
   /// Only counters that grew at least so much a second are shown; null: all.
   const subnet::ErrorThresholds* thresholds{};
@@ -35,7 +37,7 @@ struct WatchReport final : Report {
  private:
   template <class Use>
   void each_counter(const Sample& sample, Use use) const;
-  bool is_shown(const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const;
+  bool is_shown(const Sample& sample, const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const;
 };
 
 }  // namespace ib::tools::perfquery

@@ -42,25 +42,26 @@ class Ibdatacounters final : public Command {
     co_await session.read_service_levels(paths);
     if (interval_.repeats()) {
       if (emit.json()) emit.sink().begin_array("readings");
-      const auto once = [&](std::optional<double> seconds) { return read_once(session, emit, fabric, paths, seconds); };
+      const auto once = [&](Round round) { return read_once(session, emit, fabric, paths, std::move(round)); };
       co_await repeat(session, interval_, once);
       if (emit.json()) emit.sink().end_array();
     } else {
-      co_await read_once(session, emit, fabric, paths, std::nullopt);
+      co_await read_once(session, emit, fabric, paths, Round());
     }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
-  async::Task<> read_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::optional<double> seconds) {
+  async::Task<> read_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, Round round) {
     const path::Path start = session.here();
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
     report.element = interval_.repeats();
-    report.seconds = seconds;
+    report.round = std::move(round);
     subnet::PmaReadings readings = co_await read(session, fabric, paths, start);
     fill(report, fabric.subnet, readings);
+    require_read(std::ranges::any_of(report.rows, [](const TrafficRow& row) { return row.failure.empty(); }), readings.failures);
     add_failures(session, fabric, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
@@ -98,45 +99,69 @@ class Ibdatacounters final : public Command {
         TrafficRow row;
         row.port = node.first;
         row.all_ports = true;
-        if (node.all) add(row, *node.all);
-        for (const subnet::PmaReading& reading : node.ports) add(row, reading);
-        keep(report, std::move(row));
+        Growing growing;
+        if (node.all) add(row, growing, *node.all);
+        for (const subnet::PmaReading& reading : node.ports) add(row, growing, reading);
+        report.rows.push_back(with(std::move(row), growing));
         continue;
       }
       for (const subnet::PmaReading& reading : node.ports) {
         if (is_left_out(subnet.port(reading.port))) continue;
         TrafficRow row;
         row.port = reading.port;
-        add(row, reading);
-        keep(report, std::move(row));
+        Growing growing;
+        add(row, growing, reading);
+        report.rows.push_back(with(std::move(row), growing));
       }
     }
   }
 
-  static void add(TrafficRow& row, const subnet::PmaReading& reading) {
+  /// What the readings of a row have counted since those before, while they are added up.
+  struct Growing {
+    std::array<std::uint64_t, traffic_counters.size()> delta{};
+    std::array<double, traffic_counters.size()> rate{};
+    std::array<bool, traffic_counters.size()> unknown{};  ///< of one of them at least
+    bool timeless{};                                      ///< no time has passed for one of them
+  };
+
+  /// Adds a reading to a row, and compares it with the one before of the same ports.
+  void add(TrafficRow& row, Growing& growing, const subnet::PmaReading& reading) {
     if (!reading.known()) {
       const auto& error = reading.problems.back().error;
       row.failure = error ? error->message() : "GMPs do not reach it.";
       return;
     }
+    const auto last = last_.find({reading.port, reading.select});
+    const std::optional<double> seconds =
+        last == last_.end() ? std::nullopt : seconds_between(last->second.traffic_time(), reading.traffic_time());
+    growing.timeless = growing.timeless || !seconds;
     for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
       const auto counter = std::ranges::find(subnet::counter_infos(), traffic_counters.at(at), &subnet::CounterInfo::name);
-      row.counts.at(at) = sum_of(row.counts.at(at), reading.traffic_count(*counter));
+      const subnet::CounterValue now = reading.traffic_count(*counter);
+      const subnet::CounterValue before = last == last_.end() ? subnet::CounterValue() : last->second.traffic_count(*counter);
+      const std::optional<std::uint64_t> delta = subnet::least_growth(before, now);
+      row.counts.at(at) = sum_of(row.counts.at(at), now);
+      growing.unknown.at(at) = growing.unknown.at(at) || !delta;
+      growing.delta.at(at) += delta.value_or(0);
+      if (delta && seconds) growing.rate.at(at) += static_cast<double>(*delta) / *seconds;
     }
+    last_[{reading.port, reading.select}] = reading;
   }
 
-  /// Adds a row. Its values in the reading before are added to it.
-  void keep(TrafficReport& report, TrafficRow row) {
-    if (const auto last = last_.find(row.port); last != last_.end()) row.before = last->second;
-    if (row.failure.empty()) last_[row.port] = row.counts;
-    report.rows.push_back(std::move(row));
+  static TrafficRow with(TrafficRow row, const Growing& growing) {
+    for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
+      if (!row.failure.empty() || growing.unknown.at(at)) continue;
+      row.deltas.at(at) = growing.delta.at(at);
+      if (!growing.timeless) row.rates.at(at) = growing.rate.at(at);
+    }
+    return row;
   }
 
   DiscoveryOptions discovery_;
   Interval interval_;
   bool only_up_{}, plain_{};
   std::map<subnet::NodeIndex, subnet::PmaSupport> supports_;
-  std::map<PortIndex, decltype(TrafficRow::counts)> last_;
+  std::map<std::pair<PortIndex, std::uint8_t>, subnet::PmaReading> last_;  // by port and PortSelect
 };
 
 }  // namespace

@@ -16,11 +16,6 @@ const subnet::CounterInfo& info_of(std::string_view name) {
   return *std::ranges::find(subnet::counter_infos(), name, &subnet::CounterInfo::name);
 }
 
-/// The difference from the reading before. Nothing if it is not known.
-std::optional<std::uint64_t> delta_of(const TrafficRow& row, std::size_t at) {
-  return subnet::least_growth(row.before.at(at), row.counts.at(at));
-}
-
 }  // namespace
 
 std::string TrafficReport::place(const TrafficRow& row) const {
@@ -49,9 +44,8 @@ void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
     const std::string counter = name(*info_of(traffic_counters.at(at)).narrow);
     out.print("{}:{:.<{}}", counter, "", dots - std::min(dots, counter.size()));
     const std::uint64_t value = row.counts.at(at).value;
-    const std::optional<std::uint64_t> delta = delta_of(row, at);
-    if (delta && *delta != 0 && seconds) {
-      out.print("{:<8} (+ {:.3f}/s)\n", value, static_cast<double>(*delta) / *seconds);
+    if (row.deltas.at(at).value_or(0) != 0 && row.rates.at(at)) {
+      out.print("{:<8} (+ {:.3f}/s)\n", value, *row.rates.at(at));
     } else {
       out.print("{}\n", value);
     }
@@ -71,7 +65,8 @@ void TrafficReport::text(TextOut& out) const {
 void TrafficReport::visit(out::Sink& sink) const {
   if (element) {
     sink.begin_object();
-    seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
+    sink.value("time", round.time);
+    round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
   }
   sink.begin_array("ports");
   for (const TrafficRow& row : rows) {
@@ -86,9 +81,8 @@ void TrafficReport::visit(out::Sink& sink) const {
       sink.value("counter", traffic_counters.at(at));
       sink.value("count", row.counts.at(at).value);
       if (element) {
-        const std::optional<std::uint64_t> delta = delta_of(row, at);
-        delta ? sink.value("delta", *delta) : sink.null("delta");
-        delta&& seconds ? sink.value("per_second", static_cast<double>(*delta) / *seconds) : sink.null("per_second");
+        row.deltas.at(at) ? sink.value("delta", *row.deltas.at(at)) : sink.null("delta");
+        row.rates.at(at) ? sink.value("per_second", *row.rates.at(at)) : sink.null("per_second");
       }
       sink.end_object();
     }

@@ -9,6 +9,7 @@
 
 #include "subnet/counters.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools::port_counters {
 
@@ -19,8 +20,11 @@ struct TrafficRow {
   subnet::PortIndex port = subnet::none;
   bool all_ports{};
   std::array<subnet::CounterValue, traffic_counters.size()> counts{};
-  std::array<subnet::CounterValue, traffic_counters.size()> before{};  ///< the counts of the reading before; unknown if there was none
-  std::string failure;                                                 ///< the reason why the counts are not known; empty if they are
+  /// What was counted since the readings before, and in a second; absent where that is not known. Of several ports: the sums, where each
+  /// port counts for the time between its own two readings.
+  std::array<std::optional<std::uint64_t>, traffic_counters.size()> deltas{};
+  std::array<std::optional<double>, traffic_counters.size()> rates{};
+  std::string failure;  ///< the reason why the counts are not known; empty if they are
 };
 
 class TrafficReport final : public FabricReport {
@@ -31,9 +35,9 @@ class TrafficReport final : public FabricReport {
 
   std::vector<TrafficRow> rows;
   bool verbose{}, int_names{};
-  bool single{};                  ///< the report is about one port and has no summary
-  bool element{};                 ///< one of several readings: in JSON, an element of the open list
-  std::optional<double> seconds;  ///< the time since the reading before
+  bool single{};   ///< the report is about one port and has no summary
+  bool element{};  ///< one of several readings: in JSON, an element of the open list
+  Round round;     ///< of an element
 
  private:
   std::string place(const TrafficRow& row) const;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -139,10 +141,34 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   fabric.stored = source.stored();
 }
 
+/// The reason why something was not asked, without the node; empty for another kind of failure.
+std::string cause_of(const subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::NotRead*>(failure.error.get());
+  return error != nullptr ? error->cause() : "";
+}
+
+/// What was not read of many nodes for one reason is one line.
+void print_unread(const std::vector<subnet::Failure>& failures) {
+  std::vector<std::pair<std::string, std::vector<const subnet::Failure*>>> causes;
+  for (const subnet::Failure& failure : failures) {
+    std::string cause = cause_of(failure);
+    if (cause.empty()) continue;
+    auto known = std::ranges::find(causes, cause, &decltype(causes)::value_type::first);
+    if (known == causes.end()) known = causes.insert(causes.end(), {std::move(cause), {}});
+    known->second.push_back(&failure);
+  }
+  for (const auto& [cause, of] : causes) log::error(of.size() == 1 && of.front()->node != subnet::none ? of.front()->why : cause);
+}
+
 /// Similar failures share a line.
 void print_failures(const Session& session, const subnet::Subnet& subnet, const std::vector<subnet::Failure>& failures) {
+  print_unread(failures);
   for (std::size_t at = 0; at < failures.size();) {
     const subnet::Failure& failure = failures[at];
+    if (!cause_of(failure).empty()) {
+      ++at;
+      continue;
+    }
     Ranges ports;
     std::size_t end = at;
     do {
@@ -153,6 +179,27 @@ void print_failures(const Session& session, const subnet::Subnet& subnet, const 
     if (failure.error) print_error(*failure.error, session.options().error_level(), session.options().keys, false);
     at = end;
   }
+}
+
+/// The route to a node that is named by a route from here.
+std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
+  std::vector<std::uint8_t> route;
+  if (!target.given()) return route;
+  const path::IbDrPath* const path = target.path ? target.path->directed() : nullptr;
+  if (path == nullptr || path->dr_slid != permissive_lid) return std::nullopt;
+  route.assign(path->route.begin() + 1, path->route.begin() + 1 + path->hops);
+  return route;
+}
+
+/// The route from here to a node of the snapshot of --from; nothing if its GUID does not tell which node it is.
+std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
+  subnet::Subnet whole;
+  session.snapshot().read_fabric(whole, &session.end_port());
+  const subnet::NodeIndex node = whole.find_node(guid);
+  if (node == subnet::none || whole.node(node).twin != subnet::none) return std::nullopt;
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = subnet::route_to(whole, node, route);
+  return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);
 }
 
 void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
@@ -332,8 +379,8 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
     failed = std::make_shared<const mad::MadError>(error);
   }
   if (failed) {  // for libibnetdisc, this is a fabric without nodes
-    const auto kind = mad::tries_in_vain(*failed) ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::refused;
-    fabric.subnet.failures.push_back({.kind = kind, .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+    fabric.subnet.failures.push_back(
+        {.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
   }
 }
 
@@ -371,6 +418,9 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   wanted.radius = 1;
   wanted.alone = !neighbours && !options.diags;
   co_await read_fabric(session, options, *source, wanted, fabric);
+  fabric.route_to_start = route_to(target);
+  const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
+  if (!fabric.route_to_start && session.options().from && !options.diags) fabric.route_to_start = stored_route(session, start);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
@@ -384,6 +434,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
+      fabric.route_to_start.emplace();
       keep_part(std::move(whole.subnet), node);
     }
   }
@@ -402,15 +453,19 @@ Error not_a_switch(path::Path path, const smp::NodeInfo& node) {
 }
 
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
-  using Kind = subnet::Failure::Kind;
   const unsigned number = subnet.port(port).number;
-  return {.kind = mad::tries_in_vain(*error) ? Kind::no_answer : Kind::refused,
+  return {.kind = subnet::kind_of(*error),
           .node = subnet.port(port).node,
           .port = static_cast<int>(number),
           .attribute = "PortInfo",
           .modifier = number,
           .why = error->message(),
           .error = error};
+}
+
+void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
+  const bool only_unread = std::ranges::none_of(failures, [](const subnet::Failure& failure) { return cause_of(failure).empty(); });
+  if (!any_read && !failures.empty() && only_unread) throw Error(cause_of(failures.front()));
 }
 
 void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {

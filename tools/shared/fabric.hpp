@@ -54,6 +54,8 @@ struct Fabric {
   subnet::Subnet subnet;
   subnet::NodeNameMap names;
   std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
+  /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
+  std::optional<std::vector<std::uint8_t>> route_to_start = std::vector<std::uint8_t>();
 };
 
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
@@ -81,6 +83,10 @@ void note_discovered(const Session& session, std::string_view what);
 /// Prints an `E:` line on stderr for each of `failures`, which were met after the discovery, and adds them to those of the fabric. Similar
 /// failures share a line.
 void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures);
+
+/// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
+/// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
+void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
 
 /// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
 Error not_a_switch(path::Path path, const smp::NodeInfo& node);
@@ -115,6 +121,7 @@ struct FabricReport : Report {
 
  private:
   void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
+  void visit_route(out::Sink& sink, subnet::NodeIndex at) const;
   void visit_addresses(out::Sink& sink, subnet::PortIndex at) const;
   void visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
   void visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const;

@@ -97,6 +97,16 @@ void FabricReport::visit_port_members(out::Sink& sink, subnet::PortIndex at) con
   visit_peer(sink, at);
 }
 
+void FabricReport::visit_route(out::Sink& sink, subnet::NodeIndex at) const {
+  if (!fabric.route_to_start) return sink.null("route");
+  sink.begin_array("route");
+  for (const std::uint8_t port : *fabric.route_to_start) sink.value({}, port);
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = subnet::route_to(fabric.subnet, at, route);
+  for (unsigned hop = 1; hop <= hops; ++hop) sink.value({}, route[hop]);
+  sink.end_array();
+}
+
 void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Node& node = subnet.node(at);
@@ -109,11 +119,7 @@ void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortF
   sink.value("revision", node.info.revision);
   sink.value("system_image_guid", node.info.system_image_guid);
   sink.value("duplicate_guid", node.is_twin || node.twin != subnet::none);
-  sink.begin_array("route");
-  std::array<std::uint8_t, 64> route{};
-  const unsigned hops = subnet::route_to(subnet, at, route);
-  for (unsigned hop = 1; hop <= hops; ++hop) sink.value({}, route[hop]);
-  sink.end_array();
+  visit_route(sink, at);
   if (is_switch) {
     visit_addresses(sink, node.first_port);
   } else {

@@ -8,29 +8,38 @@
 
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
+#include "base/utc_time.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
 
-using Once = std::function<async::Task<>(std::optional<double> seconds)>;
+using Once = std::function<async::Task<>(Round round)>;
 
 async::Task<> repeat_on(async::Loop& loop, Interval interval, Once once) {
   const auto pause = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(interval.seconds.value_or(0)));
   const async::Time start = loop.now();
   std::optional<async::Time> last;
-  for (std::uint64_t round = 0; round != interval.count; ++round) {
-    const async::Time due = start + static_cast<std::int64_t>(round) * pause;
-    if (due > loop.now()) co_await loop.sleep_for(due - loop.now());
-    std::optional<double> seconds;
+  for (std::uint64_t done = 0; done != interval.count; ++done) {
+    if (last) {
+      const async::Duration passed = loop.now() - start;
+      co_await loop.sleep_for((passed / pause + 1) * pause - passed);
+    }
+    Round round;
     const async::Time now = loop.now();
-    if (last) seconds = std::chrono::duration<double>(now - *last).count();
+    if (last) round.seconds = seconds_between(*last, now);
+    round.time = utc_text(loop.clock().wall_time());
     last = now;
-    co_await once(seconds);
+    co_await once(round);
   }
 }
 
 }  // namespace
+
+std::optional<double> seconds_between(async::Time before, async::Time now) {
+  if (now <= before) return std::nullopt;
+  return std::chrono::duration<double>(now - before).count();
+}
 
 double parse_seconds(std::string_view text, std::string_view option) {
   constexpr double least = 0.001, most = 86400;

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
+#include "async/clock.hpp"
 #include "async/task.hpp"
 #include "tools/frame/options.hpp"
 
@@ -28,9 +30,17 @@ void add_interval(OptionSet& set, Interval& interval);
 /// Throws UsageError for a --count without --interval.
 void check_interval(const Interval& interval);
 
-/// Calls `once` for each reading. Its argument is the time since the reading before, in seconds; absent for the first reading. Readings
-/// begin at whole multiples of the interval after the first one. If a reading takes longer than the interval, the times of later readings
-/// do not change.
-async::Task<> repeat(Session& session, Interval interval, std::function<async::Task<>(std::optional<double> seconds)> once);
+/// One of several readings.
+struct Round {
+  std::string time;               ///< when it began: ISO 8601, UTC
+  std::optional<double> seconds;  ///< since the reading before began; absent for the first one
+};
+
+/// Calls `once` for each reading. Readings begin at whole multiples of the interval after the first one. If a reading takes longer than the
+/// interval, the multiples that have passed meanwhile are left out.
+async::Task<> repeat(Session& session, Interval interval, std::function<async::Task<>(Round round)> once);
+
+/// The time between two readings of a port, in seconds; absent if it is not greater than 0.
+std::optional<double> seconds_between(async::Time before, async::Time now);
 
 }  // namespace ib::tools

@@ -41,7 +41,7 @@ void RecordsReport::visit(out::Sink& sink) const {
     if (match.secret && keys == Keys::hidden) {
       sink.null(name);
     } else {
-      sink.value(name, match.text);
+      out::visit_field(sink, name, pattern.bytes(), *find_path(pattern.form(), match.member));
     }
   }
   sink.end_object();

@@ -254,6 +254,20 @@ TEST_CASE("a trace names what is wrong with a way, and where") {
   CHECK(unlinked.way(host0, 1, 7).end == TraceEnd::not_active);
 }
 
+TEST_CASE("an entry outside of the range that was read is not known, and not missing") {
+  Bench bench;
+  const ForwardingTables part = bench.read({true, true, {Lid{1}, Lid{3}}});
+  const auto end_of = [&](unsigned lid) {
+    return next_hop(bench.subnet(), part, bench.node(spine), Lid{static_cast<std::uint16_t>(lid)}).end;
+  };
+  CHECK(end_of(3) == TraceEnd::arrived);
+  CHECK(end_of(6) == TraceEnd::not_known);
+  CHECK(end_of(700) == TraceEnd::no_entry);
+  const MulticastTrace tree = trace_multicast(bench.subnet(), part, bench.port(host0, 1), group);
+  REQUIRE(tree.faults.size() == 1);
+  CHECK(tree.faults[0].end == TraceEnd::not_known);
+}
+
 TEST_CASE("a multicast packet reaches the members of its group, each by one way") {
   Bench bench;
   const MulticastTrace found = trace_multicast(bench.subnet(), bench.tables, bench.port(host0, 1), group);

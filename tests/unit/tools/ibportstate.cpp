@@ -241,6 +241,11 @@ TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells t
     return answer;
   };
   CHECK(heading(run({"1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
+  const json by_sa = json::parse(run({"1", "3", "query", "--json"}).out);
+  fabric.network.combined_routes = true;  // the same is shown of it
+  CHECK(json::parse(run({"1", "3", "query", "--json"}).out) == by_sa);
+  CHECK(by_sa["peer"]["path"]["kind"] == "lid");
+  fabric.network.combined_routes = false;
   fabric.network.gmp = nullptr;
   CHECK_THAT(run({"1", "3", "query"}).err, contains("timed out to 'DR Path 1 -> (0, 3)'"));
 }

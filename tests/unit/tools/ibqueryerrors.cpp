@@ -367,8 +367,28 @@ TEST_CASE("ibqueryerrors --interval: ports whose errors grow, and nothing is set
   const json& port = found["readings"][1]["ports"][0];
   CHECK(port["port_num"] == 2);
   CHECK(port["errors"][0]["delta"] == 4);
-  CHECK(port["errors"][0]["per_second"] == 2.0);
+  CHECK(port["errors"][0]["per_second"].get<double>() == Approx(2).epsilon(0.001));
   CHECK(ibtool(f.fabric, {"ibqueryerrors", "-k", "--interval", "1"}).status == 2);
+}
+
+TEST_CASE("ibqueryerrors: options that would have no effect beside another one are refused, both named") {
+  Fabric f;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> lines{{{"--interval", "1", "--details"}, "--details"},
+                                                                            {{"--interval", "1", "-r"}, "--report-port"},
+                                                                            {{"--counters", "--details"}, "--details"},
+                                                                            {{"--counters", "--data"}, "--data"},
+                                                                            {{"--counters", "-s", "SymbolErrorCounter"}, "--suppress"},
+                                                                            {{"--counters", "-c"}, "--suppress-common"},
+                                                                            {{"--counters", "-T", "/dev/null"}, "--threshold-file"}};
+  for (const auto& [options, other] : lines) {
+    std::vector<std::string> words{"ibqueryerrors"};
+    words.insert(words.end(), options.begin(), options.end());
+    const auto told = ibtool(f.fabric, words);
+    INFO(told.err);
+    CHECK(told.status == 2);
+    CHECK_THAT(told.err, contains(options.front()) && contains(other));
+  }
+  CHECK(diags(f.fabric, {"ibqueryerrors", "--counters", "--details"}).status == 0);  // Debian's takes both
 }
 
 TEST_CASE("ibqueryerrors: a full disk is an error") {

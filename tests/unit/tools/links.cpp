@@ -147,27 +147,6 @@ TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: every width and speed,
   CHECK_THAT(line(xdr(0)), contains("( 4X        106.25 Gbps Active/") && contains("( Could be 212.5 Gbps)\n"));
 }
 
-TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: FDR10 is told from QDR") {
-  constexpr std::uint16_t connect_x3 = 0x1003;
-  for (const auto node : {leaf, other}) fabric.node(node).info.device_id = connect_x3;
-  ib::smp::MlnxExtPortInfo mlnx;
-  mlnx.link_speed_supported = 1;
-  fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
-    if (!answer) return {};
-    if (ib::load_be<std::uint16_t>(&request[16]) == ib::smp::MlnxExtPortInfo::attribute_id) {
-      (*answer)[4] &= 0x80;  // the D bit of a directed route
-      (*answer)[5] = 0;
-      mlnx.pack(ib::MutableBytes(*answer).subspan(64, 64));
-    }
-    return {*answer};
-  };
-  mlnx.link_speed_active = 1;
-  CHECK_THAT(line([](auto&) {}), contains("( 4X  10.0 Gbps (FDR10) Active/  LinkUp)==>") && contains("\" ( )\n"));
-  mlnx.link_speed_active = 0;
-  CHECK_THAT(line([](auto&) {}), contains("( 4X          10.0 Gbps Active/") &&
-                                     contains("( Could be FDR10 (Found link at QDR but expected speed is FDR10))\n"));
-}
-
 TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags looks at one node") {
   const std::string leaf_alone = diags(fabric, {"iblinkinfo", "-D", "0,1"}).out;
   CHECK_THAT(leaf_alone, starts_with("Switch: 0x0000000000000100 leaf \"one\":\n") && contains("2    3[  ] \"spine\" ( )"));

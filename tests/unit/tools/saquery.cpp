@@ -75,9 +75,13 @@ TEST_CASE("what is asked for is what leaves, and -v shows it") {
   CHECK(subnet.asked[0][3] == 0x12);
   CHECK(mask_of(subnet.asked[0]) == 0x11);
   CHECK(load_be<std::uint64_t>(&subnet.asked[0][36]) == 7);
-  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "2"}).out)["match"] == json{{"lid", "2"}});
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "2"}).out)["match"] == json{{"lid", 2}});
   CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "nodeInfo.portGUID=0x100"}).out)["match"] ==
         json{{"node_info.port_guid", "0000:0000:0000:0100"}});
+  CHECK(json::parse(ibtool(subnet.fabric, {"saquery", "--json", "NR", "nodeInfo.nodeType=2"}).out)["match"] ==
+        json{{"node_info.node_type", 2}, {"node_info.node_type_text", "Switch"}});
+  const json paths = json::parse(ibtool(subnet.fabric, {"saquery", "--json", "PR", "numbPath=3"}).out);
+  CHECK(paths["match"]["numb_path"] == 3);
 }
 
 TEST_CASE("a table of paths has a source, and selectors") {

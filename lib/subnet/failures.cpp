@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/failures.hpp"
+
+#include <optional>
+
+#include "iba-gen/mad.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
+#include "subnet/counter_clears.hpp"
+#include "subnet/set_target.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr int whole_node = -1;
+
+/// The port that an SMP names in its modifier; nothing if it names none, so that it is about the end port that was asked.
+std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier, bool to_switch) {
+  constexpr unsigned low_byte = 0xff, high_half = 16;
+  std::uint32_t port = 0;
+  switch (attribute) {
+    case smp::NodeDescription::attribute_id:
+    case smp::NodeInfo::attribute_id:
+    case smp::SwitchInfo::attribute_id:
+    case smp::LinearForwardingTable::attribute_id:
+    case smp::RandomForwardingTable::attribute_id:
+    case smp::MulticastForwardingTable::attribute_id:
+      return whole_node;
+    case smp::PKeyTable::attribute_id:
+      port = modifier >> high_half;
+      break;
+    case smp::PortInfo::attribute_id:
+    case smp::SLToVLMappingTable::attribute_id:
+    case smp::VLArbitrationTable::attribute_id:
+    case smp::MlnxExtPortInfo::attribute_id:
+    case smp::PortInfoExtended::attribute_id:
+      port = modifier & low_byte;
+      break;
+    default:
+      return std::nullopt;
+  }
+  return to_switch || port != 0 ? std::optional(static_cast<int>(port)) : std::nullopt;
+}
+
+}  // namespace
+
+Failure::Kind kind_of(const mad::MadError& error) {
+  if (mad::tries_in_vain(error)) return Failure::Kind::no_answer;
+  if (dynamic_cast<const WrongNode*>(&error) != nullptr) return Failure::Kind::false_answer;
+  return dynamic_cast<const mad::NotRead*>(&error) != nullptr ? Failure::Kind::not_read : Failure::Kind::refused;
+}
+
+int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& error) {
+  const Port& at = subnet.port(port);
+  if (error.request().size() < mad::header_size) return at.number;
+  const mad::HeaderView header(error.request());
+  const bool to_switch = subnet.node(at.node).kind() == NodeKind::sw;
+  if (mad::is_smp(header.mgmt_class()))
+    return port_in_modifier(header.attribute_id(), header.attribute_modifier(), to_switch).value_or(at.number);
+  constexpr std::size_t select = 1;  // PortSelect follows a reserved octet in the counters of all attributes (IBA 16.1.3)
+  const std::size_t offset = mad::data_area(header.mgmt_class()).offset + select;
+  const bool counters = header.mgmt_class() == mad::mgmt_class::performance && header.attribute_id() != mad::ClassPortInfo::attribute_id;
+  if (!counters || error.request().size() <= offset) return to_switch ? whole_node : at.number;
+  return error.request()[offset] == all_ports ? whole_node : error.request()[offset];
+}
+
+}  // namespace ib::subnet
