@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ranges>
 
@@ -251,30 +252,33 @@ class Perfquery : public Command {
       path::visit(emit.sink(), "path", report.node.path);
       emit.sink().begin_array("readings");
     }
-    std::vector<PortCounts> before;
+    std::map<std::int32_t, PortCounts> before;
     const auto once = [&](std::optional<double> seconds) { return watch_once(session, report, emit, before, seconds); };
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::vector<PortCounts>& before,
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::map<std::int32_t, PortCounts>& before,
                            std::optional<double> seconds) const {
     report.ports.clear();
     co_await read(session, report, emit);
-    if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
+    if (sums_ && !report.ports.empty()) report.ports.assign(1, sum_of(report.ports, report.info));
     WatchReport reading(report.info);
     reading.node = report.place();
     reading.seconds = seconds;
     if (thresholds_) reading.thresholds = &*thresholds_;
-    for (std::size_t at = 0; at < report.ports.size(); ++at) {
-      const bool first = before.empty();
-      reading.samples.push_back({report.ports[at].port, first ? std::vector<std::uint8_t>() : before[at].bytes, report.ports[at].bytes});
+    std::map<std::int32_t, PortCounts> known;  // a port that was not read this time has nothing before its next reading
+    for (const PortCounts& now : report.ports) {
+      const auto last = before.find(now.port);
+      reading.samples.push_back({now.port, last == before.end() ? std::vector<std::uint8_t>() : last->second.bytes, now.bytes});
+      known[now.port] = now;
     }
-    before = report.ports;
+    before = std::move(known);
     emit(reading);
     emit.flush();  // at once
   }
 
+  /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
     std::vector<std::optional<Answer>> replies(asked_.size());
     const auto ask = [&](std::size_t at) { return read_one(session, report, static_cast<std::uint8_t>(asked_[at]), replies[at]); };
@@ -282,6 +286,11 @@ class Perfquery : public Command {
     async::Task<> all = async::for_each(indexes, ports_at_once, ask);
     co_await std::move(all);
     for (std::size_t at = 0; at < asked_.size(); ++at) {
+      if (!*replies[at] && interval_.repeats()) {
+        report_port(session, replies[at]->shared_error(), asked_[at]);
+        emit.raise(Exit::incomplete);
+        continue;
+      }
       if (!*replies[at]) {
         if (!sums_) emit.so_far(report);
         refuse_port(session, replies[at]->shared_error(), asked_[at]);
@@ -290,6 +299,15 @@ class Perfquery : public Command {
       bytes.resize(report.info.bytes);
       if (as_diags_) clear_uncounted(report, bytes);
       report.ports.push_back({asked_[at], std::move(bytes)});
+    }
+    if (sums_ && report.ports.size() != asked_.size()) report.ports.clear();
+  }
+
+  void report_port(Session& session, const std::shared_ptr<const mad::MadError>& error, std::int32_t port) const {
+    try {
+      refuse_port(session, error, port);
+    } catch (const Error& failure) {
+      session.report(failure);
     }
   }
 
