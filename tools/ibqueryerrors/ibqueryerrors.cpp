@@ -121,6 +121,7 @@ class Ibqueryerrors final : public Command {
     }
     if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
     subnet::PmaWanted wanted = pma_wanted();
+    wanted.forgets = !emit.json();
     wanted.told = [&](const subnet::PmaNode& node) {
       report.count(node);
       if (checked_.as_diags()) report.tell_problems(session, node);
