@@ -77,6 +77,24 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
 /// Whether a character of the user's own words may be shown unchanged.
 bool is_harmless(const Utf8Char& c) { return c.valid && (!is_hostile(c.code) || c.code == '\n' || c.code == '\t'); }
 
+/// The user's own words, with or without their line ends.
+std::string shown(std::string_view text, bool has_lines) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto c = decode_utf8(text);
+    if (is_harmless(c) && (has_lines || c.code != '\n')) {
+      out += text.substr(0, c.size);
+    } else if (c.valid) {
+      append_escape(out, c.code);
+    } else {
+      append_bytes(out, text.substr(0, c.size));
+    }
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
 /// Appends the JSON escape of one character (RFC 8259 7).
 void append_json_escape(std::string& out, char32_t code) {
   const char letter = code == '"' ? '"' : escape_letter(code);
@@ -110,22 +128,9 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-std::string harmless(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const auto c = decode_utf8(text);
-    if (is_harmless(c)) {
-      out += text.substr(0, c.size);
-    } else if (c.valid) {
-      append_escape(out, c.code);
-    } else {
-      append_bytes(out, text.substr(0, c.size));
-    }
-    text.remove_prefix(c.size);
-  }
-  return out;
-}
+std::string harmless(std::string_view text) { return shown(text, true); }
+
+std::string harmless_line(std::string_view text) { return shown(text, false); }
 
 std::string printable(std::string_view text, char substitute) {
   std::string out(text);

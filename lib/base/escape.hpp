@@ -24,6 +24,9 @@ std::string quoted(std::string_view text);
 /// disturb a terminal and bytes that are not valid UTF-8 are shown as escaped() shows them.
 std::string harmless(std::string_view text);
 
+/// As harmless(), for what must stay within one line: line ends are shown as escaped() shows them.
+std::string harmless_line(std::string_view text);
+
 /// For the diags dialect: replaces every byte that is not printable ASCII by `substitute`.
 std::string printable(std::string_view text, char substitute = ' ');
 

@@ -57,9 +57,10 @@ void about_to_write() {
 
 void write_to(std::FILE* stream) { logger() = logger_to(stream); }
 
-void write(Level level, std::string_view text) {
+void write(Level level, std::string_view text, const std::vector<std::string>& lines) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  const std::string shown = harmless(text);
+  std::string shown = level == Level::debug ? harmless(text) : harmless_line(text);
+  for (const std::string& line : lines) shown += '\n' + harmless_line(line);
   about_to_write();
   logger()->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }

@@ -5,16 +5,18 @@
 
 #include <cstdio>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ib::log {
 
 enum class Level { debug, warning, error };
 
-/// Writes `text`. The level's letter comes before the first line; further lines (a decoded packet) stay unchanged. harmless()
-/// makes characters visible that could disturb a terminal, because messages repeat words of the command line. Text from the
-/// wire must be escaped by the caller, since it may also hold line ends.
-void write(Level level, std::string_view text);
+/// Writes `text` after the level's letter. Characters that could disturb a terminal are made visible, because messages repeat words of the
+/// command line and names of files; so are line ends of warnings and errors, which a name could forge further ones with. `lines` (a decoded
+/// packet) follow without a letter.
+void write(Level level, std::string_view text, const std::vector<std::string>& lines = {});
 
 /// Sends all later messages to `stream`, which must stay open as long as messages are written. The default is stderr.
 void write_to(std::FILE* stream);
@@ -26,6 +28,6 @@ void about_to_write();
 
 inline void debug(std::string_view text) { write(Level::debug, text); }
 inline void warning(std::string_view text) { write(Level::warning, text); }
-inline void error(std::string_view text) { write(Level::error, text); }
+inline void error(std::string_view text, const std::vector<std::string>& lines = {}) { write(Level::error, text, lines); }
 
 }  // namespace ib::log

@@ -13,6 +13,9 @@ namespace ib::mad {
 
 namespace {
 
+/// Of Omni-Path's MADs of up to 2 KiB, which answer no request of InfiniBand.
+constexpr std::uint8_t omni_path_base_version = 0x80;
+
 /// Whether a MAD of the SA or of a vendor class ends with its data. Some senders leave out the rest of the packet, which counts
 /// as zero.
 bool ends_early(Bytes mad) {
@@ -81,6 +84,7 @@ void Rpc::received(Bytes mad, const Source& source) {
     std::copy(mad.begin(), mad.end(), whole.begin());
     mad = whole;
   }
+  if (mad.size() > packet_size && HeaderView(mad).base_version() == omni_path_base_version) return stray(mad, source);
   const bool response = mad.size() >= header_size && HeaderView(mad).is_response();
   if (outbox_.take(mad, source)) {
     if (tracer_ != nullptr) tracer_->segment(mad, source.path(end_port(), mad[1]), false);

@@ -18,7 +18,9 @@ using namespace std::chrono_literals;
 /// A process that empties buffers of this host is not expected to be stopped for longer.
 constexpr Duration longest_stop = 20ms;
 
-/// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts.
+/// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts. There is none where a
+/// simulator reports at once that it has dropped a request: nothing is full there, and each of infiniband-diags' programs repeats it at
+/// once.
 Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
 /// The pause after a node has answered that it is busy.
 Duration busy_delay(unsigned tries) { return std::min<Duration>(50ms * (1 << std::min(tries - 1, 10U)), 2s); }
@@ -281,7 +283,8 @@ void Rpc::try_lost(Sent& sent, int error) {
 
 void Rpc::retry_or_fail(Call& call) {
   if (call.tries_left > 0) {
-    call.back_off(call.busy ? busy_delay(call.tries) : lost_delay(call.tries));
+    const bool dropped = call.reported && !channel_->reports_timeouts();
+    call.back_off(call.busy ? busy_delay(call.tries) : dropped ? Duration::zero() : lost_delay(call.tries));
   } else {
     ran_out(call);
   }

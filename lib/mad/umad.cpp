@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "mad/rmpp.hpp"
 #include "mad/umad_address.hpp"
 #include "mad/umad_host.hpp"
 #include "sys/umad_port.hpp"
@@ -27,6 +28,9 @@ namespace ib::mad {
 namespace {
 
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
+/// The longest MAD that a device delivers alone: Omni-Path has MADs of 2 KiB (base version 0x80). For a shorter buffer the kernel's
+/// read() fails with EINVAL, and the MAD stays at the front of the queue.
+constexpr std::size_t longest_single = 2048;
 
 /// One open umad device.
 class Device final : public async::PollSource {
@@ -55,14 +59,16 @@ class Device final : public async::PollSource {
   std::uint32_t agent(Bytes mad);
   void add_agent(std::uint8_t mgmt_class);
   bool read_one();
-  void deliver(std::size_t length);
+  sys::UmadPort::Received read_long(std::size_t length);
+  void deliver(MutableBytes umad);
 
   const sys::EndPort& end_port_;
   sys::UmadPort port_;
   std::unique_ptr<UmadHost> host_;
   std::array<std::int64_t, 256> agents_{};   // by class; for requests that we send
   std::array<std::int64_t, 256> servers_{};  // by class; for requests that we answer
-  std::array<std::uint8_t, header_bytes + packet_size> buffer_{};
+  std::array<std::uint8_t, header_bytes + longest_single> buffer_{};
+  std::vector<std::uint8_t> long_buffer_;  // empty but for the time of read_one()
   std::vector<std::uint8_t> send_buffer_;
   ChannelEvents* events_{};
 };
@@ -120,26 +126,36 @@ void Device::ready(short) {
 /// Reads one message. False if there is nothing to read.
 bool Device::read_one() {
   sys::UmadPort::Received received{};
+  long_buffer_.clear();
   try {
     received = port_.receive(buffer_);
-    // Only a MAD that the kernel reassembled can be too long. It would stay at the front of the queue for ever.
-    if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
+    if (received.outcome == sys::UmadPort::Read::too_long) received = read_long(received.bytes);
   } catch (const SysError&) {
     // The device has gone, or reading fails for another reason. More reads would only fail again.
     unwatch();
     events_->broken(std::current_exception());
     return false;
   }
-  if (received.outcome == sys::UmadPort::Read::message) deliver(received.bytes);
+  const MutableBytes buffer = long_buffer_.empty() ? MutableBytes(buffer_) : MutableBytes(long_buffer_);
+  if (received.outcome == sys::UmadPort::Read::message) deliver(buffer.first(std::min(received.bytes, buffer.size())));
   return received.outcome != sys::UmadPort::Read::nothing;
 }
 
-void Device::deliver(std::size_t length) {
-  if (length < header_bytes) return;
-  length = std::min(length, buffer_.size());
+/// Reads a message of `length` bytes, which a kernel has reassembled. It would stay at the front of the queue for ever, before all others.
+/// Throws SysError.
+sys::UmadPort::Received Device::read_long(std::size_t length) {
+  if (length > header_bytes + rmpp_longest) throw SysError(ENOSPC, "read", port_.path());
+  long_buffer_.resize(length);
+  const sys::UmadPort::Received received = port_.receive(long_buffer_);
+  if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
+  return received;
+}
+
+void Device::deliver(MutableBytes umad) {
+  if (umad.size() < header_bytes) return;
   ib_user_mad_t header{};
-  std::memcpy(&header, buffer_.data(), header_bytes);
-  const auto mad = MutableBytes(buffer_).subspan(header_bytes, length - header_bytes);
+  std::memcpy(&header, umad.data(), header_bytes);
+  const MutableBytes mad = umad.subspan(header_bytes);
   const Bytes bytes = mad;
   if (header.status != 0) {
     events_->send_failed(bytes, static_cast<int>(header.status));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/questions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -25,6 +27,12 @@ using Values = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t pkeys_per_block = 32, guids_per_block = 8, cc_ports_per_block = 32, cc_entries_per_block = 64;
 constexpr std::uint32_t vlarb_per_block = 32, most_vlarb = 64;  // IBA 14.2.5.9
+
+/// The number of blocks of the P_Key table that a port claims.
+std::uint32_t pkey_blocks(const subnet::Node& node, std::uint32_t port) {
+  const std::size_t keys = subnet::pkey_capacity(node.info, node.switch_info(), port);
+  return static_cast<std::uint32_t>((keys + pkeys_per_block - 1) / pkeys_per_block);
+}
 
 bool names(const Questions& of, const StructInfo& info) { return of.attribute == &info; }
 
@@ -250,11 +258,38 @@ std::vector<Questions> Questionnaire::vl_arbitration(const Agent& of, unsigned s
   return {std::move(asked)};
 }
 
-Questions Questionnaire::pkeys(const Agent& of) const {
+/// The greatest number of blocks that are requested of the P_Key table of one port.
+std::uint32_t Questionnaire::most_pkey_blocks(const Agent& of) {
+  std::size_t all = 0, most = 0;
+  for (const std::uint32_t number : of.numbers) {
+    const std::size_t of_port = pkey_blocks(of.node, number);
+    all += of_port;
+    most = std::max(most, of_port);
+  }
+  return static_cast<std::uint32_t>(all <= most_pkey_requests ? most : most_pkey_requests / of.numbers.size());
+}
+
+Questions Questionnaire::pkeys(const Agent& of) {
   Questions asked{.attribute = &smp::PKeyTable::info()};
-  for (const std::uint32_t number : of.numbers)
-    add_blocks(asked.values, number << 16, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number), pkeys_per_block);
+  const std::uint32_t most = most_pkey_blocks(of);
+  for (const std::uint32_t number : of.numbers) {
+    const std::uint32_t count = std::min(pkey_blocks(of.node, number), most);
+    for (std::uint32_t block = 0; block < count; ++block) asked.values.push_back(number << 16 | block);
+  }
   return asked;
+}
+
+std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) const {
+  if (part != Part::pkeys) return std::nullopt;
+  const Agent of = agent_of(agent);
+  const std::uint32_t most = most_pkey_blocks(of);
+  std::size_t claimed = 0;
+  for (const std::uint32_t number : of.numbers)
+    if (pkey_blocks(of.node, number) > most)
+      claimed = std::max(claimed, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number));
+  if (claimed == 0 || !of.is_first) return std::nullopt;
+  return fmt::format("It claims {} P_Keys for a port; of each of its ports only the first {} were asked for.", claimed,
+                     most * pkeys_per_block);
 }
 
 std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsigned step, const Learnt& learnt) {

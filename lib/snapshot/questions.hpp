@@ -16,7 +16,8 @@
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
 //   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
 //                                 a port without a link of a node that is no switch: at the node's first agent alone)
-//   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap
+//   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap. A node that
+//                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      with IsSM         SMInfo
 //   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "iba-gen/smp.hpp"
@@ -86,6 +88,11 @@ class Questionnaire {
   static constexpr unsigned steps = 3;
   /// The requests of a step to an agent: the answers of one step tell what the next one asks. `learnt`: from the steps before.
   std::vector<Questions> questions(Part part, subnet::PortIndex agent, unsigned step, const Learnt& learnt) const;
+  /// The limit of requests to one agent for P_Key tables. Each of up to 255 ports may claim 65,535 P_Keys, and thus 522,240 requests. The
+  /// limit leaves 1,024 P_Keys to each of them. No other part needs one: the size of its tables follows from ports, LIDs and VLs.
+  static constexpr std::size_t most_pkey_requests = 8192;
+  /// What the limits leave out of a part at an agent, as a sentence. Nothing if all is read.
+  std::optional<std::string> left_out(Part part, subnet::PortIndex agent) const;
   /// The number of requests of all steps, where the agent has all that it can have.
   /// `asked`: ClassPortInfo was asked for before.
   std::uint64_t plan(Part part, subnet::PortIndex agent, bool asked) const;
@@ -102,7 +109,8 @@ class Questionnaire {
   std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;
   Questions sl_to_vl(const Agent& of) const;
-  Questions pkeys(const Agent& of) const;
+  static std::uint32_t most_pkey_blocks(const Agent& of);
+  static Questions pkeys(const Agent& of);
   static std::vector<Questions> counters(Part part, const Agent& of, unsigned step, const Learnt& learnt);
   static std::vector<Questions> congestion(const Agent& of, unsigned step, const Learnt& learnt);
   static std::vector<Questions> vendor(const Agent& of, unsigned step, const Learnt& learnt);

@@ -35,6 +35,16 @@ bool is_lacking(std::uint16_t status) {
          status == mad::status::unsupported_method_attribute;
 }
 
+/// The failure that a node claims more than is believed of it.
+subnet::Failure unbelieved(NodeIndex node, std::string why) {
+  subnet::Failure failure;
+  failure.kind = subnet::Failure::Kind::false_answer;
+  failure.node = node;
+  failure.attribute = smp::PKeyTable::info().title;
+  failure.why = std::move(why);
+  return failure;
+}
+
 }  // namespace
 
 /// The reading of one part.
@@ -266,6 +276,10 @@ async::Task<PartReading> Reading::read_part(Part part) {
     silent_.insert(has_path ? key_of(part, row.port) : AgentKey{row.port, any_class});
   }
   result.failures = std::move(found.failures);
+  for (const auto& row : found.rows) {
+    const std::optional<std::string> left_out = row.failure == none ? questionnaire_.left_out(part, row.port) : std::nullopt;
+    if (left_out) result.failures.push_back(unbelieved(subnet_.port(row.port).node, *left_out));
+  }
   co_return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
 #include <set>
 
@@ -55,13 +56,19 @@ class Reader {
 
   async::Task<PmaReadings> read(std::vector<NodeIndex> nodes) {
     for (const NodeIndex node : nodes) add(node);
-    open_.resize(readings_.nodes.size(), 1);
-    for (std::size_t at = 0; at < readings_.nodes.size(); ++at) {
-      survey_.add(readings_.nodes[at].first);
-      steps_.push_back({at, Step::head});
+    nodes_.resize(heads_.size());
+    open_.resize(heads_.size(), 1);
+    steps_.reserve(heads_.size());
+    for (std::size_t at = 0; at < heads_.size(); ++at) {
+      survey_.add(heads_[at].port);
+      steps_.push_back({static_cast<std::uint32_t>(at), Step::head});
     }
     co_await survey_.run();
     take_failures();
+    if (!wanted_.forgets) {
+      readings_.nodes.reserve(nodes_.size());
+      for (std::size_t at = 0; at < nodes_.size(); ++at) readings_.nodes.push_back(std::move(node_at(at)));
+    }
     co_return std::move(readings_);
   }
 
@@ -69,23 +76,48 @@ class Reader {
   /// What a question of the survey asks.
   struct Step {
     enum Kind : std::uint8_t { head, port, clear_all, clear_port };
-    std::size_t node;  ///< in readings_.nodes
+    std::uint32_t node;  ///< in nodes_
     Kind kind;
-    std::size_t reading = 0;  ///< in the node's `ports`
+    std::uint16_t reading = 0;  ///< in the node's `ports`
     auto operator<=>(const Step&) const = default;
+  };
+  /// A node and the port whose PMA is asked first.
+  struct Head {
+    NodeIndex node;
+    PortIndex port;
   };
 
   void add(NodeIndex at) {
-    PmaNode node;
-    node.node = at;
     const Node& of = subnet_.node(at);
     const std::vector<PortIndex> ports = countable_ports(subnet_, at);
-    node.first = of.kind() == NodeKind::sw ? of.first_port : ports.empty() ? none : ports.front();
-    if (node.first != none) readings_.nodes.push_back(std::move(node));
+    const PortIndex first = of.kind() == NodeKind::sw ? of.first_port : ports.empty() ? none : ports.front();
+    if (first != none) heads_.push_back({at, first});
+  }
+
+  /// The readings of a node, which begin to be with the first question to it.
+  PmaNode& node_at(std::size_t at) {
+    std::unique_ptr<PmaNode>& node = nodes_[at];
+    if (!node) {
+      node = std::make_unique<PmaNode>();
+      node->node = heads_[at].node;
+      node->first = heads_[at].port;
+    }
+    return *node;
+  }
+
+  /// Calls `told` with the next node. If that may be forgotten, nothing but Sets that failed is kept: take_failures() wants them.
+  void tell_next() {
+    const std::size_t at = told_++;
+    wanted_.told(node_at(at));
+    const auto is_set = [](const PmaProblem& problem) { return problem.set; };
+    const bool is_clean = nodes_[at]->clear_problems.empty() && std::ranges::none_of(nodes_[at]->ports, [&](const PmaReading& reading) {
+                            return std::ranges::any_of(reading.problems, is_set);
+                          });
+    if (wanted_.forgets && is_clean) nodes_[at].reset();
   }
 
   async::Task<Error> ask_for(Step step, SurveyPort port) {
-    PmaNode& node = readings_.nodes[step.node];
+    PmaNode& node = node_at(step.node);
     switch (step.kind) {
       case Step::head:
         return read_head(node, port);
@@ -100,7 +132,7 @@ class Reader {
 
   void ended(std::size_t question) {
     const Step step = steps_[question];
-    PmaNode& node = readings_.nodes[step.node];
+    PmaNode& node = node_at(step.node);
     const bool failed = survey_.has_failed(question);
     switch (step.kind) {
       case Step::head:
@@ -124,22 +156,22 @@ class Reader {
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
     if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
     if (!wanted_.told) return;
-    for (; told_ < readings_.nodes.size() && open_[told_] == 0; ++told_) wanted_.told(readings_.nodes[told_]);
+    while (told_ < nodes_.size() && open_[told_] == 0) tell_next();
   }
 
   /// Has the ports cleared that were read one by one though they can be cleared together: all of them, or those that answered. False where
   /// there are none.
   bool add_clears(std::size_t at) {
-    const PmaNode& node = readings_.nodes[at];
+    const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
     if (std::ranges::all_of(node.ports, &PmaReading::known)) {
-      add_next({at, Step::clear_all}, node.first);
+      add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
       return true;
     }
     bool any = false;
     for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
       if (!node.ports[i].known()) continue;
-      add_next({at, Step::clear_port, i}, node.ports[i].port);
+      add_next({static_cast<std::uint32_t>(at), Step::clear_port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
       any = true;
     }
     return any;
@@ -151,8 +183,8 @@ class Reader {
     survey_.add_next(port);
   }
 
-  void add_ports(std::size_t at) {
-    PmaNode& node = readings_.nodes[at];
+  void add_ports(std::uint32_t at) {
+    PmaNode& node = node_at(at);
     const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
     for (const PortIndex port : countable_ports(subnet_, node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
@@ -161,7 +193,7 @@ class Reader {
         node.ports.back().problems.push_back({counters_attribute(node.support), false, node.problem->error});
     }
     for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
-      if (node.ports[i].problems.empty()) add_next({at, Step::port, i}, node.ports[i].port);
+      if (node.ports[i].problems.empty()) add_next({at, Step::port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
     }
   }
 
@@ -178,9 +210,10 @@ class Reader {
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
     for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
     for (const Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
-    for (const PmaNode& node : readings_.nodes) {
-      for (const PmaReading& reading : node.ports) add_failures(node.node, subnet_.port(reading.port).number, reading.problems);
-      add_failures(node.node, -1, node.clear_problems);
+    for (const std::unique_ptr<PmaNode>& node : nodes_) {
+      if (!node) continue;
+      for (const PmaReading& reading : node->ports) add_failures(node->node, subnet_.port(reading.port).number, reading.problems);
+      add_failures(node->node, -1, node->clear_problems);
     }
   }
 
@@ -358,10 +391,12 @@ class Reader {
   const Subnet& subnet_;
   const PmaWanted& wanted_;
   PmaReadings readings_;
-  std::vector<Step> steps_;                  // by question
-  std::vector<std::size_t> open_;            // by node: questions that have not ended
-  std::size_t told_{};                       // nodes that `told` was called with
-  std::set<const ib::Error*> known_errors_;  // of the failures
+  std::vector<Head> heads_;
+  std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when a node is forgotten
+  std::vector<Step> steps_;                      // by question
+  std::vector<std::uint16_t> open_;              // by head: questions that have not ended
+  std::size_t told_{};                           // nodes that `told` was called with
+  std::set<const ib::Error*> known_errors_;      // of the failures
   Survey survey_;
 };
 

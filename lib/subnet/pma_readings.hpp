@@ -79,10 +79,12 @@ struct PmaWanted {
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
   /// Called with each node in their order, as soon as all is known of it and of those before it. Null: nobody is told.
   std::function<void(const PmaNode&)> told;
+  /// Nodes are forgotten when `told` has been called with them: PmaReadings::nodes remains empty. For large fabrics.
+  bool forgets{};
 };
 
 struct PmaReadings {
-  std::vector<PmaNode> nodes;     ///< in the order in which they were named
+  std::vector<PmaNode> nodes;     ///< in the order in which they were named; none with PmaWanted::forgets
   std::vector<Failure> failures;  ///< one for each agent that is silent, or request that was refused
 };
 

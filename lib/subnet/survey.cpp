@@ -35,13 +35,54 @@ class Survey::Agents final : public mad::Transactor {
       : Transactor(survey.transactor_.end_port()), survey_(survey), port_(port), path_(path_to(survey.subnet_, port, survey.options_)) {
     sa_path() = survey.transactor_.sa_path();
   }
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
+  /// An agent of which nothing need be remembered is forgotten.
+  ~Agents() override {
+    for (const AgentKey& key : used_) {
+      const auto at = survey_.agents_.find(key);
+      --at->second.questions;
+      if (at->second.is_plain()) survey_.agents_.erase(at);
+    }
+  }
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
   const std::optional<path::Path>& path() const { return path_; }
 
  private:
+  Agent& use(std::uint8_t mgmt_class);
+
   Survey& survey_;
   PortIndex port_;
   std::optional<path::Path> path_;
+  std::vector<AgentKey> used_;
+};
+
+Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
+  const AgentKey key = survey_.key_of(port_, mgmt_class);
+  Agent& agent = survey_.agents_[key];
+  if (std::ranges::find(used_, key) == used_.end()) {
+    used_.push_back(key);
+    ++agent.questions;
+  }
+  return agent;
+}
+
+/// Lets pump() work while it lives.
+class Survey::Asking {
+ public:
+  Asking(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
+    survey_.loop_ = &loop;
+    survey_.group_ = &group;
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    survey_.patience_.disarm();
+    survey_.group_ = nullptr;
+  }
+
+ private:
+  Survey& survey_;
 };
 
 async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request& request) {
@@ -49,7 +90,7 @@ async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request
     mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(request);
     co_return reply;
   }
-  Agent& agent = survey_.agent(port_, request.mgmt_class);
+  Agent& agent = use(request.mgmt_class);
   path::Path path = request.path;
   if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
   mad::Request of_agent = mad::on_path(request, path);
@@ -101,20 +142,30 @@ async::Task<> Survey::run() {
 async::Task<> Survey::ask_waiting() {
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
-  while (!waiting_.empty() || group.running() != 0) {
-    if (waiting_.empty()) {
-      co_await group.wait_below(group.running());  // an answer may bring questions
-      continue;
-    }
-    co_await group.wait_below(options_.window);
-    const std::size_t question = waiting_.front();
-    waiting_.pop_front();
-    group.spawn(ask(question));
+  const Asking asking(*this, loop, group);
+  while (!waiting_.empty()) {
+    pump();
+    co_await group.join();
   }
-  co_await group.join();
 }
 
-async::Task<> Survey::ask(std::size_t question) {
+/// Lets as many questions begin as there is room for. `ending`: open questions that have nothing more to do.
+void Survey::pump(std::size_t ending) {
+  const async::Time now = loop_->now();
+  std::size_t young = flow_.young(now);
+  for (; !waiting_.empty() && group_->running() - ending < options_.window && young < options_.young; ++young) {
+    const std::size_t question = waiting_.front();
+    waiting_.pop_front();
+    group_->spawn(ask(question, flow_.began(now)));
+  }
+  if (waiting_.empty()) {
+    patience_.disarm();
+  } else {
+    loop_->arm(patience_, now + Flow::young_span);
+  }
+}
+
+async::Task<> Survey::ask(std::size_t question, Flow::Span begun) {
   const PortIndex port = questions_[question].port;
   Agents agents(*this, port);
   std::uint32_t failure = none;
@@ -131,6 +182,8 @@ async::Task<> Survey::ask(std::size_t question) {
   } else {
     end(question);
   }
+  flow_.ended(begun);
+  pump(1);
 }
 
 void Survey::end(std::size_t question) {
@@ -157,10 +210,10 @@ std::vector<std::size_t> Survey::silent_to_ask_again() {
   return first;
 }
 
-Survey::Agent& Survey::agent(PortIndex port, std::uint8_t mgmt_class) {
+Survey::AgentKey Survey::key_of(PortIndex port, std::uint8_t mgmt_class) const {
   // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
   const bool smp = mad::is_smp(mgmt_class);
-  return agents_[{smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class}];
+  return {smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class};
 }
 
 /// The port number in a failure that applies to all ports of an agent. −1 means the whole node.

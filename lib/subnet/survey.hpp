@@ -21,8 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "async/group.hpp"
+#include "async/timer.hpp"
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/flow.hpp"
 #include "subnet/model.hpp"
 #include "subnet/port_paths.hpp"
 
@@ -41,6 +44,7 @@ struct SurveyOptions {
   SurveyWay way;
   const PortPaths* paths{};   ///< for GMPs, with the service levels from the SA; null: SL 0
   std::size_t window = 1024;  ///< greatest number of open questions, including those that wait for a silent agent; at least 1
+  std::size_t young = 160;    ///< greatest number of open questions that do not (flow.hpp); more than are sent at a time (mad::Limits)
   /// Called when a question ends.
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
@@ -101,6 +105,13 @@ class Survey {
 
  private:
   class Agents;
+  class Asking;
+  /// Lets further questions begin when those that are open have grown old.
+  struct Patience final : async::Timer {
+    explicit Patience(Survey& owner) : survey(owner) {}
+    void expired() override { survey.pump(); }
+    Survey& survey;
+  };
   /// An agent: the port at which it answers, and its management class. Directed routes and LIDs count as different agents
   /// (responder.hpp).
   using AgentKey = std::pair<PortIndex, std::uint8_t>;
@@ -108,8 +119,12 @@ class Survey {
   struct Agent {
     mad::Responder responder;
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
+    unsigned questions{};          ///< that are open
     bool asked_again{}, came_back{};
     std::set<Asked> in_vain;  ///< what was sent and not answered
+
+    /// Whether nothing is known of the agent but that it answers.
+    bool is_plain() const { return questions == 0 && failure == none && !asked_again && in_vain.empty() && !responder.is_silent(); }
   };
   struct Found {
     Failure failure;
@@ -121,15 +136,17 @@ class Survey {
     std::uint32_t failure = none;  ///< in found_
   };
 
-  async::Task<> ask(std::size_t question);
+  async::Task<> ask(std::size_t question, Flow::Span begun);
   async::Task<> ask_waiting();
+  void pump(std::size_t ending = 0);
   void end(std::size_t question);
   bool may_come_back(std::uint32_t failure) const;
   std::vector<std::size_t> silent_to_ask_again();
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
   std::uint32_t add_failure(Failure failure);
-  Agent& agent(PortIndex port, std::uint8_t mgmt_class);
+  AgentKey key_of(PortIndex port, std::uint8_t mgmt_class) const;
+  Agent& agent(PortIndex port, std::uint8_t mgmt_class) { return agents_[key_of(port, mgmt_class)]; }
   int port_number_of(PortIndex port, std::uint8_t mgmt_class) const;
 
   mad::Transactor& transactor_;
@@ -144,6 +161,10 @@ class Survey {
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
   std::vector<Found> found_;
+  async::Loop* loop_{};        // while ask_waiting() runs
+  async::TaskGroup* group_{};  // while ask_waiting() runs
+  Flow flow_;
+  Patience patience_{*this};
 };
 
 namespace detail {

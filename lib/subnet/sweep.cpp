@@ -13,10 +13,9 @@ namespace {
 // Limit of requests that were passed to the Transactor and have not ended, including those between two tries. Large, so that
 // hundreds of dead ports are retried in parallel. Limited, because each request takes 3 KiB of memory.
 constexpr std::size_t max_open_requests = 4096;
-// Limit of open requests that were started a short time ago (young_span). It exceeds the number that the Transactor sends at a
-// time. If nodes answer, more requests would only wait in memory.
-constexpr std::size_t max_young_requests = 256;
-constexpr async::Duration young_span = std::chrono::milliseconds(10);
+// Limit of open requests that were started a short time ago. It exceeds the number that the Transactor sends at a time. If nodes answer,
+// more requests would only wait in memory.
+constexpr std::size_t max_young_requests = 128;
 // Limit of examined contradictions. A fabric with more is broken beyond repair, or hostile.
 constexpr unsigned max_doubts = 1024;
 // How often the ports are looked beyond again that did not answer while nodes moved.
@@ -120,7 +119,7 @@ void Sweep::pump() {
   const bool held_up = std::any_of(waiting_.begin(), waiting_.end(), [](const auto& ports) { return !ports.empty(); });
   paused_ = young >= max_young_requests && (held_up || !ready_.empty());
   if (paused_) {
-    loop_.arm(patience_, now + young_span);
+    loop_.arm(patience_, now + Flow::young_span);
   } else if (held_up) {
     loop_.arm(patience_, now + options_.patience);
   } else {
@@ -147,32 +146,6 @@ async::Task<> Sweep::perform(Work work, Flow::Span begun) {
   --unfinished_[work.level];
   flow_.ended(begun);
   pump();
-}
-
-void Sweep::Flow::forget_old(async::Time now) {
-  const Span current = now.time_since_epoch() / young_span;
-  while (!young_.empty() && young_.front().span < current - 1) young_.pop_front();
-}
-
-Sweep::Flow::Span Sweep::Flow::began(async::Time now) {
-  forget_old(now);
-  const Span span = now.time_since_epoch() / young_span;
-  if (young_.empty() || young_.back().span != span) young_.push_back({span, 0});
-  ++young_.back().open;
-  return span;
-}
-
-void Sweep::Flow::ended(Span span) {
-  for (Spanned& at : young_) {
-    if (at.span == span) --at.open;
-  }
-}
-
-std::size_t Sweep::Flow::young(async::Time now) {
-  forget_old(now);
-  std::size_t count = 0;
-  for (const Spanned& at : young_) count += at.open;
-  return count;
 }
 
 DiscoverStats Sweep::stats() const {

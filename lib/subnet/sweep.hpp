@@ -12,6 +12,7 @@
 #include "async/group.hpp"
 #include "mad/responder.hpp"
 #include "subnet/discovery.hpp"
+#include "subnet/flow.hpp"
 
 namespace ib::subnet {
 
@@ -53,30 +54,30 @@ class Sweep {
     std::vector<Work> waiting;        ///< reads beyond the limit of open reads
     unsigned open{};                  ///< reads that are ready or in progress
     PortIndex seen_beyond = none;     ///< the port beyond which the node answered last, where that is not the way to it
+    unsigned requests{};              ///< that refer to the responders
+  };
+  /// Holds the Reading of a node while requests refer to it.
+  class ReadingInUse {
+   public:
+    ReadingInUse(Sweep& sweep, NodeIndex node) : sweep_(sweep), node_(node), reading_(sweep.readings_[node]) { ++reading_.requests; }
+    ReadingInUse(const ReadingInUse&) = delete;
+    ReadingInUse& operator=(const ReadingInUse&) = delete;
+    ~ReadingInUse() {
+      --reading_.requests;
+      sweep_.forget_if_idle(node_);
+    }
+    Reading* operator->() const { return &reading_; }
+
+   private:
+    Sweep& sweep_;
+    NodeIndex node_;
+    Reading& reading_;
   };
   /// A node that fell silent, until it has been asked once more.
   struct Silence {
     std::vector<Work> unread;
     std::shared_ptr<const mad::MadError> error;  ///< of an unanswered request
     bool asked_again{}, came_back{};
-  };
-
-  /// Counts the young open requests: those begun in the last two spans of time. Older requests wait for silent nodes.
-  class Flow {
-   public:
-    using Span = async::Duration::rep;
-    /// Counts a request that begins. The returned span is the argument of ended().
-    Span began(async::Time now);
-    void ended(Span span);
-    std::size_t young(async::Time now);
-
-   private:
-    struct Spanned {
-      Span span;
-      std::size_t open;
-    };
-    void forget_old(async::Time now);
-    std::deque<Spanned> young_;  // at most the last two spans, in order
   };
 
   struct Patience final : async::Timer {
@@ -97,7 +98,8 @@ class Sweep {
   // sweep_silence.cpp: nodes that fall silent
   void queue_read(const Work& work);
   void read_ended(NodeIndex node);
-  bool is_silent(NodeIndex node) const { return readings_[node].by_route.is_silent(); }
+  void forget_if_idle(NodeIndex node);
+  bool is_silent(NodeIndex node) const;
   bool fell_silent(const Work& work, const Answer& answer);
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
@@ -170,8 +172,8 @@ class Sweep {
   DiscoverStats stats_;
   std::uint64_t unasked_{};  // planned requests that were not sent because the node was silent
 
-  std::deque<Work> ready_;        // reads that are ready
-  std::deque<Reading> readings_;  // by node; a deque, because requests refer to their responders
+  std::deque<Work> ready_;                           // reads that are ready
+  std::unordered_map<NodeIndex, Reading> readings_;  // of the nodes that are read now, and of those that are silent
   std::map<NodeIndex, Silence> silences_;
   std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
   std::vector<std::uint32_t> unfinished_;       // number of queued and open requests, by level

@@ -100,7 +100,6 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   node.via = from;
   node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node(subnet_.port(from).node).hops + 1);
   node.entry_port = info.local_port_num;
-  readings_.resize(index + 1);
   subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
   check_claims(index);
   if (options_.progress) options_.progress(subnet_.nodes().size());

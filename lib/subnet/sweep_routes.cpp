@@ -25,7 +25,9 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
   if (options_.routing != Routing::lid || !lids_work_) return false;
   const Node& node = subnet_.node(at);
   const PortIndex end = node.kind() == NodeKind::sw ? node.first_port : subnet_.port_of(at, node.entry_port);
-  return !node.lid_refused && !readings_[at].by_lid.is_silent() && end != none && subnet_.find_lid(subnet_.lid(end)) == end &&
+  const auto reading = readings_.find(at);
+  const bool is_silent = reading != readings_.end() && reading->second.by_lid.is_silent();
+  return !node.lid_refused && !is_silent && end != none && subnet_.find_lid(subnet_.lid(end)) == end &&
          at != subnet_.port(subnet_.start).node;
 }
 
@@ -75,19 +77,19 @@ async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute,
 }
 
 async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
-  Reading& reading = readings_[node];
+  const ReadingInUse reading(*this, node);
   if (has_usable_lid(node)) {
     path::Path path = lid_path(node);
     path.ib().retries = tries_by_lid() - 1;
-    const Answer at_lid = co_await call(std::move(path), attribute, modifier, reason, &reading.by_lid);
+    const Answer at_lid = co_await call(std::move(path), attribute, modifier, reason, &reading->by_lid);
     if (at_lid || !tries_in_vain(at_lid)) co_return at_lid;
     const bool was_sent = *tries_in_vain(at_lid) > 0;
-    if (reading.by_lid.is_silent()) reading.by_route.suspect();
+    if (reading->by_lid.is_silent()) reading->by_route.suspect();
     path = directed_path(node);
     path.ib().retries = tries_by_route() - 1;
-    const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading.by_route);
+    const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading->by_route);
     if (was_sent && tries_in_vain(answer) == 0U) co_return at_lid;
-    if (answer && reading.by_lid.is_silent() && !subnet_.node(node).lid_refused) {
+    if (answer && reading->by_lid.is_silent() && !subnet_.node(node).lid_refused) {
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
         lids_work_ = false;
@@ -97,7 +99,7 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
     co_return answer;
   }
   path::Path path = directed_path(node);
-  Answer answer = co_await call(std::move(path), attribute, modifier, reason, &reading.by_route);
+  Answer answer = co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
   co_return answer;
 }
 

@@ -28,11 +28,24 @@ void Sweep::queue_read(const Work& work) {
 void Sweep::read_ended(NodeIndex node) {
   Reading& reading = readings_[node];
   --reading.open;
-  if (reading.waiting.empty()) return;
+  if (reading.waiting.empty()) return forget_if_idle(node);
   const Work next = reading.waiting.front();
   reading.waiting.erase(reading.waiting.begin());
   if (reading.waiting.empty()) reading.waiting.shrink_to_fit();
   queue_read(next);
+}
+
+/// Forgets what is known of the reading of a node that answers. At any time few nodes are read; the rest would take 1 MB for 5,000 nodes.
+void Sweep::forget_if_idle(NodeIndex node) {
+  const auto at = readings_.find(node);
+  const Reading& reading = at->second;
+  const bool is_idle = reading.open == 0 && reading.requests == 0 && reading.waiting.empty();
+  if (is_idle && !reading.by_route.is_silent() && !reading.by_lid.is_silent()) readings_.erase(at);
+}
+
+bool Sweep::is_silent(NodeIndex node) const {
+  const auto at = readings_.find(node);
+  return at != readings_.end() && at->second.by_route.is_silent();
 }
 
 /// Stores a read that was not answered because its node is silent. False if the read failed for another reason, or if the node
@@ -67,11 +80,11 @@ async::Task<> Sweep::ask_silent_nodes_again() {
 }
 
 async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
-  mad::Responder& responder = readings_[node].by_route;
-  responder.give_another_chance();
+  const ReadingInUse reading(*this, node);
+  reading->by_route.give_another_chance();
   path::Path path = directed_path(node);
   path.ib().retries = 0;
-  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &responder);
+  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &reading->by_route);
   if (!answer) {
     const bool found = co_await find_moved(node);
     if (!found) co_return;

@@ -28,7 +28,7 @@ import fattree  # noqa: E402
 import simfabric  # noqa: E402
 from discovery import row  # noqa: E402
 
-SIZES = {702: (2, 36), 13284: (3, 36)}
+SIZES = {702: (2, 36), 4752: (2, 96), 13284: (3, 36)}
 
 
 def alternate(fabric, programs, rounds, **env):

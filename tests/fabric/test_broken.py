@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Cables pulled, nodes that drop what they are sent: the sweep finishes and says what is missing."""
 import case
+import simfabric
 
+LONG_MADS = simfabric.built("IBTEST_LONG_MADS_LIB", "tests/support/ibtest-long-mads.so")
 LEAF4 = "S-b8599f0300a00030"
 SPINE1 = "S-b8599f0300a00040"
 STORAGE2 = "H-506b4b030010003c"
@@ -75,6 +77,13 @@ class Broken(case.FabricCase):
         done = self.ibtool("smpquery", "nodeinfo", "22", status=3)
         self.assertRegex(done.stderr, r"(?m)^E: .*[Tt]imed out")
         self.assertNotEqual(self.debian("smpquery", "nodeinfo", "22").returncode, 0)
+
+    def test_long_mads_of_omni_path_are_counted_and_passed_over(self):
+        preload = ":".join([LONG_MADS, self.fabric.env()["LD_PRELOAD"]])
+        for lengths, count in (("2048", 1), ("256", 1), ("2048,2048,5000,2048", 4)):
+            done = self.ibtool("smpquery", "nodeinfo", "1", "-e", LD_PRELOAD=preload, IBTEST_LONG_MADS=lengths)
+            self.assertEqual(done.stdout, self.ibtool("smpquery", "nodeinfo", "1").stdout)
+            self.assertEqual(done.stderr.count("unexpected MAD"), count, done.stderr)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   std::fwrite(outside.in.data(), 1, outside.in.size(), in.get());
   std::rewind(in.get());
   world.in = in.get();
-  world.out = out.get();
+  world.out = outside.out != nullptr ? outside.out : out.get();
   world.err = outside.err != nullptr ? outside.err : err.get();
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -22,6 +22,7 @@ struct Outside {
   std::string in{};                    ///< standard input
   bool full_disk = false;              ///< standard output takes nothing
   ib::async::Clock* clock{};           ///< instead of a FakeClock of its own
+  std::FILE* out{};                    ///< standard output, where it is not to be Outcome::out
   std::FILE* err{};                    ///< standard error, where it is not to be Outcome::err
   std::string cache_directory{};       ///< of ibidsverify; empty: none
   std::optional<std::string> cache{};  ///< IBTOOL_CACHE

@@ -28,7 +28,8 @@ using subnet::PortIndex;
 constexpr std::size_t longest_file = 1U << 30;
 
 void print(TextOut& out, const SwitchUse& found) {
-  out.print("{}Switch Port Usage: {}, {}\n", found.unbalanced ? "Unbalanced " : "", found.name, found.guid);
+  out.print("{}Switch Port Usage: {}, {}\n", found.unbalanced ? "Unbalanced " : "", printable_words(found.name),
+            printable_words(found.guid));  // from a file
   for (const PortUse& port : found.ports) out.print("Port {:03}: {}\n", port.port, port.lids);
 }
 

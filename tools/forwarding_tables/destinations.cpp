@@ -4,13 +4,16 @@
 #include <algorithm>
 
 #include "async/group.hpp"
+#include "async/timer.hpp"
 #include "base/escape.hpp"
 
 namespace ib::tools::tables {
 namespace {
 
-constexpr std::size_t lids_at_once = 64;
-constexpr unsigned largest_lmc = 7;
+/// More than the engine sends at once: most of those that are silent wait for their next try.
+constexpr std::size_t lids_at_once = 1024;
+constexpr unsigned lids_of_largest_lmc = 128;
+constexpr std::chrono::milliseconds longest_wait_for_base{200};
 
 }  // namespace
 
@@ -51,15 +54,56 @@ void Destinations::know(const smp::NodeInfo& node, std::string description, cons
   keep(std::make_shared<Found>(Found{node, std::move(description), port.lid, port.lmc}));
 }
 
-async::Task<> Destinations::read(std::vector<Lid> lids) {
-  for (unsigned lmc = largest_lmc + 1; lmc-- > 0;) {
-    std::vector<Lid> now;
-    std::ranges::copy_if(lids, std::back_inserter(now),
-                         [&](Lid lid) { return lid.value % (1U << lmc) == 0 && !found_.contains(lid) && !silent_.contains(lid); });
-    const auto ask_one = [this](Lid lid) { return ask(lid); };
-    async::Task<> all = async::for_each(now, lids_at_once, ask_one);
-    co_await std::move(all);
+void Destinations::plan(const std::vector<Lid>& lids) {
+  for (const Lid lid : lids) {
+    if (!found_.contains(lid)) planned_.try_emplace(lid);
   }
+}
+
+async::Task<> Destinations::read() {
+  async::Loop& loop = co_await async::current_loop;
+  end_ = loop.now() + longest;
+  const auto find_one = [this](auto& planned) { return find_owner(planned.first, planned.second); };
+  async::Task<> all = async::for_each(planned_, lids_at_once, find_one);
+  co_await std::move(all);
+  std::ranges::sort(unrequested_);
+}
+
+struct Destinations::Overdue final : async::Timer {
+  explicit Overdue(Planned& of) : planned(of) {}
+  void expired() override { planned.passed.set(); }
+  Planned& planned;
+};
+
+/// The nearest planned LID before `lid` that may be the base LID of the same port, or null.
+Destinations::Planned* Destinations::parent(Lid lid) {
+  for (unsigned value = lid.value; value % lids_of_largest_lmc != 0;) {
+    value &= value - 1;  // without the lowest bit
+    const auto at = planned_.find(Lid{static_cast<std::uint16_t>(value)});
+    if (at != planned_.end()) return &at->second;
+  }
+  return nullptr;
+}
+
+async::Task<> Destinations::find_owner(Lid lid, Planned& planned) {
+  if (Planned* before = parent(lid)) co_await before->passed;
+  async::Loop& loop = co_await async::current_loop;
+  if (found_.contains(lid)) {
+    // The port of an earlier LID has told that this one is its own, too.
+  } else if (loop.now() < *end_) {
+    Overdue overdue(planned);
+    loop.arm(overdue, loop.now() + longest_wait_for_base);
+    co_await ask(lid);
+  } else {
+    unrequested_.push_back(lid);
+  }
+  planned.settled.set();
+  planned.passed.set();
+}
+
+async::Task<> Destinations::settled(Lid lid) {
+  const auto at = planned_.find(lid);
+  if (at != planned_.end()) co_await at->second.settled;
 }
 
 std::optional<Destination> Destinations::find(Lid lid) const {

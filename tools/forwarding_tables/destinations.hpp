@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the ports that own the LIDs of a forwarding table, by requests to these LIDs. A port with several LIDs (LMC) is asked only once:
-// the base LID of a port is a multiple of the number of its LIDs, so LIDs that are multiples of greater powers of two are asked first.
+// Finds the ports that own the LIDs of a forwarding table, by requests to these LIDs. A port with several LIDs (LMC) gets requests only
+// once: the base LID of a port is a multiple of the number of its LIDs, so each LID waits a moment for those before it that may be its
+// base: LID 7 for 6, and 6 for 4.
+//
+// A table may name 49,151 LIDs that nobody has, each of which costs seconds of silence. Requests therefore begin within `longest` only.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "async/event.hpp"
 #include "async/task.hpp"
 #include "mad/transactor.hpp"
 #include "tools/forwarding_tables/tables.hpp"
@@ -22,12 +27,21 @@ class Destinations {
 
   /// Keeps a port that is known already, as it has told of itself.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
-  /// Asks all of `lids` that are not known, in parallel.
-  async::Task<> read(std::vector<Lid> lids);
+  /// The time after which no further LID gets a request. The largest tables of live fabrics take seconds.
+  static constexpr std::chrono::seconds longest{60};
+
+  /// Names the LIDs that read() is going to request, in ascending order. Without those that are known.
+  void plan(const std::vector<Lid>& lids);
+  /// Requests the planned LIDs, many side by side.
+  async::Task<> read();
+  /// Waits until read() has done with `lid`, if that is planned.
+  async::Task<> settled(Lid lid);
 
   std::optional<Destination> find(Lid lid) const;
   /// The LIDs that did not answer, with the errors.
   const std::map<Lid, std::shared_ptr<const mad::MadError>>& silent() const { return silent_; }
+  /// The LIDs that got no request, because the time was up.
+  const std::vector<Lid>& unrequested() const { return unrequested_; }
 
  private:
   struct Found {
@@ -36,13 +50,23 @@ class Destinations {
     Lid base;
     unsigned lmc{};
   };
+  struct Planned {
+    async::Event settled;
+    async::Event passed;  ///< set when settled, or when it takes long: LIDs that wait for this one go on
+  };
+  struct Overdue;
+  async::Task<> find_owner(Lid lid, Planned& planned);
   async::Task<> ask(Lid lid);
+  Planned* parent(Lid lid);
   void keep(std::shared_ptr<const Found> found);
 
   mad::Transactor& transactor_;
   path::IbPath like_;
   std::map<Lid, std::shared_ptr<const Found>> found_;
   std::map<Lid, std::shared_ptr<const mad::MadError>> silent_;
+  std::map<Lid, Planned> planned_;
+  std::optional<async::Time> end_;
+  std::vector<Lid> unrequested_;
 };
 
 }  // namespace ib::tools::tables

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "path/json.hpp"
@@ -17,6 +18,8 @@ namespace tables {
 namespace {
 
 constexpr std::chrono::milliseconds diags_destination_timeout{100};
+constexpr std::chrono::milliseconds push_every{200};  // rows that wait in the buffer of standard output
+constexpr std::size_t most_complaints = 16;           // about single LIDs
 
 struct RouteReport final : Report {
   const Session& session;
@@ -38,6 +41,9 @@ struct RouteReport final : Report {
     sink.begin_array("silent_lids");
     for (const auto& [lid, error] : destinations.silent()) sink.value({}, lid.value);
     sink.end_array();
+    sink.begin_array("unrequested_lids");
+    for (const Lid lid : destinations.unrequested()) sink.value({}, lid.value);
+    sink.end_array();
   }
   void text(TextOut& out) const override { printer().text(out, table); }
   void diags_text(TextOut& out) const override {
@@ -45,8 +51,31 @@ struct RouteReport final : Report {
     print.diags_remarks(table);
     print.diags_text(out, table);
   }
-  Exit status() const override { return table.error || !destinations.silent().empty() ? Exit::incomplete : Exit::ok; }
+  Exit status() const override {
+    const bool is_complete = !table.error && destinations.silent().empty() && destinations.unrequested().empty();
+    return is_complete ? Exit::ok : Exit::incomplete;
+  }
 };
+
+/// Prints the rows of a linear table, each as soon as the owners of all LIDs up to its own are known.
+async::Task<> print_rows(TextOut& out, const RouteReport& report, Destinations& destinations, bool diags) {
+  TableText print = report.printer();
+  if (diags) print.diags_remarks(report.table);
+  TableText::Rows rows = print.begin_rows(out, report.table, diags);
+  for (; rows.lid < rows.end; ++rows.lid) {
+    co_await destinations.settled(Lid{static_cast<std::uint16_t>(rows.lid)});
+    if (!print.row(out, report.table, rows)) break;
+  }
+  print.end_rows(out, report.table, rows);
+}
+
+/// Never ends.
+async::Task<> push_now_and_then(async::Loop& loop, TextOut& out) {
+  for (;;) {
+    co_await loop.sleep_for(push_every);
+    out.push();
+  }
+}
 
 class Ibroute final : public Command {
  public:
@@ -99,13 +128,29 @@ class Ibroute final : public Command {
         const mad::Result<smp::PortInfo> port = co_await session.transactor().try_subn_get<smp::PortInfo>(node.path);
         if (port) destinations.know(table.node, table.description.value_or(""), *port);
       }
-      co_await destinations.read(std::move(lids));
+      destinations.plan(lids);
     }
-    emit(RouteReport(session, wanted_, names, table, destinations));
+    const RouteReport report(session, wanted_, names, table, destinations);
+    if (table.linear && !emit.json()) {
+      co_await show_rows(session, emit, report, destinations);
+    } else {
+      co_await destinations.read();
+      emit(report);
+    }
     tell_failures(session, table, destinations);
   }
 
  private:
+  /// Prints a linear table while the owners of its LIDs are being found.
+  async::Task<> show_rows(Session& session, Emit& emit, const RouteReport& report, Destinations& destinations) const {
+    async::TaskGroup both(session.loop()), side(session.loop());
+    side.spawn(push_now_and_then(session.loop(), emit.text()));
+    both.spawn(destinations.read());
+    both.spawn(print_rows(emit.text(), report, destinations, as_diags_));
+    co_await both.join();
+    if (!as_diags_) emit.raise(report.status());
+  }
+
   /// What the node says of itself. It must be a switch.
   async::Task<> read_switch(Session& session, Emit& emit, SwitchTable& table) const {
     mad::Transactor& transactor = session.transactor();
@@ -173,12 +218,23 @@ class Ibroute final : public Command {
   }
 
   void tell_failures(const Session& session, const SwitchTable& table, const Destinations& destinations) const {
+    std::size_t told = 0;
     for (const auto& [lid, error] : destinations.silent()) {
       if (as_diags_) {
         session.tell_failure(*error);
+      } else if (++told > most_complaints) {
+        break;
       } else {
         session.report(Error(fmt::format("LID {} does not tell whose it is: {}", lid.value, error->message())));
       }
+    }
+    const std::size_t silent = destinations.silent().size(), unrequested = destinations.unrequested().size();
+    if (!as_diags_ && silent > most_complaints)
+      session.report(Error(fmt::format("{} more LIDs do not tell whose they are; --json lists them", silent - most_complaints)));
+    if (unrequested != 0) {
+      const std::string text = fmt::format("{} LIDs were not asked whose they are: asking the others has taken {} s", unrequested,
+                                           Destinations::longest.count());
+      as_diags_ ? session.diags_warning("dump_unicast_tables", text) : session.report(Error(text));
     }
     if (!table.error) return;
     if (!as_diags_) return session.report(*table.error);

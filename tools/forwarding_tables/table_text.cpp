@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
 constexpr unsigned per_block = 64, mlids_per_block = 32, ports_per_mask = 16;
 constexpr std::size_t longest_diags_text = 199;
+constexpr std::string_view dump_unicast = "dump_unicast_tables";  // the function of infiniband-diags that remarks name
 
 bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
 
@@ -128,36 +129,71 @@ std::string TableText::title(const SwitchTable& of) const {
 
 void TableText::text(TextOut& out, const SwitchTable& of) const {
   if (!of.any_read()) return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
-  of.multicast ? multicast(out, of) : unicast(out, of);
+  of.multicast ? multicast(out, of) : unicast(out, of, false);
 }
 
-void TableText::diags_text(TextOut& out, const SwitchTable& of) { of.multicast ? diags_multicast(out, of) : diags_unicast(out, of); }
+void TableText::diags_text(TextOut& out, const SwitchTable& of) { of.multicast ? diags_multicast(out, of) : unicast(out, of, true); }
 
-void TableText::unicast(TextOut& out, const SwitchTable& of) const {
+void TableText::unicast(TextOut& out, const SwitchTable& of, bool diags) {
+  Rows rows = begin_rows(out, of, diags);
+  while (rows.lid < rows.end && row(out, of, rows)) ++rows.lid;
+  end_rows(out, of, rows);
+}
+
+TableText::Rows TableText::begin_rows(TextOut& out, const SwitchTable& of, bool diags) {
   const subnet::LinearTable& table = *of.linear;
-  unsigned end = std::max(table.end(), table.first() + 1);
-  if (whole_blocks && !wanted_.last) end = (end + per_block - 1) / per_block * per_block;
-  out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", table.first(), end - 1, title(of));
-  unsigned count = 0;
-  for (unsigned value = table.first(); value < end; ++value) {
-    const Lid lid{static_cast<std::uint16_t>(value)};
-    if (table.covers(lid) && !table.is_known(lid)) continue;
-    const unsigned port = table.out_port(lid);
-    std::string whose, number;
-    if (port > of.node.num_ports) {
-      if (!wanted_.all) continue;
-      whose = value == 0 ? "(reserved LID - illegal port)" : "(illegal port)";
-    } else if (const auto to = find_(lid)) {
-      const auto mapped = names_.find(to->node_guid);
-      whose = fmt::format("({} portguid {} {})", type_text(to->node_type, number), to_text(to->port_guid),
-                          mapped            ? quoted(*mapped)
-                          : to->description ? quoted(*to->description)
-                                            : "None");
-    }
-    out.print("{:6} {:03} : {}\n", value, port, whose);
-    ++count;
+  Rows rows;
+  rows.diags = diags;
+  rows.lid = table.first();
+  if (!diags) {
+    rows.end = std::max(table.end(), table.first() + 1);
+    if (whole_blocks && !wanted_.last) rows.end = (rows.end + per_block - 1) / per_block * per_block;
+    out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", rows.lid, rows.end - 1, title(of));
+    return rows;
   }
-  out.print("{} {}lids dumped{}\n", count, wanted_.all ? "" : "valid ", unread_text(of));
+  rows.end = table.end();
+  const DiagsRange range = diags_range(of.info, wanted_);
+  base_ = last_ = 0;
+  port_guid_ = {};
+  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  session_.diags_debug(out, dump_unicast, fmt::format("Switch top is {:#x}\n", of.info.linear_fdb_top));
+  out.write("  Lid  Out   Destination\n       Port     Info \n");
+  return rows;
+}
+
+bool TableText::row(TextOut& out, const SwitchTable& of, Rows& rows) {
+  if (rows.diags) {
+    rows.broken = !diags_unicast_row(out, of, rows);
+  } else {
+    unicast_row(out, of, rows);
+  }
+  return !rows.broken;
+}
+
+void TableText::end_rows(TextOut& out, const SwitchTable& of, const Rows& rows) const {
+  if (rows.broken) return;
+  out.print("{} {}lids dumped{}\n", rows.count, wanted_.all ? "" : "valid ", rows.diags ? " " : unread_text(of));
+}
+
+void TableText::unicast_row(TextOut& out, const SwitchTable& of, Rows& rows) const {
+  const subnet::LinearTable& table = *of.linear;
+  const Lid lid{static_cast<std::uint16_t>(rows.lid)};
+  if (table.covers(lid) && !table.is_known(lid)) return;
+  const unsigned port = table.out_port(lid);
+  std::string whose, number;
+  if (port > of.node.num_ports) {
+    if (!wanted_.all) return;
+    whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
+  } else if (const auto to = find_(lid)) {
+    const auto mapped = names_.find(to->node_guid);
+    whose = fmt::format("({} portguid {} {})", type_text(to->node_type, number), to_text(to->port_guid),
+                        mapped            ? quoted(*mapped)
+                        : to->description ? quoted(*to->description)
+                                          : "None");
+  }
+  out.print("{:6} {:03} : {}\n", rows.lid, port, whose);
+  ++rows.count;
 }
 
 void TableText::multicast(TextOut& out, const SwitchTable& of) const {
@@ -183,7 +219,7 @@ void TableText::multicast(TextOut& out, const SwitchTable& of) const {
 }
 
 void TableText::diags_remarks(const SwitchTable& of) const {
-  const std::string_view function = of.multicast ? "dump_multicast_tables" : "dump_unicast_tables";
+  const std::string_view function = of.multicast ? "dump_multicast_tables" : dump_unicast;
   if (!of.multicast) {
     if (of.info.linear_fdb_top > last_unicast_lid && (!wanted_.last || *wanted_.last == 0 || *wanted_.last > last_unicast_lid)) {
       session_.diags_warning(function, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
@@ -225,33 +261,19 @@ std::string TableText::diags_destination(Lid lid, bool valid) {
   return text;
 }
 
-void TableText::diags_unicast(TextOut& out, const SwitchTable& of) {
+/// Returns false if the table breaks off before this row.
+bool TableText::diags_unicast_row(TextOut& out, const SwitchTable& of, Rows& rows) {
   const subnet::LinearTable& table = *of.linear;
-  const DiagsRange range = diags_range(of.info, wanted_);
-  base_ = last_ = 0;
-  port_guid_ = {};
-  constexpr std::string_view function = "dump_unicast_tables";
-  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
-            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
-  session_.diags_debug(out, function, fmt::format("Switch top is {:#x}\n", of.info.linear_fdb_top));
-  out.write("  Lid  Out   Destination\n       Port     Info \n");
-  const bool debug = session_.options().debug > 0;
-  unsigned count = 0;
-  for (unsigned value = table.first(); value < table.end(); ++value) {
-    const Lid lid{static_cast<std::uint16_t>(value)};
-    if (debug && (value == table.first() || value % per_block == 0))
-      session_.diags_debug(out, function, fmt::format("reading block {}", value / per_block));
-    if (!table.is_known(lid)) {
-      if (breaks_off) return;
-      continue;
-    }
-    const unsigned port = table.out_port(lid);
-    const bool valid = port <= of.node.num_ports;
-    if (!valid && !wanted_.all) continue;
-    out.print("{:#06x} {:03} {}\n", value, port, diags_destination(lid, valid));
-    ++count;
-  }
-  out.print("{} {}lids dumped \n", count, wanted_.all ? "" : "valid ");
+  const Lid lid{static_cast<std::uint16_t>(rows.lid)};
+  if (session_.options().debug > 0 && (rows.lid == table.first() || rows.lid % per_block == 0))
+    session_.diags_debug(out, dump_unicast, fmt::format("reading block {}", rows.lid / per_block));
+  if (!table.is_known(lid)) return !breaks_off;
+  const unsigned port = table.out_port(lid);
+  const bool valid = port <= of.node.num_ports;
+  if (!valid && !wanted_.all) return true;
+  out.print("{:#06x} {:03} {}\n", rows.lid, port, diags_destination(lid, valid));
+  ++rows.count;
+  return true;
 }
 
 void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {

@@ -78,17 +78,33 @@ class TableText {
   /// In infiniband-diags' dialect: a table ends at the first block that was not read. Without this, only such blocks are left out.
   bool breaks_off = true;
 
-  void text(TextOut& out, const SwitchTable& of) const;
+  void text(TextOut& out, const SwitchTable& of);
   void diags_text(TextOut& out, const SwitchTable& of);
+
+  /// The text of a linear table in either dialect, row by row, for callers that wait for the owner of each LID:
+  ///
+  ///   auto rows = print.begin_rows(out, table, diags);
+  ///   for (; rows.lid < rows.end && print.row(out, table, rows); ++rows.lid) …
+  ///   print.end_rows(out, table, rows);
+  struct Rows {
+    unsigned lid{}, end{};  ///< the next row, and the row after the last one
+    unsigned count{};       ///< rows that were printed
+    bool diags{}, broken{};
+  };
+  Rows begin_rows(TextOut& out, const SwitchTable& of, bool diags);
+  /// Prints row `rows.lid`, if the table has it. Returns false if the table breaks off there.
+  bool row(TextOut& out, const SwitchTable& of, Rows& rows);
+  void end_rows(TextOut& out, const SwitchTable& of, const Rows& rows) const;
   /// Writes an object, which is an element of a list.
   void visit(out::Sink& sink, const SwitchTable& of) const;
   /// Prints the remarks of infiniband-diags on impossible numbers, on stderr.
   void diags_remarks(const SwitchTable& of) const;
 
  private:
-  void unicast(TextOut& out, const SwitchTable& of) const;
+  void unicast(TextOut& out, const SwitchTable& of, bool diags);
+  void unicast_row(TextOut& out, const SwitchTable& of, Rows& rows) const;
+  bool diags_unicast_row(TextOut& out, const SwitchTable& of, Rows& rows);
   void multicast(TextOut& out, const SwitchTable& of) const;
-  void diags_unicast(TextOut& out, const SwitchTable& of);
   void diags_multicast(TextOut& out, const SwitchTable& of) const;
   std::string diags_destination(Lid lid, bool valid);
   std::string title(const SwitchTable& of) const;

@@ -218,6 +218,7 @@ constexpr JsonWord table[] = {
     {"transmitted", integer, false, false, "Pings that were sent."},
     {"umad", fields, false, false, "Header of a packet at /dev/infiniband/umadN, with the kernel's names."},
     {"unreachable", object, true, false, "What was not read, and why."},
+    {"unrequested_lids", integer, true, false, "LIDs that were not asked whose they are, because the time for that was up."},
     {"vendor_id", integer, false, false, "NodeInfo.VendorID."},
     {"verdict", text, false, false, "What a check comes to: ok, warning or failed."},
     {"vl", integer, false, false, "Virtual lane."},

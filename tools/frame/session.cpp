@@ -107,16 +107,21 @@ void Session::report(const Error& error) const { print_error(error, options_.err
 
 void print_error(const Error& error, int level, Keys keys, bool top) {
   std::string message;
+  std::vector<std::string> packet;  // lines of a decoded packet belong to the line before
+  const auto write = [&] {
+    if (!message.empty()) log::error(message, packet);
+    packet.clear();
+  };
   for (const std::string& line : error.lines(level, keys)) {
-    if (line.starts_with(' ')) {  // a line of a decoded packet belongs to the line before
-      message += '\n' + line;
+    if (line.starts_with(' ')) {
+      packet.push_back(line);
       continue;
     }
-    if (!message.empty()) log::error(std::exchange(message, {}));
+    write();
     message = (top || line.starts_with('+') ? "" : "+") + line;
     top = false;
   }
-  if (!message.empty()) log::error(message);
+  write();
 }
 
 }  // namespace ib::tools

@@ -129,7 +129,12 @@ class Ibqueryerrors final : public Command {
     }
     if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
     subnet::PmaWanted wanted = pma_wanted();
+    wanted.forgets = !emit.json();
+    bool any = false;
+    std::size_t unread = 0;
     wanted.told = [&](const subnet::PmaNode& node) {
+      any |= any_read(node);
+      unread += unread_ports(fabric.subnet, node);
       report.count(node);
       if (checked_.as_diags()) report.tell_problems(session, node);
       if (emit.json()) return;
@@ -138,9 +143,11 @@ class Ibqueryerrors final : public Command {
     };
     report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
     if (!checked_.as_diags()) {
-      require_read(std::ranges::any_of(report.readings.nodes, any_read), report.readings.failures);
+      require_read(any, report.readings.failures);
       add_failures(session, fabric, std::move(report.readings.failures));
-      if (wanted_.clears()) warn_of_unread(fabric.subnet, report.readings);
+      if (wanted_.clears() && unread != 0)
+        log::warning(
+            fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
     }
     emit(report);
     emit.raise(report.status());
@@ -148,16 +155,10 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
-  /// What could not be read was not reset.
-  static void warn_of_unread(const subnet::Subnet& subnet, const subnet::PmaReadings& readings) {
-    std::size_t ports = 0;
-    for (const subnet::PmaNode& node : readings.nodes) {
-      const bool as_a_whole = node.ports.empty() && (!node.all || !node.all->known());
-      const auto unread = std::ranges::count_if(node.ports, [](const subnet::PmaReading& reading) { return !reading.known(); });
-      ports += as_a_whole ? subnet::countable_ports(subnet, node.node).size() : static_cast<std::size_t>(unread);
-    }
-    if (ports != 0)
-      log::warning(fmt::format("The counters of {} {} were not reset, since they could not be read", ports, ports == 1 ? "port" : "ports"));
+  /// How many ports of a node did not tell their counters.
+  static std::size_t unread_ports(const subnet::Subnet& subnet, const subnet::PmaNode& node) {
+    if (node.ports.empty()) return any_read(node) ? 0 : subnet::countable_ports(subnet, node.node).size();
+    return static_cast<std::size_t>(std::ranges::count_if(node.ports, [](const subnet::PmaReading& reading) { return !reading.known(); }));
   }
 
   static constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";

@@ -200,8 +200,9 @@ class ListNodes final : public Command {
     for (const auto& [name, kind] : scripts_) {
       try {
         const std::string text = read_regular_file(*words_->file, longest);
-        list_topology(emit.text().buffer(), printable_words(text), kind);
-        emit.text().write({});
+        std::string list;
+        list_topology(list, text, kind);
+        emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const Error& error) {
         tell(session.world().err, fmt::format("{}: {}\n", name, error.what()));
         emit.set_diags_status(1);

@@ -263,7 +263,7 @@ class Perfquery : public Command {
                            Round round) const {
     report.ports.clear();
     co_await read(session, report, emit);
-    if (sums_) report.ports.assign(1, sum_of(report.ports, report.info));
+    if (sums_ && !report.ports.empty()) report.ports.assign(1, sum_of(report.ports, report.info));
     WatchReport reading(report.info);
     reading.node = report.place();
     reading.round = std::move(round);
@@ -281,6 +281,7 @@ class Perfquery : public Command {
     emit.flush();  // at once
   }
 
+  /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
     struct Reply {
       std::optional<Answer> answer{};
@@ -295,6 +296,11 @@ class Perfquery : public Command {
     co_await std::move(all);
     for (std::size_t at = 0; at < asked_.size(); ++at) {
       Answer& answer = *replies[at].answer;
+      if (!answer && interval_.repeats()) {
+        report_port(session, answer.shared_error(), asked_[at]);
+        emit.raise(Exit::incomplete);
+        continue;
+      }
       if (!answer) {
         if (!sums_) emit.so_far(report);
         refuse_port(session, answer.shared_error(), asked_[at]);
@@ -303,6 +309,15 @@ class Perfquery : public Command {
       bytes.resize(report.info.bytes);
       if (as_diags_) clear_uncounted(report, bytes);
       report.ports.push_back({asked_[at], std::move(bytes), replies[at].time});
+    }
+    if (sums_ && report.ports.size() != asked_.size()) report.ports.clear();
+  }
+
+  void report_port(Session& session, const std::shared_ptr<const mad::MadError>& error, std::int32_t port) const {
+    try {
+      refuse_port(session, error, port);
+    } catch (const Error& failure) {
+      session.report(failure);
     }
   }
 

@@ -33,14 +33,22 @@ std::string stderr_of(Act act) {
 TEST_CASE("a diagnostic carries its level's letter on its first line", "[log]") {
   const auto text = stderr_of([] {
     ib::log::warning("one");
-    ib::log::error("two {} %s\n  0 0102 field=1\n");
+    ib::log::error("two {} %s\n", {"  0 0102 field=1"});
     ib::log::debug("");
   });
   CHECK(text == "W: one\nE: two {} %s\n  0 0102 field=1\nD: \n");
 }
 
+TEST_CASE("a word with a line end makes no further diagnostic", "[log]") {
+  const auto text = stderr_of([] {
+    ib::log::error("open 'a\nE: b': No such file", {"  0 01\n02"});
+    ib::log::warning("c\n d\te");
+  });
+  CHECK(text == "E: open 'a\\nE: b': No such file\n  0 01\\n02\nW: c\\n d\te\n");
+}
+
 TEST_CASE("a diagnostic does nothing to the terminal", "[log]") {
   const auto text =
       stderr_of([] { ib::log::error("\x1b[31mred\a\r\tcaf\u00e9 \u009b\x7f \xe9\nnext \x9b[2J \u202ecba\u2066 \xc0\xaf C:\\"); });
-  CHECK(text == "E: \\x1b[31mred\\x07\\r\tcaf\u00e9 \\x9b\\x7f \\xe9\nnext \\x9b[2J \\u202ecba\\u2066 \\xc0\\xaf C:\\\n");
+  CHECK(text == "E: \\x1b[31mred\\x07\\r\tcaf\u00e9 \\x9b\\x7f \\xe9\\nnext \\x9b[2J \\u202ecba\\u2066 \\xc0\\xaf C:\\\n");
 }

@@ -342,3 +342,29 @@ TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they
   CHECK(where == std::vector<std::pair<NodeIndex, int>>{
                      {leaf_node, 1}, {leaf_node, 2}, {leaf_node, 3}, {leaf_node, 4}, {other_node, 1}, {other_node, 2}, {here_node, 1}});
 }
+
+TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their failures") {
+  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic; };
+  const auto served = other_pma.service().answer;
+  other_pma.service().answer = [served](unsigned in_port, Bytes request) -> std::optional<ibtest::FakeFabric::Answer> {
+    if (mad::HeaderView(request).method() == set) return ibtest::answer_to(request, mad::status::unsupported_method_attribute);
+    return served(in_port, request);
+  };
+  const std::vector<NodeIndex> nodes{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300})};
+  std::vector<NodeIndex> told;
+  wanted.told = [&told](const PmaNode& node) {
+    if (node.all && node.all->known()) told.push_back(node.node);
+  };
+  read(std::vector(nodes));
+  CHECK(readings.nodes.size() == 2);
+  const std::vector<Failure> failures = readings.failures;
+  REQUIRE_FALSE(failures.empty());
+
+  told.clear();
+  wanted.forgets = true;
+  read(std::vector(nodes));
+  CHECK(told == nodes);
+  CHECK(readings.nodes.empty());
+  REQUIRE(readings.failures.size() == failures.size());
+  CHECK(readings.failures[0].why == failures[0].why);
+}

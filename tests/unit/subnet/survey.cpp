@@ -111,6 +111,33 @@ TEST_CASE("a survey of 300 ports takes a round trip for each window of the engin
   CHECK(bench.took == 300 * bench.fabric.network.delay);
 }
 
+TEST_CASE("of a survey no more questions are open than the engine sends, but for those that wait for the silent") {
+  Bench bench;
+  std::size_t open = 0, most = 0;
+  const auto counted = [&](SurveyPort port) -> async::Task<mad::Result<pm::PortCounters>> {
+    most = std::max(most, ++open);
+    mad::Result<pm::PortCounters> counters = co_await read_port_counters(port);
+    --open;
+    co_return counters;
+  };
+  const SurveyQuestion<pm::PortCounters> ask = counted;
+  const SurveyOptions options(bench.start);
+  REQUIRE(bench.linked.size() > 2 * options.young);
+  CHECK(bench.survey(ask, options, bench.linked).complete());
+  CHECK(most == options.young);
+
+  // Nodes that are all silent wait side by side, though they are more.
+  for (FakeFabric::NodeId id = 0; id < bench.fabric.size(); ++id) bench.pma_faults(id).silent = true;
+  Bench one;
+  one.pma_faults(0).silent = true;
+  one.linked = {one.sweep.subnet.port_of(one.node(0), 1)};
+  CHECK_FALSE(one.counters().complete());
+  most = 0;
+  CHECK(values(bench.survey(ask, options, bench.linked)) == 0);
+  CHECK(most > 2 * options.young);
+  CHECK(bench.took < one.took * 3 / 2);
+}
+
 TEST_CASE("a silent PMA costs a survey one chain of tries and is one failure, all others are read") {
   Bench one;
   one.pma_faults(0).silent = true;

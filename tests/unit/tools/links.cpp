@@ -302,6 +302,11 @@ TEST_CASE_METHOD(Fabric, "ibhosts and its kin of infiniband-diags read topology 
   CHECK_THAT(none.err, contains("/nowhere"));
 }
 
+TEST_CASE_METHOD(Fabric, "ibhosts and its kin cut no character of a file in half, and let none through to the terminal") {
+  const TextFile file("Ca\t2 \"H-00000000000002\u20ac00\"\t\t# \"a \x1b]0;owned\x07\u00e9\"\n");  // the euro is at the 15th byte
+  CHECK(diags(fabric, {"ibhosts", file.name()}).out == "Ca\t: 0x00000000000002  ports 2 \"a  ]0;owned \u00e9\"\n");
+}
+
 TEST_CASE("A line of a switch in a list: what stands before the first \"port 0\" loses a blank, and nothing else is lost") {
   const auto listed = [](std::string_view line) {
     std::string out;

@@ -277,3 +277,35 @@ TEST_CASE("perfquery --interval: any attribute again and again, as text or lines
   CHECK(ibtool(f.fabric, {"perfquery", "-r", "--interval", "1", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"perfquery", "--count", "1", "1"}).status == 2);
 }
+
+TEST_CASE("perfquery --interval and ibswportwatch report a reading that fails, and go on") {
+  Fabric f;
+  f.grow("symbol_error_counter", 5);
+  unsigned answers = 0;
+  f.fabric.network.tamper = [&](Bytes request, std::optional<FakeFabric::Answer> answer) {
+    std::vector<FakeFabric::Answer> all;
+    const bool is_second = answer && load_be<std::uint16_t>(&request[16]) == pm::PortCounters::attribute_id && ++answers == 2;
+    if (is_second) answer->at(2) = 7;  // an impossible class version
+    if (answer) all.push_back(std::move(*answer));
+    return all;
+  };
+  const auto text = ibtool(f.fabric, {"perfquery", "--interval", "10", "--count", "4", "1", "2"});
+  CHECK(text.status == 4);
+  CHECK_THAT(text.err, contains("E: ") && contains("Invalid reply: class version is 0x7, expected 0x1"));
+  std::size_t readings = 0;
+  for (std::size_t at = text.out.find("# Port counters"); at != std::string::npos; at = text.out.find("# Port counters", at + 1))
+    ++readings;
+  CHECK(readings == 3);
+  CHECK_THAT(text.out, contains(" (+ 0.500/s)\n"));  // between the third and the fourth reading
+  CHECK_THAT(text.out, !contains(" (+ 0.250/s)\n"));
+
+  answers = 0;
+  const auto watched = ibtool(f.fabric, {"ibswportwatch", "-n", "4", "1", "2"});
+  CHECK(watched.status == 4);
+  CHECK_THAT(watched.out, contains(" (+ 5.000/s)\n"));
+  answers = 0;
+  const json found = json::parse(ibtool(f.fabric, {"perfquery", "--interval", "10", "--count", "4", "1", "2", "--json"}).out);
+  REQUIRE(found["readings"].size() == 4);
+  CHECK(found["readings"][1]["ports"].empty());
+  CHECK(found["readings"][2]["ports"].size() == 1);
+}

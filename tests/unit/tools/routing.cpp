@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -113,6 +115,69 @@ TEST_CASE("ibroute: a port with several LIDs is asked once") {
   CHECK_THAT(theirs.out, contains("0x0008 002 : (Channel Adapter portguid "));
   CHECK_THAT(theirs.out, contains(fmt::format("0x000b 002 : (path #4 out of 4: portguid {})\n", s.port_guid(host1, 1))));
   CHECK(s.fabric.requests_to(host1) - before == 3);
+}
+
+TEST_CASE("ibroute: a switch that forwards LIDs to nobody holds nobody up for long") {
+  Site s;
+  auto& leaf = s.fabric.node(leaf0);
+  leaf.lft.resize(49152, 3);
+  leaf.switch_info.linear_fdb_top = 49151;
+  leaf.switch_info.linear_fdb_cap = 49152;
+  leaf.lft[0] = 255;
+  async::FakeClock clock;
+  ibtest::Outside outside;
+  outside.clock = &clock;
+  const auto begin = clock.now();
+  constexpr auto most = std::chrono::seconds(70);  // the minute, and the tries of those LIDs that were asked last
+  const auto ours = ibtool(s.fabric, {"ibroute", "2"}, outside);
+  CHECK(clock.now() - begin < most);
+  CHECK(ours.status == 4);
+  CHECK_THAT(ours.out, contains("     7 003 : (Channel Adapter portguid "));
+  CHECK_THAT(ours.out, contains("\n 49151 003 : \n49095 valid lids dumped\n"));
+  CHECK(lines(ours.err, "does not tell whose it is") == 16);
+  CHECK_THAT(ours.err, contains(" more LIDs do not tell whose they are; --json lists them\n"));
+  CHECK_THAT(ours.err, contains(" LIDs were not asked whose they are: asking the others has taken 60 s\n"));
+
+  const auto before = clock.now();
+  const auto theirs = diags(s.fabric, {"ibroute", "2"}, outside);
+  CHECK(clock.now() - before < most);
+  CHECK(theirs.status == 0);
+  CHECK_THAT(theirs.out, contains("\n0xbfff 003 : (unknown node and type)\n49095 valid lids dumped \n"));
+  CHECK(lines(theirs.err, " LIDs were not asked whose they are: ") == 1);
+
+  const json found = json::parse(ibtool(s.fabric, {"ibroute", "2", "--json"}).out);
+  CHECK(found["silent_lids"].size() + found["unrequested_lids"].size() == 49095 - 7);
+  CHECK(found["silent_lids"].size() > 10000);
+  CHECK(found["unrequested_lids"].back() == 49151);
+}
+
+TEST_CASE("ibroute: silent LIDs wait for their answers side by side, and rows come out before") {
+  Site s;
+  constexpr unsigned silent = 500;
+  auto& leaf = s.fabric.node(leaf0);
+  leaf.lft.resize(1024 + silent, 255);
+  leaf.switch_info.linear_fdb_top = 1024 + silent - 1;
+  for (unsigned lid = 0; lid < silent; ++lid) leaf.lft[1024 + lid] = 3;
+  for (const bool as_diags : {false, true}) {
+    async::FakeClock clock;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+    const auto size = [&file] { return std::filesystem::file_size(fmt::format("/proc/self/fd/{}", fileno(file.get()))); };
+    ibtest::Outside outside;
+    outside.clock = &clock;
+    outside.out = file.get();
+    std::uintmax_t seen = 0;
+    s.fabric.network.tamper = [&](Bytes, std::optional<FakeFabric::Answer> answer) {
+      seen = std::max(seen, size());
+      std::vector<FakeFabric::Answer> answers;
+      if (answer) answers.push_back(*answer);
+      return answers;
+    };
+    const auto begin = clock.now();
+    static_cast<void>(as_diags ? diags(s.fabric, {"ibroute", "2"}, outside) : ibtool(s.fabric, {"ibroute", "2"}, outside));
+    CHECK(clock.now() - begin < std::chrono::seconds(8));  // a chain of tries, and what the levels of LMC wait; one by one 2000 s
+    CHECK(seen > 500);                                     // the heading and seven rows
+    CHECK(seen < size());
+  }
 }
 
 TEST_CASE("ibroute: a multicast table in both dialects") {
@@ -407,6 +472,9 @@ TEST_CASE("check_lft_balance: the fabric itself, and files") {
   const auto files = diags(s.fabric, {"check_lft_balance", "-l", dump, "-i", "/nonexistent"});
   CHECK(files.status == 0);
   CHECK(files.out == "Unbalanced Switch Port Usage: sw, 0x0000000000000077\nPort 001: 3\nPort 002: 1\n");
+  std::ofstream(dump) << "Unicast lids [0x0-0x9] of switch Lid 2 guid \x1b[2J (\x1b]0;owned\x07\u00e9):\n";
+  CHECK(diags(s.fabric, {"check_lft_balance", "-v", "-l", dump, "-i", "/nonexistent"}).out ==
+        "Switch Port Usage:  ]0;owned \u00e9,  [2J\n");
 }
 
 TEST_CASE("dump_mfts: a host whose port is linked to itself") {

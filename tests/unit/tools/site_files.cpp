@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Mistakes in the files of a site and in numbers on the command line are told of, and do no more harm than they must.
+#include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
@@ -44,6 +46,31 @@ TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy 
   CHECK(done.out.empty());
   CHECK(done.err == "E: smpquery: --config: open " + file + ": No such file or directory (see ibtool help smpquery)\n");
   CHECK_THAT(ibtest::diags({"smpquery", "-z", file}).err, contains("Usage: smpquery"));
+}
+
+TEST_CASE_METHOD(Site, "the name of a file makes no further line of complaint") {
+  const std::string name = file + "\nE: forged";
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"smpquery", "-z", name, "ND", "1"},
+                                                {"iblinkinfo", "--from", name},
+                                                {"iblinkinfo", "--load-cache", name},
+                                                {"iblinkinfo", "--diff", name},
+                                                {"iblinkinfo", "--node-name-map", name},
+                                                {"subnet_diff", name, name},
+                                                {"ibcacheedit", name, "new"},
+                                                {"ibidsverify", "--file", name},
+                                                {"ibqueryerrors", "-T", name},
+                                                {"ibcheckerrors", "-T", name},
+                                                {"ibswportwatch", "-t", "-T", name, "1", "1"},
+                                                {"snapshot", "/nowhere/" + name}}) {
+    const auto done = ibtool(fabric, words);
+    CAPTURE(words, done.out, done.err);
+    CHECK(done.status != 0);
+    CHECK_THAT(done.err, contains("E: ") && !contains("\nE: forged"));
+    CHECK_THAT(done.out, !contains("forged"));
+  }
+  write("leaf\nx");
+  std::filesystem::copy_file(file, name);
+  CHECK_THAT(ibtool(fabric, {"iblinkinfo", "--node-name-map", name}).err, contains("W: ") && !contains("\nE: forged"));
 }
 
 TEST_CASE_METHOD(Site, "a device or port that is a file's default is told of with the file") {
