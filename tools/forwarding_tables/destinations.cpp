@@ -52,6 +52,12 @@ void Destinations::know(const smp::NodeInfo& node, std::string description, cons
 }
 
 async::Task<> Destinations::read(std::vector<Lid> lids) {
+  if (in_order) {
+    for (const Lid lid : lids) {
+      if (!found_.contains(lid) && !silent_.contains(lid)) co_await ask(lid);
+    }
+    co_return;
+  }
   for (unsigned lmc = largest_lmc + 1; lmc-- > 0;) {
     std::vector<Lid> now;
     std::ranges::copy_if(lids, std::back_inserter(now),

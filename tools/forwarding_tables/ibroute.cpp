@@ -89,6 +89,7 @@ class Ibroute final : public Command {
     make_table(table, wanted_, as_diags_);
     co_await read_table(session, table);
     Destinations destinations(session.transactor(), like(session));
+    destinations.in_order = as_diags_ && session.options().debug > 0;
     if (!wanted_.multicast) {
       std::vector<Lid> lids = lids_of(table, node.path);
       // Of the switch itself only its LIDs are not known yet.
