@@ -40,9 +40,10 @@ void refuse(const std::uint8_t* packet) {
   const bool is_asked = mad[3] == ib::mad::method::get || mad[3] == ib::mad::method::set;
   if (ib::mad::is_smp(mad[1]) || !is_asked) return;
   std::array<std::uint8_t, packet_size> answer{};
+  std::copy_n(packet, packet_size, answer.begin());
   std::copy_n(packet + word, word, answer.begin());                 // to the sender's LID
-  std::copy_n(packet + 3 * word, word, answer.begin() + 2 * word);  // and QP, by which ibsim knows its client
-  std::copy_n(mad, mad_size, answer.begin() + packet_header);
+  std::copy_n(packet + 3 * word, word, answer.begin() + 2 * word);  // and QP
+  std::fill_n(answer.begin() + word, word, std::uint8_t{0});        // ibsim fills in the LID of this host
   answer[packet_header + 3] |= 0x80;
   answer[packet_header + 4] = 0;
   answer[packet_header + 5] = ib::mad::status::unsupported_method_attribute;
