@@ -8,6 +8,7 @@ Lines of the source that begin with '@' are replaced:
   @header TITLE     the .TH line, of section N
   @synopsis NAME    how command NAME is called
   @commands         every command and its summary, by group
+  @changes          the commands that can change something
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
   @legacy           the names by which the program speaks infiniband-diags' dialect
@@ -104,6 +105,10 @@ def commands(tables):
     return out
 
 
+def changes(tables):
+    return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["changes"]]) + "."]
+
+
 def synopsis(tables, name):
     command = find(tables, name)
     words = [("\\fI" + roff(word) + "\\fR") if re.fullmatch(r"[A-Z_]+", word) else roff(word)
@@ -146,6 +151,8 @@ def page(tables, source, version, section):
             out.append(f'.TH {rest} {section} "" "ibtool {version}" "InfiniBand diagnostics"')
         elif word == "@commands":
             out += commands(tables)
+        elif word == "@changes":
+            out += changes(tables)
         elif word == "@synopsis":
             out += synopsis(tables, rest.strip())
         elif word == "@options":

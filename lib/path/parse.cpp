@@ -71,9 +71,11 @@ std::optional<Guid> parse_target_guid(std::string_view text) {
 }
 
 Path parse_spec_target(std::string_view text, const ParseOptions& options) {
-  Path path = parse_spec(text, options.devices);
-  auto& end_port = path.ib().end_port;
-  end_port = end_port == nullptr ? usual_end_port(options) : checked(*end_port, options);
+  bool names_sl = false;
+  Path path = parse_spec(text, options.devices, names_sl);
+  IbPath& ib = path.ib();
+  ib.end_port = ib.end_port == nullptr ? usual_end_port(options) : checked(*ib.end_port, options);
+  if (names_sl && ib.end_port != nullptr && ib.dlid.is_unicast() && ib.slid == Lid{}) ib.slid = ib.end_port->lid;
   return path;
 }
 

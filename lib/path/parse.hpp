@@ -34,7 +34,8 @@ struct ParseOptions {
 /// With Form::direct, a single number ("0") is also a directed route. With Form::guid, a hexadecimal number of any length is a
 /// GUID.
 ///
-/// The path is only as complete as the text: the path to a GID has no LIDs yet. The path's end_port is the one that the text
+/// The path is only as complete as the text: the path to a GID has no LIDs yet. A spec with DLID and SL is complete: its SLID, if it names
+/// none, is that of the end port. The path's end_port is the one that the text
 /// names, else require_end_port, else default_end_port. Throws UsageError. Its message is only the reason; callers put the
 /// argument before it.
 Path parse_target(std::string_view text, const ParseOptions& options = {});
@@ -42,6 +43,9 @@ Path parse_target(std::string_view text, const ParseOptions& options = {});
 /// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that
 /// are not named have their defaults. end_port is looked up in `devices`. Throws UsageError.
 Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr);
+
+/// The same. `names_sl` becomes whether the spec names an SL, which may be that of a spec without one.
+Path parse_spec(std::string_view text, const sys::DeviceList* devices, bool& names_sl);
 
 /// A target in a form that an error may repeat. In a path spec, right or wrong, the values of keys are hidden. Other targets
 /// stay unchanged.

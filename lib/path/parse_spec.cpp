@@ -79,7 +79,7 @@ void set_attribute(IbPath& path, bool directed, std::string_view name, std::stri
 }
 
 template <class T>
-Path parse_attributes(std::string_view spec, std::string_view list, const sys::DeviceList* devices) {
+Path parse_attributes(std::string_view spec, std::string_view list, const sys::DeviceList* devices, bool& names_sl) {
   T path;
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -89,6 +89,7 @@ Path parse_attributes(std::string_view spec, std::string_view list, const sys::D
     const auto name = trim(item.substr(0, equals));
     const auto value = trim(item.substr(std::min(equals + 1, item.size())));
     if (value.empty()) invalid(spec);
+    names_sl |= name == "SL";
     if (name == "end_port") {
       path.end_port = parse_end_port(value, devices);
     } else {
@@ -130,6 +131,12 @@ std::string without_secrets(std::string_view text) {
 }
 
 Path parse_spec(std::string_view text, const sys::DeviceList* devices) {
+  bool names_sl = false;
+  return parse_spec(text, devices, names_sl);
+}
+
+Path parse_spec(std::string_view text, const sys::DeviceList* devices, bool& names_sl) {
+  names_sl = false;
   const auto spec = trim(text);
   const auto open = spec.find('(');
   if (spec.size() > longest_spec || open == std::string_view::npos || open == 0 || !spec.ends_with(')')) invalid(text);
@@ -137,7 +144,8 @@ Path parse_spec(std::string_view text, const sys::DeviceList* devices) {
   const auto list = trim(spec.substr(open + 1, spec.size() - open - 2));
   if (type != "IBPath" && type != "IBDRPath") invalid(text, ", bad path type");
   if (list.empty() || list.ends_with(',')) invalid(text);
-  return type == "IBPath" ? parse_attributes<IbPath>(text, list, devices) : parse_attributes<IbDrPath>(text, list, devices);
+  if (type == "IBPath") return parse_attributes<IbPath>(text, list, devices, names_sl);
+  return parse_attributes<IbDrPath>(text, list, devices, names_sl);
 }
 
 }  // namespace ib::path

@@ -144,22 +144,29 @@ async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted
   co_return path;
 }
 
+path::IbPath to_lid(const path::Path& route, Lid lid) {
+  path::IbPath ib = route.ib();
+  ib.dlid = lid;
+  ib.slid = {};
+  ib.dqpn = ib.sqpn = {};
+  ib.qkey = {};
+  return ib;
+}
+
+async::Task<path::Path> PathResolver::lid_routed(path::Path target) {
+  if (target.directed() == nullptr) co_return target;
+  SaTransactor links(transactor_);
+  const mad::Result<Lid> lid = co_await links.find_lid(target);
+  if (lid) co_return to_lid(target, *lid);
+  // The SA's data is outdated; the node knows its LID.
+  const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
+  if (!port) lid.error().raise();
+  co_return to_lid(target, port->lid);
+}
+
 async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wanted) {
+  target = co_await lid_routed(std::move(target));
   path::IbPath ib = target.ib();
-  if (target.directed() != nullptr) {
-    SaTransactor links(transactor_);
-    const mad::Result<Lid> lid = co_await links.find_lid(target);
-    if (lid) {
-      ib.dlid = *lid;
-    } else {  // the SA's data is outdated; the node knows its LID
-      const auto port = co_await transactor_.try_subn_get<smp::PortInfo>(target);
-      if (!port) lid.error().raise();
-      ib.dlid = port->lid;
-    }
-    ib.slid = {};
-    ib.dqpn = ib.sqpn = {};
-    ib.qkey = {};
-  }
   if (ib.end_port == nullptr) ib.end_port = &transactor_.end_port();
   if (!ib.dqpn) ib.dqpn = Qpn{1};
   if (!ib.sqpn) ib.sqpn = Qpn{1};

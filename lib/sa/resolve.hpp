@@ -47,6 +47,8 @@ class PathResolver {
   /// or with another P_Key than requested.
   async::Task<path::Path> resolve(path::Path path, PathWanted wanted = {});
 
+  /// A directed route becomes a path to the LID at its end, which mad_path() explains; another target stays as it is.
+  async::Task<path::Path> lid_routed(path::Path target);
   /// A path for GMPs to `target`, with the SL that the SA gives. It leads from QP1 to QP1 unless the target names other QPs. A
   /// directed route is followed through the SA's LinkRecords to the LID at its end, so no SMP is needed. If the SA does not
   /// know a link, the node itself is asked by SMP. A complete path needs no query. Throws as resolve() does.
@@ -68,6 +70,8 @@ class PathResolver {
   std::deque<Key> order_;  ///< keys with answers, the oldest first
 };
 
+/// The path to the LID `lid` that is at the end of the directed route `route`, for any QP.
+path::IbPath to_lid(const path::Path& route, Lid lid);
 /// Resolves one path like PathResolver::resolve(), without stored results.
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path, const PathWanted& wanted = {});
 /// Resolves one path like PathResolver::mad_path(), without stored results.

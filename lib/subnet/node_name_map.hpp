@@ -7,6 +7,7 @@
 // lines and lines that begin with '#' are ignored. The first line of a GUID applies.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -18,8 +19,8 @@
 
 namespace ib::subnet {
 
-/// The default file. It need not exist.
-inline constexpr const char* default_node_name_map_file = "/etc/infiniband-diags/ib-node-name-map";
+/// The files of a site: where rdma-core has it, and where infiniband-diags had it before it became a part of that. None need exist.
+inline constexpr std::array node_name_map_files{"/etc/rdma/ib-node-name-map", "/etc/infiniband-diags/ib-node-name-map"};
 
 /// The names in one map.
 class NodeNameMap {

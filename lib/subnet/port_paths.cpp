@@ -95,7 +95,7 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor, CutTab
   why_sl_0_.clear();
   const path::IbPath& sa = transactor.sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) {
-    why_sl_0_ = "no subnet administrator is known";
+    why_sl_0_ = no_sa_is_known;
     co_return;
   }
   try {

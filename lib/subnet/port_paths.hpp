@@ -35,6 +35,9 @@ inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, 
   return lid_path(subnet, port, start, Qpn{1});
 }
 
+/// The reason for SL 0 where this port has never heard of a subnet manager.
+inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
+
 /// What becomes of a table of paths that comes without its end (sa::LostEnd).
 enum class CutTable : std::uint8_t {
   is_told,     ///< why_sl_0() tells of it

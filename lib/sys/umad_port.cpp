@@ -19,6 +19,8 @@ static_assert(sizeof(ib_user_mad_t) == UmadPort::header_bytes);
 
 namespace {
 
+std::string abi_file() { return sysfs_root() + "/class/infiniband_mad/abi_version"; }
+
 UniqueFd open_device(const std::string& path, int flags) {
   UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC));
   if (fd) return fd;
@@ -50,10 +52,16 @@ UniqueFd open_by_library(const EndPort& half) {
 
 }  // namespace
 
+int umad_abi_failure() {
+  // Opened, not looked for by access(): where the device is simulated, open() is what knows the file.
+  const UniqueFd fd(::open(abi_file().c_str(), O_RDONLY | O_CLOEXEC));
+  return fd ? 0 : errno;
+}
+
 UmadPort::UmadPort(const EndPort& port, bool smp) {
   const EndPort& half = umad_half(port, smp);
   path_ = "/dev/infiniband/" + half.umad;
-  const auto abi = read_attribute(sysfs_root() + "/class/infiniband_mad/abi_version");
+  const auto abi = read_attribute(abi_file());
   if (abi && *abi != std::to_string(IB_UMAD_ABI_VERSION)) {
     throw Error(fmt::format("The kernel's umad has ABI version {}, this program knows {}", *abi, IB_UMAD_ABI_VERSION));
   }

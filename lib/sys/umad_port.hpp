@@ -15,6 +15,9 @@
 
 namespace ib::sys {
 
+/// Why the version of the kernel's umad can not be read, as errno: ENOENT where ib_umad is not loaded. 0 if it can be read.
+int umad_abi_failure();
+
 /// The MADs that a program wants to send and receive through umad.
 struct AgentRequest {
   std::uint8_t mgmt_class{};

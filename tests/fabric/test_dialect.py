@@ -158,6 +158,32 @@ vendstat -C foo -N 1
 vendstat -G -N 0x77
 """
 
+def steady(text):
+    """comparable() without addresses, times, and the traffic that asking makes."""
+    text = re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", comparable(text))
+    text = re.sub(r"((?:Xmit|Rcv)(?:Data|Pkts):\.+)\d+", r"\1N", text)
+    return re.sub(r"time \d+ ms", "time N ms", text)
+
+
+# What -d adds on either stream.
+WITH_DEBUG = """
+perfquery -d 1 1
+perfquery -d -x 1 1
+perfquery -d -a 1
+perfquery -d -r 1 1
+vendstat -d -N 1
+vendstat -d -i 1 1
+ibping -d -c 1 20
+ibroute -d 1
+ibroute -d -D 0,1
+ibtracert -d 7 22
+ibtracert -d -n 7 10
+ibnetdiscover -d
+ibnetdiscover -d -g
+ibnetdiscover -d -l
+dump_fts -d
+"""
+
 
 def before_usage(text):
     """What stands before a usage text."""
@@ -182,6 +208,17 @@ class Dialect(case.FabricCase):
     def test_streams(self):
         for line in WITH_STDERR.strip().splitlines():
             self.same(*shlex.split(line), stderr=True)
+
+    def test_debugging_lines(self):
+        """-d, with the addresses in a program's memory made equal."""
+        for line in WITH_DEBUG.strip().splitlines():
+            words = shlex.split(line)
+            with self.subTest(line):
+                ours, theirs = self.legacy(*words), self.debian(*words)
+                for stream in ("stdout", "stderr"):
+                    mine, his = (steady(getattr(done, stream)) for done in (ours, theirs))
+                    self.assertEqual(mine, his)
+                self.assertEqual(ours.returncode, theirs.returncode)
 
     def test_node_name_maps(self):
         for name, text in (("good", '0xb8599f0300a00000 "rack 1"\n'), ("bad", "0xb8599f0300a00000 a\nno guid\n")):

@@ -210,6 +210,15 @@ class Files(case.FabricCase):
             self.assertEqual(0o600, stat.S_IMODE(os.stat(self.file).st_mode))
             os.chmod(self.file, 0o644)
 
+    def test_the_subnet_manager_lives_on(self):
+        """What ibsim can not answer itself it hands to the programs on a host: opensm, which has no agent for it, gets none of it."""
+        self.ibtool("snapshot", self.file)
+        refused = self.ibtool("perfquery", "--rcvsl", status=3)  # of this host
+        self.assertIn("Unsupported method+attr", refused.stderr)
+        self.ibtool("ibccquery", "ClassPortInfo", "7", status=3)
+        self.assertIsNone(self.fabric.opensm.poll())
+        self.ibtool("saquery", "NodeRecord")
+
 
 if __name__ == "__main__":
     case.main()

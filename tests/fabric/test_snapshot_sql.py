@@ -10,6 +10,7 @@ import time
 
 import case
 
+README = os.path.join(case.HERE, "..", "..", "README.md")
 PAGE = os.path.join(case.HERE, "..", "..", "man", "pages", "ibtool-snapshot.5.in")
 MEMBERS = {"login01 mlx5_0": 0x506b4b0300100001, "compute01 mlx5_0": 0x506b4b0300100005}  # of a multicast group
 
@@ -61,6 +62,19 @@ class PulledCable(Base):
         twice = sum(1 for row in slow if known[row["description_a"]] == known[row["description_b"]] == "Switch")
         self.assertEqual(sum("Could be" in line for line in printed if "==(" in line), len(slow) + twice)
         self.assertTrue(slow)
+
+
+class Widths(Base):
+    netfile, lids = os.path.join(case.HERE, "..", "beside", "speeds.net"), None
+
+    def test_the_query_of_the_readme_finds_the_links_of_other_widths(self):
+        with open(README, encoding="utf-8") as file:
+            sql = re.search(r'sqlite3 now\.ibss "(.*)"', file.read())[1]
+        rows = self.select(self.snapshot("--only", "topology"), sql)
+        links = self.ours().links.values()
+        narrow = sorted(text.partition("x")[0] + "x" for text in links if not text.startswith("4x"))
+        self.assertTrue(0 < len(narrow) < len(links))
+        self.assertEqual(narrow, sorted(row["width"] for row in rows))
 
 
 class Queries(Base):

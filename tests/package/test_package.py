@@ -21,6 +21,8 @@ THEIR_PROGRAMS = """check_lft_balance dump_fts dump_lfts dump_mfts ibaddr ibcach
     ibidsverify iblinkinfo ibnetdiscover ibnodes ibping ibportstate ibqueryerrors ibroute ibrouters ibstat ibstatus ibswitches ibsysstat
     ibtracert perfquery saquery sminfo smpdump smpquery vendstat""".split()
 
+THEIR_CONFFILES = ("/etc/infiniband-diags/error_thresholds", "/etc/infiniband-diags/ibdiag.conf")
+
 
 def legacy_names():
     """The programs of infiniband-diags that tools/meson.build names."""
@@ -148,10 +150,11 @@ class Packages(unittest.TestCase):
                 with open(os.path.join(tree, "usr/sbin", name), "w", encoding="ascii") as file:
                     file.write("#!/bin/sh\necho theirs\n")
                 os.chmod(file.name, 0o755)
-            with open(os.path.join(tree, "etc/infiniband-diags/ibdiag.conf"), "w", encoding="ascii") as file:
-                file.write("# as it was shipped\n")
+            for name in THEIR_CONFFILES:
+                with open(tree + name, "w", encoding="ascii") as file:
+                    file.write("# as it was shipped\n")
             with open(os.path.join(tree, "DEBIAN/conffiles"), "w", encoding="ascii") as file:
-                file.write("/etc/infiniband-diags/ibdiag.conf\n")
+                file.write("".join(name + "\n" for name in THEIR_CONFFILES))
             self.write_control(tree, "infiniband-diags")
         return tree + ".deb"
 
@@ -176,6 +179,16 @@ class Packages(unittest.TestCase):
         self.assertEqual(set(content(self.ibtool)) & set(content(self.diags)), set())
         theirs = run("dpkg-query", "-L", "infiniband-diags", ok=False).stdout.split("\n")
         self.assertEqual(set(content(self.ibtool)) & set(theirs), set())
+
+    def test_ibtool_diags_owns_the_conffiles_of_infiniband_diags(self):
+        """As far as Debian's package is installed here, its own list is compared too."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        run("dpkg-deb", "--control", self.diags, folder)
+        with open(os.path.join(folder, "conffiles"), encoding="ascii") as file:
+            ours = set(file.read().split())
+        theirs = run("dpkg-query", "-W", "-f=${Conffiles}", "infiniband-diags", ok=False).stdout
+        self.assertEqual(ours, set(THEIR_CONFFILES))
+        self.assertLessEqual({line.split()[0] for line in theirs.splitlines() if line.strip()}, ours)
 
     def test_ibtool_diags_takes_the_place_of_infiniband_diags(self):
         for name in ("Provides", "Conflicts", "Replaces"):
@@ -213,15 +226,20 @@ class Packages(unittest.TestCase):
         self.assertEqual(run(program).stdout, "theirs\n")
         with open(conf, "a", encoding="ascii") as file:
             file.write("timeout=50\n")
-        root.dpkg("--install", self.diags)
+        root.dpkg("--force-confdef", "--force-confold", "--install", self.diags)  # the site keeps its words
         self.assertFalse(root.is_installed("infiniband-diags"))
         self.assertEqual(os.path.realpath(program), root.at("/usr/bin/ibtool"))
         self.assertEqual(set(os.listdir(root.at("/usr/sbin"))), set(legacy_names()), "no program of theirs is left")
         with open(conf, encoding="ascii") as file:
             self.assertEqual(file.read(), "# as it was shipped\ntimeout=50\n", "the site's words stay")
         self.assertTrue(root.is_installed("needs-diags"))
+        root.dpkg("--purge", "infiniband-diags")  # what was left of it
+        with open(conf, encoding="ascii") as file:
+            self.assertEqual(file.read(), "# as it was shipped\ntimeout=50\n", "a file of ibtool-diags")
+        for name in THEIR_CONFFILES:
+            self.assertTrue(os.path.exists(root.at(name)), name)
         root.dpkg("--force-depends", "--remove", "ibtool-diags")  # as apt does, which knows what comes next
-        root.dpkg("--install", self.their_package())
+        root.dpkg("--force-confdef", "--force-confold", "--install", self.their_package())
         self.assertEqual(run(program).stdout, "theirs\n")
         with open(conf, encoding="ascii") as file:
             self.assertEqual(file.read(), "# as it was shipped\ntimeout=50\n")

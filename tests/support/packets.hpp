@@ -12,8 +12,8 @@ inline constexpr std::size_t ibtest_tail_size =
     ib::mad::packet_size - ib::mad::simulator_bytes;  ///< bytes of a MAD that libumad2sim.so loses
 
 extern "C" {
-/// An agent for `mgmt_class` was registered on a umad descriptor: packets of the class may come.
-void ibtest_agent(int fd, std::uint8_t mgmt_class);
+/// An agent for `mgmt_class` was registered on a umad descriptor: answers of the class may come, and requests if it `serves` them.
+void ibtest_agent(int fd, std::uint8_t mgmt_class, bool serves);
 /// The descriptor is about to be closed.
 void ibtest_closed(int fd);
 /// The last ibtest_tail_size bytes of the MAD that begins with the ib::mad::simulator_bytes bytes at `mad`; false if it is unknown.

@@ -32,6 +32,12 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   world.in = in.get();
   world.out = outside.out != nullptr ? outside.out : out.get();
   world.err = outside.err != nullptr ? outside.err : err.get();
+  world.node_name_maps = outside.node_name_maps;
+  world.executable = outside.executable;
+  world.read_link = [&outside](const std::string& path) {
+    const auto link = outside.links.find(path);
+    return link == outside.links.end() ? std::nullopt : std::optional(link->second);
+  };
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   Outcome outcome;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,20 +20,23 @@ struct Outcome {
 
 /// What differs from the usual world.
 struct Outside {
-  std::string in{};                    ///< standard input
-  bool full_disk = false;              ///< standard output takes nothing
-  ib::async::Clock* clock{};           ///< instead of a FakeClock of its own
-  std::FILE* out{};                    ///< standard output, where it is not to be Outcome::out
-  std::FILE* err{};                    ///< standard error, where it is not to be Outcome::err
-  std::string cache_directory{};       ///< of ibidsverify; empty: none
-  std::optional<std::string> cache{};  ///< IBTOOL_CACHE
+  std::string in{};                            ///< standard input
+  bool full_disk = false;                      ///< standard output takes nothing
+  ib::async::Clock* clock{};                   ///< instead of a FakeClock of its own
+  std::FILE* out{};                            ///< standard output, where it is not to be Outcome::out
+  std::FILE* err{};                            ///< standard error, where it is not to be Outcome::err
+  std::string cache_directory{};               ///< of ibidsverify; empty: none
+  std::optional<std::string> cache{};          ///< IBTOOL_CACHE
+  std::vector<std::string> node_name_maps{};   ///< World::node_name_maps
+  std::string executable{};                    ///< World::executable
+  std::map<std::string, std::string> links{};  ///< what World::read_link finds
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.
 Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
 /// `NAME WORDS…` there, a program of infiniband-diags: `words` begins with its name.
 Outcome diags(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
-/// The same on the host of which SYSFS_PATH tells, for what asks no fabric.
+/// The same on the host of which SYSFS_PATH tells, for what asks no fabric. Without words not even argv[0] is there.
 Outcome ibtool(std::vector<std::string> words, const Outside& outside = {});
 Outcome diags(std::vector<std::string> words, const Outside& outside = {});
 

@@ -65,9 +65,9 @@ template <class Function>
 Function* packets(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
-void note_agent(int fd, std::uint8_t mgmt_class) {
+void note_agent(int fd, std::uint8_t mgmt_class, bool serves) {
   static auto* const function = packets<decltype(ibtest_agent)>("ibtest_agent");
-  if (function != nullptr) function(fd, mgmt_class);
+  if (function != nullptr) function(fd, mgmt_class, serves);
 }
 void note_closed(int fd) {
   static auto* const function = packets<decltype(ibtest_closed)>("ibtest_closed");
@@ -107,7 +107,7 @@ std::uint32_t tid_of(Bytes mad) { return ib::load_be<std::uint32_t>(&mad[12]); }
 class Kernel {
  public:
   void registered(int fd, const ib_user_mad_reg_req& agent) {
-    note_agent(fd, agent.mgmt_class);
+    note_agent(fd, agent.mgmt_class, std::ranges::any_of(agent.method_mask, [](auto methods) { return methods != 0; }));
     const std::lock_guard lock{mutex_};
     if (agent.rmpp_version == 1) {
       agents_.insert({fd, agent.mgmt_class});

@@ -39,7 +39,7 @@ class FabricCheck final : public Command {
     if (looks_.errors)
       set.text("-T --thresholds", thresholds_file_, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
     add_discovery(set, discovery_);
-    add_common(set, common, group_fabric);
+    add_common(set, common, looks_.errors ? group_fabric | group_sl : group_fabric);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -70,7 +70,12 @@ class FabricCheck final : public Command {
     const bool is_known = session.options().use_sa;  // the model is the SA's
     if (looks_.node && is_known) take_nodes(subnet, sa);
     if (looks_.node && !is_known) co_await ask_for_nodes(transactor, sa);
-    if (sa.silence.empty() && !sa.not_read) co_await sa.paths.read_service_levels(transactor);
+    if (!looks_.node) {
+      co_await session.read_service_levels(sa.paths);
+      co_return;
+    }
+    if (sa.silence.empty() && !sa.not_read && !session.options().skip_sl) co_await sa.paths.read_service_levels(transactor);
+    if (looks_.errors) session.tell_sl_0(sa.silence.empty() ? sa.paths.why_sl_0() : sa.silence);
   }
 
   static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {

@@ -65,7 +65,7 @@ class Ibccconfig final : public CongestionCommand {
     add_operands(set);
     set.words("VALUE", values_);
     add_key(set);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
   void diags_options(DiagsOptions& set) override {
     add_operands(set);

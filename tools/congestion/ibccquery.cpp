@@ -182,7 +182,7 @@ class Ibccquery final : public CongestionCommand {
     add_operands(set);
     set.integer("PORT", port_, {.low = 0, .high = 254});
     add_key(set);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
   void diags_options(DiagsOptions& set) override {
     add_operands(set);

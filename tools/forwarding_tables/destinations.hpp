@@ -25,6 +25,8 @@ class Destinations {
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   Destinations(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
+  /// For infiniband-diags with -d, which tells of one request after another: the LIDs are asked in their order, each alone.
+  bool in_order = false;
   /// Keeps a port that is known already, as it has told of itself.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
   /// The time after which no further LID gets a request. The largest tables of live fabrics take seconds.

@@ -135,6 +135,7 @@ class DumpTables final : public Command {
   async::Task<> discover_switches(Session& session, Fabric& fabric) const {
     bool failed = false;
     try {
+      if (as_diags_) open_for_libibnetdisc(session);
       co_await discover(session, discovery_, fabric);
     } catch (const Error&) {
       if (!as_diags_) throw;

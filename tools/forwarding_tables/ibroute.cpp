@@ -120,6 +120,7 @@ class Ibroute final : public Command {
     const auto* unread = dynamic_cast<const mad::NotRead*>(table.error.get());
     if (!as_diags_ && unread != nullptr && !table.any_read()) throw Error(unread->cause());
     Destinations destinations(session.transactor(), like(session));
+    destinations.in_order = as_diags_ && session.options().debug > 0;
     if (!wanted_.multicast) {
       std::vector<Lid> lids = lids_of(table, node.path);
       // Of the switch itself only its LIDs are not known yet.

@@ -51,6 +51,7 @@ struct CommonOptions {
   mad::GmpCarrier gmp{};
   // SA
   bool use_sa{};
+  bool skip_sl{};  ///< GMPs use SL 0: the SA is asked for no path
   std::optional<std::string> sa_path;
   // output
   int debug{}, verbosity{};
@@ -77,6 +78,7 @@ enum Groups : unsigned {
   group_output = 1U << 6,   ///< -d -v -e --json --stats
   group_gmp = 1U << 7,      ///< --gmp
   group_from = 1U << 8,     ///< --from
+  group_sl = 1U << 9,       ///< --skip-sl: of commands that send GMPs
   /// Talks to the fabric …
   group_fabric = group_device | group_timing | group_keys | group_gmp | group_sa | group_names | group_output | group_from,
   group_target = group_fabric | group_address,  ///< … to a TARGET

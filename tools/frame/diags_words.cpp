@@ -18,6 +18,10 @@ bool tell(std::FILE* err, std::string_view text) {
   return std::fwrite(shown.data(), 1, shown.size(), err) == shown.size();
 }
 
+std::string debug_line(std::string_view function, std::string_view text) {
+  return fmt::format("ibdebug: [{}] {}: {}\n", getpid(), function, text);
+}
+
 void warn(std::FILE* err, std::string_view function, std::string_view text) {
   tell(err, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
 }

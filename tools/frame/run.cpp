@@ -15,6 +15,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "tools/build_info.hpp"
+#include "tools/frame/called_name.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/help.hpp"
@@ -219,15 +220,15 @@ std::string unknown_name(std::string_view name) {
 
 int run(std::span<char* const> argv, const World& world) {
   log::write_to(world.err);
-  const std::string_view called = argv.empty() ? "ibtool" : argv[0];
-  const std::string_view name = called.substr(called.rfind('/') + 1);
+  const std::string_view called = argv.empty() ? std::string_view(world.executable) : argv[0];
+  const std::string name = called_name(called, world);
   const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
   const std::vector<std::string> args(words.begin(), words.end());
   try {
     if (name.starts_with("ibtool")) return run_ibtool(args, world);
     const CommandInfo* info = find_command(name);
     if (info == nullptr) {
-      const UsageError error(unknown_name(name));
+      const UsageError error(unknown_name(called.substr(called.rfind('/') + 1)));
       refuse_in_json(world, {}, args, error);
       throw error;
     }

@@ -8,9 +8,9 @@
 
 namespace ib::tools {
 
-/// Runs the program as called by `argv` in `world` and returns its exit status. argv[0] chooses: a name that begins
+/// Runs the program as called by `argv` in `world` and returns its exit status. called_name() chooses: a name that begins
 /// with "ibtool" is ibtool, a name of infiniband-diags is that program, the name of any other command is that command in ibtool's words.
-/// Other names are an error.
+/// To know none is an error.
 int run(std::span<char* const> argv, const World& world);
 
 }  // namespace ib::tools

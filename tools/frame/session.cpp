@@ -27,9 +27,10 @@ subnet::NodeNameMap read_node_names(const std::string& file) {
   return map;
 }
 
-/// The same for infiniband-diags: if the map cannot be read, warns and returns an empty map.
-subnet::NodeNameMap read_diags_node_names(std::FILE* err, const std::optional<std::string>& file) {
-  const std::string name = file.value_or(subnet::default_node_name_map_file);
+/// The map as infiniband-diags reads it: `file`, or the one in its usual place. If it cannot be read, warns and returns an empty map.
+subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
+  std::FILE* const err = world.err;
+  const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
   try {
     subnet::NodeNameMap map = subnet::NodeNameMap::read_as_diags(name);
     if (map.bad_lines().empty()) return map;
@@ -81,15 +82,16 @@ const sys::EndPort& Session::end_port() {
 
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
-  if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_.err, options_.node_name_map));
+  if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_, options_.node_name_map));
   if (options_.node_name_map) return node_name_map_.emplace(read_node_names(*options_.node_name_map));
-  try {
-    node_name_map_ = read_node_names(subnet::default_node_name_map_file);
-  } catch (const SysError& error) {  // the default file need not exist or be readable
-    if (error.code() != ENOENT && error.code() != EACCES) throw;
-    node_name_map_.emplace();
+  for (const std::string& file : world_.node_name_maps) {
+    try {
+      return node_name_map_.emplace(read_node_names(file));
+    } catch (const SysError& error) {  // the default file need not exist or be readable
+      if (error.code() != ENOENT && error.code() != EACCES) throw;
+    }
   }
-  return *node_name_map_;
+  return node_name_map_.emplace();
 }
 
 void Session::debug(int level, std::string_view text) const {

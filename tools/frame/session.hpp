@@ -114,16 +114,19 @@ class Session {
   const std::unique_ptr<subnet::Subnet>& swept() const { return swept_; }
   /// The same, for good: after this there is none.
   std::unique_ptr<subnet::Subnet> take_swept() { return std::move(swept_); }
-  /// Reads the service levels of `paths` from the SA. In ibtool's dialect a warning says why it did not give them. Where their table comes
-  /// cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
+  /// Reads the service levels of `paths` from the SA, without --skip-sl. In ibtool's dialect a warning says why it did not give them. Where
+  /// their table comes cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
   async::Task<> read_service_levels(subnet::PortPaths& paths);
+  /// Warns once a run, in ibtool's dialect, that GMPs use SL 0, and `why`: the SA did not give their SL. Nothing if `why` is empty.
+  void tell_sl_0(std::string_view why);
   /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries to the SA that need none.
   async::Task<> prepare_sa();
 
   /// The node that `target` names, or this one where it names none, by a path that SMPs can use, with the keys and times of the
   /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
   async::Task<Destination> smp_node(const Target& target);
-  /// The same for GMPs, with the P_Key of the options; what was learnt of paths is kept for the session.
+  /// The same for GMPs, with the P_Key of the options; what was learnt of paths is kept for the session. In ibtool's dialect SL 0 is used
+  /// for a LID with --skip-sl, and where no SA answers. An SA that knows no path is an error.
   async::Task<Destination> gmp_node(const Target& target);
   /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;
@@ -132,6 +135,12 @@ class Session {
   long diags_port_number() const;
   /// Both: "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
+  /// The same for what -d tells of a request. After routes_of_libibnetdisc() directed routes have no LIDs at their ends.
+  std::string diags_route(const path::Path& path) const;
+  /// From now on directed routes are those that libibnetdisc found, and not what the user wrote.
+  void routes_of_libibnetdisc() { routes_of_libibnetdisc_ = true; }
+  /// For infiniband-diags: opens the end port. If that fails returns errno, and has said no more than libibumad says itself.
+  std::optional<int> open_failure();
   /// What texts call the node at `path`.
   std::string name_of(const path::Path& path) const;
   /// The paths of smp_node() and gmp_node() of ibtool's dialect; a null target is this node.
@@ -205,6 +214,9 @@ class Session {
   void refuse_sets(std::string why);
   mad::Transactor& guarded();
   mad::Transactor& below_sa();
+  const std::string* why_no_sa();
+  async::Task<path::Path> lid_routed(path::Path path);
+  async::Task<path::Path> from_sa(path::Path path);
   void debug_path(std::string_view name, const path::Path& path) const;
   std::unique_ptr<mad::Channel> open_channel();
 
@@ -246,6 +258,10 @@ class Session {
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> transactor_;           ///< what stands on these, if anything
   std::unique_ptr<sa::PathResolver> resolver_;
+  std::optional<std::string> no_sa_;  ///< why no SA answers, once it is known
+  bool told_sl_0_{};
+  bool routes_of_libibnetdisc_{};
+  std::unique_ptr<mad::Channel> diags_channel_;  ///< opened by open_failure(), until it is used
 };
 
 /// What texts of infiniband-diags call the node at `path`: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".

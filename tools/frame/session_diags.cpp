@@ -13,6 +13,7 @@
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
+#include "sys/umad_port.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"
 
@@ -40,7 +41,7 @@ std::string diags_name(const path::Path& path) {
                      fmt::join(route, route + directed->hops + 1, ","));
 }
 
-/// Prints what libibmad prints about SMPs with the first -d.
+/// Prints what libibmad prints about requests with the first -d.
 class Session::DiagsTransactor final : public mad::Transactor {
  public:
   DiagsTransactor(const Session& session, mad::Transactor& below) : Transactor(below.end_port()), session_(session), below_(below) {
@@ -48,21 +49,47 @@ class Session::DiagsTransactor final : public mad::Transactor {
   }
 
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
-    const bool smp = request.mgmt_class == mad::mgmt_class::smp || request.mgmt_class == mad::mgmt_class::smp_directed;
-    if (smp) {
-      session_.diags_debug(
-          request.method == mad::method::set ? "smp_set_status_via" : "smp_query_status_via",
-          fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier, diags_name(request.path)));
+    const bool sets = request.method == mad::method::set;
+    if (mad::is_smp(request.mgmt_class)) {
+      tell_attribute(sets ? "smp_set_status_via" : "smp_query_status_via", request);
+    } else if (request.mgmt_class == mad::mgmt_class::congestion) {
+      tell_attribute(sets ? "cc_config_status_via" : "cc_query_status_via", request);
+    } else if (mad::is_vendor(request.mgmt_class) && request.mgmt_class != mad::mgmt_class::ofa_sysstat) {
+      tell_vendor(request);
     }
     return below_.try_call(request);
   }
 
  private:
+  void tell_attribute(std::string_view function, const mad::Request& request) const {
+    session_.diags_debug(function, fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier,
+                                               session_.diags_route(request.path)));
+  }
+
+  /// As libibmad: the class has its version above it, and addresses of the request in memory are there.
+  void tell_vendor(const mad::Request& request) const {
+    const void* const data = &request;
+    const mad::DataArea area = mad::data_area(request.mgmt_class);
+    session_.diags_debug("ib_vendor_call_via", fmt::format("route {} data {}", diags_name(request.path), fmt::ptr(data)));
+    session_.diags_debug("ib_vendor_call_via",
+                         fmt::format("class 0x1{:02x} method 0x{:x} attr 0x{:x} mod 0x{:x} datasz {} off {} res_ex 1", request.mgmt_class,
+                                     request.method, request.attribute_id, request.attribute_modifier, area.size, area.offset));
+    session_.diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(data)));
+  }
+
   const Session& session_;
   mad::Transactor& below_;
 };
 
 void Session::stack_diags_transactor(mad::Transactor& below) { transactor_ = std::make_unique<DiagsTransactor>(*this, below); }
+
+std::string Session::diags_route(const path::Path& path) const {
+  const path::IbDrPath* const directed = path.directed();
+  if (!routes_of_libibnetdisc_ || directed == nullptr) return diags_name(path);
+  path::IbDrPath found = *directed;
+  found.dr_slid = found.dr_dlid = Lid{};
+  return diags_name(found);
+}
 
 std::string Session::diags_device() const { return options_.device.value_or("(null)"); }
 
@@ -70,14 +97,29 @@ long Session::diags_port_number() const { return std::strtol(options_.port.value
 
 std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(), diags_port_number()); }
 
-std::unique_ptr<mad::Channel> Session::open_diags_channel() {
+/// Opens the channel as libibumad does, which says one thing alone of a failure: that the kernel's umad is missing.
+std::optional<int> Session::open_failure() {
+  if (options_.from || rpc_ || diags_channel_) return std::nullopt;
+  int code = ENODEV;
   try {
-    return world_.open_channel(end_port(), options_.gmp);
-  } catch (const UsageError&) {
-    // No such port: the message that follows is enough.
-  } catch (const Error& error) {
-    diags_warning("umad_open_port", error.what());
+    diags_channel_ = world_.open_channel(end_port(), options_.gmp);
+    return std::nullopt;
+  } catch (const SysError& error) {
+    code = error.code();
+  } catch (const Error&) {
+    // There is no such port, or it cannot be used.
   }
+  const int missing = sys::umad_abi_failure();
+  if (missing == 0) return code;
+  diags_warning("get_abi_version", fmt::format("can't read ABI version from /sys/class/infiniband_mad/abi_version ({}): is ib_umad module "
+                                               "loaded?",
+                                               std::strerror(missing)));
+  return missing;
+}
+
+std::unique_ptr<mad::Channel> Session::open_diags_channel() {
+  const std::optional<int> failure = open_failure();
+  if (!failure) return std::move(diags_channel_);
   diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({})", diags_port()));
   throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", diags_device(), diags_port_number())});
 }
@@ -223,7 +265,7 @@ void Session::diags_debug(std::string_view function, std::string_view text) cons
 }
 
 void Session::diags_debug(TextOut& out, std::string_view function, std::string_view text) const {
-  if (dialect_ == Dialect::diags && options_.debug > 0) out.print("ibdebug: [{}] {}: {}\n", getpid(), function, text);
+  if (dialect_ == Dialect::diags && options_.debug > 0) out.write(debug_line(function, text));
 }
 
 }  // namespace ib::tools

@@ -18,7 +18,6 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
-#include "subnet/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/set_guard.hpp"
 
@@ -219,17 +218,6 @@ void Session::apply_options(path::Path& path) const {
   if (options_.timeout) ib.timeout = *options_.timeout;
 }
 
-async::Task<> Session::read_service_levels(subnet::PortPaths& paths) {
-  co_await prepare_sa();
-  if (whole_tables_) {
-    rpc_->sa_path() = transactor().sa_path();
-    co_await paths.read_service_levels(*rpc_, subnet::CutTable::is_ignored);
-  } else {
-    co_await paths.read_service_levels(transactor());
-  }
-  if (dialect_ == Dialect::ibtool && !paths.why_sl_0().empty()) log::warning("SL 0 is used: " + paths.why_sl_0());
-}
-
 path::Path Session::here() {
   path::Path path = path::IbDrPath(&end_port());
   apply_options(path);
@@ -263,35 +251,6 @@ async::Task<path::Path> Session::smp_path(const path::Path* target) {
   // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
   if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = end_port().lid;
   debug_path("SMP", path);
-  co_return path;
-}
-
-async::Task<path::Path> Session::gmp_path(const path::Path* target) {
-  co_await prepare_sa();
-  path::IbPath here;
-  here.dlid = here.slid = end_port().lid;
-  if (end_port().link_layer == sys::LinkLayer::ethernet) here.dgid = end_port().default_gid();
-  path::Path path = here;
-  if (target != nullptr) path = *target;
-  path::IbPath& ib = path.ib();
-  ib.end_port = &end_port();
-  ib.sqpn = Qpn{1};
-  sa::PathWanted wanted;
-  if (options_.pkey_index) {
-    path::set_pkey_index(ib, *options_.pkey_index);
-    wanted.properties.p_key(ib.pkey.value);
-  }
-  apply_options(path);
-  const bool complete = path.directed() == nullptr && ib.dlid != Lid{} && ib.slid != Lid{};
-  if (!complete) debug_path("SA", transactor().sa_path());
-  path = co_await resolver().mad_path(path, wanted);
-  if (guard_ && target != nullptr && target->directed() != nullptr) {
-    path::Path route = *target;
-    route.ib().end_port = &end_port();
-    apply_options(route);
-    guard_->expect(path.ib().dlid, std::move(route));
-  }
-  debug_path("GMP", path);
   co_return path;
 }
 

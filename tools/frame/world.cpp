@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/frame/world.hpp"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "mad/channel.hpp"
 #include "mad/open.hpp"
+#include "subnet/node_name_map.hpp"
 
 namespace ib::tools {
 
@@ -15,6 +20,18 @@ std::optional<std::string> environment(const char* name) {
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
+/// The path by which the kernel ran this program.
+std::string executable() {
+  const unsigned long text = getauxval(AT_EXECFN);
+  return text != 0 ? reinterpret_cast<const char*>(text) : "";  // NOLINT: the kernel hands over pointers as numbers
+}
+
+std::optional<std::string> read_link(const std::string& path) {
+  std::error_code failure;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, failure);
+  return failure ? std::nullopt : std::optional(target.string());
+}
+
 }  // namespace
 
 World this_host() {
@@ -23,6 +40,9 @@ World this_host() {
   world.from = environment("IBTOOL_FROM");
   world.cache = environment("IBTOOL_CACHE");
   world.cache_directory = "/var/cache/infiniband-diags";
+  world.node_name_maps = {subnet::node_name_map_files.begin(), subnet::node_name_map_files.end()};
+  world.executable = executable();
+  world.read_link = read_link;
   return world;
 }
 

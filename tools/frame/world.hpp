@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "async/clock.hpp"
 #include "sys/device.hpp"
@@ -39,6 +40,12 @@ struct World {
   std::optional<std::string> from{}, cache{};
   /// Where ibidsverify keeps the topology that it found, as infiniband-diags' does. Empty: nowhere.
   std::string cache_directory{};
+  /// Where a site keeps its names for nodes. infiniband-diags knows the first place; ibtool reads the first file that is there.
+  std::vector<std::string> node_name_maps{};
+  /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.
+  std::string executable{};
+  /// Where a symbolic link leads to, in the words of the link. Nothing for what is no link, or cannot be read.
+  std::function<std::optional<std::string>(const std::string&)> read_link{};
 };
 
 /// This host: sysfs, umad and verbs, real time, the streams of the process.

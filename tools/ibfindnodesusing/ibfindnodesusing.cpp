@@ -230,7 +230,10 @@ class Ibfindnodesusing final : public Command {
     const std::string number = words.size() < 2 ? "" : words[1];
     Fabric fabric;
     try {
+      open_for_libibnetdisc(session);
       co_await discover(session, discovery_, fabric);
+    } catch (const DiagsFailure&) {
+      // ibnetdiscover has said why on stderr. The script goes on.
     } catch (const Error& error) {
       tell(session.world().err, error.message() + "\n");
     }

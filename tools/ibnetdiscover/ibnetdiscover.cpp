@@ -77,6 +77,12 @@ struct TopologyReport final : FabricReport {
     }
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.full = shown.full;
+    if (debug) {
+      // To stdout, where the topology may go to a file.
+      topology.debug = [this, &out](std::string& text, std::string_view function, std::string_view words) {
+        (file != nullptr ? out.buffer() : text) += debug_line(function, words);
+      };
+    }
     if (shown.max_hops) topology.sweep = &sweep;
     for (const subnet::LegacyStep& step : sweep.steps) topology.step(out.buffer(), step), out.write({});
     if (steps_only) return;
@@ -106,7 +112,7 @@ struct TopologyReport final : FabricReport {
   std::vector<NodeIndex> order;
   bool asks_fdr10;  ///< whether infiniband-diags would ask for MlnxExtPortInfo
   TextOut* file{};  ///< for infiniband-diags: the file for the topology; null: stdout
-  bool steps_only = false;
+  bool steps_only = false, debug = false;
 
  private:
   unsigned max_hops() const {
@@ -210,6 +216,7 @@ class Ibnetdiscover final : public Command {
     if (discovery_.diags) trace_sweep(session, fabric, emit.text());
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
     TopologyReport report(fabric, shown_, asks_fdr10);
+    report.debug = session.options().debug > 0;
     if (diff_.file && !shown_.ports && shown_.diags_list.empty()) {
       if (shown_.steps) {
         report.steps_only = true;

@@ -117,7 +117,7 @@ class Ibping final : public Command {
     set.choice("--protocol", protocol_, {"ibsysstat", "ibping"},
                "Whose server is asked: ibsysstat's, as by default, or that of infiniband-diags' ibping. With -S: answer this one only.");
     add_oui(set, oui_);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   void diags_options(DiagsOptions& set) override {

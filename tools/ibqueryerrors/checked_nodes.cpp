@@ -117,7 +117,7 @@ async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric&
     node = fabric.subnet.find_node(info->node_guid);
   }
   if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
-  libibnetdisc_failures(session, fabric, true);
+  libibnetdisc_failures(session, fabric, false);
   co_return node;
 }
 
@@ -173,7 +173,7 @@ subnet::DiscoverNeeds CheckedNodes::needs() const {
 /// then.
 async::Task<> CheckedNodes::find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node) const {
   const path::IbPath& sa = session.transactor().sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without("no subnet administrator is known");
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
   std::vector<subnet::PortIndex> ends;
   for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
@@ -219,13 +219,13 @@ path::Path CheckedNodes::address_of(Session& session, const subnet::Subnet& subn
 
 async::Task<bool> CheckedNodes::find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
                                            const std::vector<NodeIndex>& nodes) {
-  if (wanted.skip_sl) co_return true;
+  if (session.options().skip_sl) co_return true;
   if (!target.given()) {
     co_await session.read_service_levels(paths);
   } else if (const NodeIndex node = route ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
     co_await session.prepare_sa();
     co_await find_paths_to(session, paths, fabric, node);
-    if (!as_diags() && !paths.why_sl_0().empty()) log::warning(fmt::format("SL 0 is used: {}", paths.why_sl_0()));
+    session.tell_sl_0(paths.why_sl_0());
   }
   if (!as_diags() || paths.why_sl_0().empty()) co_return true;
   if (paths.has_service_levels() || guid || (route && named_ == subnet::none)) co_return true;

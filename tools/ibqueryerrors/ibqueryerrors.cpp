@@ -54,7 +54,6 @@ class Ibqueryerrors final : public Command {
     set.flag("--router", wanted_.routers, "Check routers.");
     set.flag("-k --clear-errors", wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
     set.flag("-K --clear-counts", wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
-    set.flag("--skip-sl", wanted_.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
@@ -62,7 +61,7 @@ class Ibqueryerrors final : public Command {
     set.flag("-R --GNDN", ignored_, "Nothing.");
     add_interval(set, interval_);
     add_discovery(set, checked_.discovery);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   void diags_options(DiagsOptions& set) override {
@@ -79,7 +78,7 @@ class Ibqueryerrors final : public Command {
     set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
     set.value("", 'S', "GUID", "The same.", node(path::Form::guid));
     set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag("skip-sl", 0, wanted_.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.flag("skip-sl", 0, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
     set.flag("report-port", 'r', wanted_.report_port, "Show the links of ports with errors.");
     set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
               [this](const std::string& file) { wanted_.threshold_file = file; });

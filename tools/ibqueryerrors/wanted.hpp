@@ -59,7 +59,6 @@ struct Wanted {
   bool data{}, data_only{}, details{}, report_port{};
   bool switches{}, cas{}, routers{};
   bool clear_errors{}, clear_counts{};
-  bool skip_sl{};
   std::optional<std::string> threshold_file;
 
   bool is_wanted(subnet::NodeKind kind) const {

@@ -116,7 +116,7 @@ class Ibsysstat final : public Command {
         "ClassPortInfo of the service.");
     set.flag("-S --Server", server_, "Answer such questions until ended. TARGET needs that.");
     add_oui(set, oui_);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   void diags_options(DiagsOptions& set) override {

@@ -60,7 +60,9 @@ class Ibtracert final : public Command {
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     if (discovery_.mode == "SA") session.read_from_sa();
     if (!as_diags_) co_await prepare_cache(session, discovery_);
-    subnet::SweptTransactor transactor(session.transactor(), session.swept());  // what keeps it from opening comes first
+    mad::Transactor& opened = session.transactor();  // what keeps it from opening comes first
+    // As infiniband-diags the tracer itself tells of what it asks for.
+    subnet::SweptTransactor transactor(as_diags_ ? session.lowest_transactor() : opened, session.swept());
     Tracer tracer(transactor, tracer_options(session));
     const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
       session.diags_debug(out, function, text);
@@ -79,7 +81,13 @@ class Ibtracert final : public Command {
     by_lid.slid = session.end_port().lid;
     by_lid.dqpn = by_lid.sqpn = Qpn{0};
     by_lid.qkey = 0;
-    TracerOptions options{force_, as_diags_, session.options().use_sa, session.here(), by_lid};
+    TracerOptions options{
+        .force = force_, .diags = as_diags_, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = by_lid};
+    if (as_diags_ && session.options().debug > 0) {
+      options.told = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
+        session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
+      };
+    }
     path::Path wrapped = by_lid;
     session.apply_options(wrapped);
     options.by_lid = wrapped.ib();

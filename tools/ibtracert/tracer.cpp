@@ -104,6 +104,9 @@ async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uin
 }
 
 async::Task<const Tracer::Bytes64*> Tracer::get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  if (options_.told)
+    options_.told(static_cast<std::uint16_t>(info->attribute_id), modifier,
+                  lid.value != 0 ? fmt::format("Lid {}", lid.value) : route_text(route));
   async::Task<> asked = ask(route, lid, info, modifier);
   co_await std::move(asked);
   const mad::Result<Bytes64>& answer = *answers_.find(Key{route, lid.value, info->attribute_id, modifier});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,9 +82,11 @@ struct Trace {
 };
 
 struct TracerOptions {
-  bool force{};         ///< take two ports of one LID for one, and go on where the destination does not answer
-  bool diags{};         ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
-  bool from_sa{};       ///< the SA answers, who does not know by which port a request came in
+  bool force{};    ///< take two ports of one LID for one, and go on where the destination does not answer
+  bool diags{};    ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
+  bool from_sa{};  ///< the SA answers, who does not know by which port a request came in
+  /// With -d: is told of each attribute that infiniband-diags would ask for, also where the answer is known.
+  std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> told{};
   path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
   path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
 };

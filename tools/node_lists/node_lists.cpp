@@ -170,8 +170,16 @@ class ListNodes final : public Command {
   }
 
   async::Task<> sweep(Session& session, Fabric& fabric) {
+    for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each says why it can not open the port
+      try {
+        open_for_libibnetdisc(session);
+        break;
+      } catch (const DiagsFailure& failure) {
+        failure_ = failure.message();
+      }
+    }
+    if (!failure_.empty()) co_return;
     try {
-      open_for_libibnetdisc(session);
       co_await discover(session, discovery_, fabric);
     } catch (const DiagsFailure& failure) {
       failure_ = failure.message();

@@ -47,7 +47,7 @@ class Perfquery : public Command {
     set.flag("-r --reset_after_read --reset-after-read", reset_, "Reset the counters after they were read.");
     set.flag("-R --Reset_only --reset-only", reset_only_, "Reset the counters and show nothing.");
     add_interval(set, interval_);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   void diags_options(DiagsOptions& set) override {
@@ -154,6 +154,7 @@ class Perfquery : public Command {
   async::Task<subnet::PmaSupport> read_support(Session& session, const Destination& node) const {
     const bool depends = all_ || names_all_ports() || chosen_->info == pm::PortExtendedSpeedsCounters::info;
     if (!as_diags_ && !depends) co_return subnet::PmaSupport{};
+    if (as_diags_) tell_request(session, node, diags_port(session));
     mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(session.transactor(), node.path);
     co_return session.take(std::move(known), {"main", "classportinfo query"});
   }
@@ -213,12 +214,22 @@ class Perfquery : public Command {
     }
   }
 
+  /// The port that infiniband-diags begins with.
+  std::int32_t diags_port(Session& session) const {
+    if (!target_.given()) return static_cast<std::int32_t>(session.end_port().number);
+    if (ports_) return ports_->empty() ? 0 : ports_->front();
+    return all_ ? subnet::all_ports : 0;
+  }
+
+  /// With -d: what libibmad tells of a request to the PMA.
+  static void tell_request(const Session& session, const Destination& node, std::int32_t port) {
+    session.diags_debug("pma_query_via", fmt::format("lid {} port {}", node.path.ib().dlid.value, port));
+  }
+
   /// The same as infiniband-diags does it. Only the basic attributes are read of more than one port.
   async::Task<> choose_diags_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
     const bool has_all = support.all_port_select();
-    std::int32_t port = all_ ? subnet::all_ports : 0;
-    if (ports_) port = ports_->empty() ? 0 : ports_->front();
-    if (!target_.given()) port = static_cast<std::int32_t>(session.end_port().number);
+    const std::int32_t port = diags_port(session);
     const bool emulates = port == subnet::all_ports && !has_all;
     if (emulates && !all_) throw DiagsFailure({"main", "AllPortSelect not supported"});
     if (chosen_->is_basic() && (emulates || (loop_ && (all_ || port == subnet::all_ports)))) {
@@ -339,6 +350,7 @@ class Perfquery : public Command {
     std::vector<std::uint8_t> selector(report.info.bytes);
     const FieldInfo* field = find_field(report.info, "port_select");
     wire::set_bits(selector, field->bit_offset, field->bits, port);
+    tell_request(session, report.node, port);
     Answer answer = co_await session.transactor().try_get(report.node.path, report.info, 0, selector);
     to.emplace(std::move(answer));
     came = session.loop().now();
@@ -366,6 +378,8 @@ class Perfquery : public Command {
     const std::uint64_t mask = reset_mask(support);
     for (const std::int32_t number : asked_) {
       const auto port = static_cast<std::uint8_t>(number);
+      session.diags_debug("performance_reset_via",
+                          fmt::format("lid {} port {} mask 0x{:x}", node.path.ib().dlid.value, number, static_cast<std::uint32_t>(mask)));
       const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
       if (!done) session.give_up(done.shared_error(), {chosen_->is_basic() ? "reset_counters" : "common_func", chosen_->cannot_reset()});
     }
@@ -396,7 +410,7 @@ class Ibswportwatch final : public Perfquery {
     set.text("-T --threshold-file", file_, "FILE", "The thresholds: lines COUNTER=NUMBER.");
     add_counter_sets(set, "-T ");
     set.flag("-a --all_ports --all-ports", all_, "Watch the sum of all ports.");
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -86,7 +86,7 @@ class Clear final : public Command {
     set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
     set.flag("-N --nocolor", plain_, "Nothing: no colours are printed.");
     add_live_discovery(set, discovery_);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

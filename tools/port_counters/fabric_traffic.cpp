@@ -30,7 +30,7 @@ class Ibdatacounters final : public Command {
     set.value("-T", "FILE", "Nothing: no errors are looked at.", [](std::string_view) {});
     add_interval(set, interval_);
     add_discovery(set, discovery_);
-    add_common(set, common, group_fabric);
+    add_common(set, common, group_fabric | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

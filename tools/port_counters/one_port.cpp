@@ -33,7 +33,7 @@ class OnePort final : public Command {
     set.flag("-s --show_thresholds --show-thresholds", show_thresholds_, "Print the thresholds of errors and nothing else.");
     set.text("-T --thresholds", file_, "FILE", "Read thresholds, and all of them, from FILE.");
     set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -130,10 +130,11 @@ class OnePort final : public Command {
 
   /// The path to the PMA, from the SA.
   static async::Task<path::Path> pma_of(Session& session, const subnet::Subnet& subnet, PortIndex end) {
-    path::IbPath by_gid;
-    const Gid own = session.end_port().default_gid();
-    by_gid.dgid = Gid::from(own.prefix(), subnet.node(subnet.port(end).node).info.port_guid);
-    const path::Path wanted = by_gid;
+    path::IbPath to;
+    to.dlid = subnet.lid(end);
+    if (!to.dlid.is_unicast())
+      to.dgid = Gid::from(session.end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
+    const path::Path wanted = to;
     path::Path pma = co_await session.gmp_path(&wanted);
     co_return pma;
   }

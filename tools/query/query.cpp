@@ -122,7 +122,7 @@ class Query final : public Command {
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -201,6 +201,7 @@ class Query final : public Command {
 
   async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
     const bool is_smp = mad::is_smp(header.mgmt_class);
+    if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
     const Destination node = co_await std::move(find);
     const path::Path& path = node.path;

@@ -49,16 +49,27 @@ std::pair<std::string, std::string> two_ends(const std::string& text, char betwe
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
+[[noreturn]] void refuse_port(const Session& session, std::string_view complaint, int code) {
+  session.diags_warning("sa_get_handle", complaint);
+  throw DiagsPanic({"main", "Failed to bind to the SA"}, code);
+}
+
 /// If there is no end port, or no subnet manager knows it, no SA is found.
 void find_port(Session& session) {
+  const std::string port = fmt::format("{}:{}", session.options().device ? "" : "(null)", session.diags_port_number());
+  bool found = false;
   try {
-    if (session.end_port().sm_lid != Lid{}) return;
+    found = session.end_port().sm_lid != Lid{};
   } catch (const UsageError&) {
     // No such port: it has no SA either.
+  } catch (const Error&) {
+    // No device at all.
   }
-  session.diags_warning("sa_get_handle",
-                        fmt::format("No SM/SA found on port {}:{}", session.options().device ? "" : "(null)", session.diags_port_number()));
-  throw DiagsPanic({"main", "Failed to bind to the SA"}, ENOENT);
+  // libibumad looks for a device of its own choice, and to find none is no error of the system.
+  const bool has_none = !session.options().device && session.devices().devices().empty();
+  if (!found) refuse_port(session, fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
+  if (const std::optional<int> failure = session.open_failure())
+    refuse_port(session, fmt::format("umad_open_port on port {} failed", port), *failure);
 }
 
 /// CapabilityMask2 of the SA. The fields of a SwitchInfo depend on it.

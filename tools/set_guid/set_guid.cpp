@@ -44,7 +44,7 @@ class SetGuid final : public Command {
       guid_ = *guid;
     });
     set.notes("Sends a SubnAdmSet(GUIDInfoRecord). Slot 0 holds the port's own GUID.");
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

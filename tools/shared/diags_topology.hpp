@@ -26,6 +26,8 @@ class DiagsTopology {
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
+  /// With -d: is told of each node and link of the topology before its text is appended to `out`: a C function and what it says.
+  std::function<void(std::string& out, std::string_view function, std::string_view text)> debug{};
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
 
   /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
@@ -57,6 +59,8 @@ class DiagsTopology {
   void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
   void switch_head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host) const;
   void switch_detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
+  void tell_node(std::string& out, subnet::NodeIndex at) const;
+  void tell_link(std::string& out, subnet::PortIndex at) const;
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;

@@ -202,9 +202,10 @@ std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid gui
   return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);
 }
 
-void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
+/// Prints what did not answer. `from_here`: the routes begin at this host, by the choice of libibnetdisc.
+void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric, bool from_here = true) {
   if (options.diags) {
-    if (!options.quiet) libibnetdisc_failures(session, fabric, true);
+    if (!options.quiet) libibnetdisc_failures(session, fabric, from_here);
     return;
   }
   print_failures(session, fabric.subnet, fabric.subnet.failures);
@@ -345,7 +346,19 @@ void open_for_libibnetdisc(Session& session) {
   }
 }
 
+namespace {
+
+/// With -d: libibnetdisc asks its own port who it is before it begins.
+void tell_self(Session& session) {
+  session.routes_of_libibnetdisc();
+  for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
+    session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
+}
+
+}  // namespace
+
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
+  if (options.diags && !options.load_cache) tell_self(session);
   co_await read_whole(session, options, fabric);
   if (options.diags && !fabric.stored && goes_beyond_libibnetdisc(fabric.subnet)) {
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
@@ -410,7 +423,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->start;
     const subnet::NodeIndex node = known->port(port).node;
     keep_part(std::move(*known), node);
-    tell_outcome(session, options, fabric);
+    tell_outcome(session, options, fabric, !target.given());
     co_return node;
   }
   FabricWanted wanted;
@@ -438,7 +451,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       keep_part(std::move(whole.subnet), node);
     }
   }
-  tell_outcome(session, options, fabric);
+  tell_outcome(session, options, fabric, !target.given());
   co_return node;
 }
 

@@ -171,14 +171,10 @@ class Smpdump final : public Command {
   }
 
   static void open(Session& session) {
-    int code = ENOENT;  // there is no such port
-    try {
-      std::ignore = session.end_port();
-      code = EIO;
-      std::ignore = session.transactor();
-    } catch (const Error&) {
-      throw DiagsPanic({"main", fmt::format("can't open UMAD port ({})", session.diags_port())}, code);
-    }
+    const std::optional<int> failure = session.open_failure();
+    if (!failure) return;
+    const int code = *failure == ENODEV ? ENOENT : *failure;  // there is no such port
+    throw DiagsPanic({"main", fmt::format("can't open UMAD port ({})", session.diags_port())}, code);
   }
 
   Target target_;

@@ -93,7 +93,7 @@ class Snapshot final : public Command {
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
-    add_common(set, common, group_fabric & ~(group_sa | group_from));
+    add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

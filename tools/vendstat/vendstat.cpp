@@ -130,7 +130,7 @@ class Vendstat final : public Command {
     set.value("-W --Write --write", "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", records_help),
               [this](std::string_view text) { take_write(text); });
     set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
-    add_common(set, common, group_target);
+    add_common(set, common, group_target | group_sl);
     checks_capability_ = true;
   }
 

@@ -62,7 +62,7 @@ TEST_CASE("every form of a target is read", "[path]") {
   CHECK(host.spec("0,1,7,2,") == dr("0:1:7:2:"));
   CHECK(host.spec("0, 1") == dr("0:1:"));
   CHECK(host.spec("0,254") == dr("0:254:"));
-  CHECK(host.spec("IBPath(DLID=2,SL=2)") == "IBPath(end_port='ibsim0/1', DLID=2, SL=2)");
+  CHECK(host.spec("IBPath(DLID=2,SL=2)") == "IBPath(end_port='ibsim0/1', DLID=2, SL=2, SLID=18)");
   CHECK(host.spec("IBDRPath(drPath=0:1)") == dr("0:1:"));
   CHECK(host.spec("IBPath(end_port=mlx5_1/2, DLID=2)") == "IBPath(end_port='mlx5_1/2', DLID=2)");
 }

@@ -206,3 +206,11 @@ TEST_CASE_METHOD(Site, "iblinkinfo --diff of one node tells of it only if the st
   CHECK(differences({"-G", "0x301", "-l"}) == "> " + diags(fabric, {"iblinkinfo", "-G", "0x301", "-l"}).out);
   ::unlink(file.c_str());
 }
+
+TEST_CASE_METHOD(Site, "ibqueryerrors -S and -D name a silent neighbour by the route from where libibnetdisc begins") {
+  fabric.node(dual).faults.silent = true;
+  const auto by_guid = diags(fabric, {"ibqueryerrors", "-S", "0x100"});
+  CHECK_THAT(by_guid.err, contains("query_smp.c:186; umad (Lid 1 DR path slid 2; dlid 65535; 0,4 Attr 0x11:0) bad status 110;"));
+  const auto by_route = diags(fabric, {"ibqueryerrors", "-D", "0,1"});
+  CHECK_THAT(by_route.err, contains("query_smp.c:186; umad (DR path slid 65535; dlid 65535; 0,1,4 Attr 0x11:0) bad status 110;"));
+}

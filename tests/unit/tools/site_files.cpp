@@ -4,9 +4,11 @@
 #include <fstream>
 #include <vector>
 
+#include "subnet/node_name_map.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
 using ibtest::ibtool;
@@ -109,6 +111,22 @@ TEST_CASE_METHOD(Site, "a bad line of a name map is a warning, and the others ho
   CHECK(many.status == 0);
   CHECK_THAT(many.err, contains(":10: no GUID") && contains("W: " + file + ": 5 more lines without a GUID\n"));
   CHECK(many.err.find(":11: ") == std::string::npos);
+}
+
+TEST_CASE_METHOD(Site, "the site's names are those of the first file that is there, by legacy names of the first place alone") {
+  const std::string missing = directory.root() / "missing";
+  write("0x100 \"rack 7\"\n");
+  const std::vector<std::string> words{"smpquery", "ND", "1"};
+  CHECK_THAT(ibtool(fabric, words, {.node_name_maps = {missing, file}}).out, contains("'rack 7'"));
+  CHECK_THAT(ibtool(fabric, words, {.node_name_maps = {file, missing}}).out, contains("'rack 7'"));
+  CHECK_THAT(ibtool(fabric, words, {.node_name_maps = {missing, missing}}).out, contains("'leaf 1'"));
+  const std::vector<std::string> legacy{"ibswitches"};
+  const auto first_place = ibtest::diags(fabric, legacy, {.node_name_maps = {file, missing}});
+  CHECK_THAT(first_place.out, contains("\"rack 7\""));
+  const auto old_place = ibtest::diags(fabric, legacy, {.node_name_maps = {missing, file}});
+  CHECK_THAT(old_place.out, contains("\"leaf 1\""));
+  CHECK(old_place.err == first_place.err);
+  CHECK(std::string(subnet::node_name_map_files.front()) == "/etc/rdma/ib-node-name-map");
 }
 
 TEST_CASE_METHOD(Site, "numbers have ranges, and complaints name them") {
