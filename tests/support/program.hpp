@@ -24,6 +24,7 @@ struct Outside {
   ib::async::Clock* clock{};      ///< instead of a FakeClock of its own
   std::FILE* err{};               ///< standard error, where it is not to be Outcome::err
   std::string cache_directory{};  ///< of ibidsverify; empty: none
+  std::string cache{};            ///< IBTOOL_CACHE; empty: none
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.
