@@ -89,7 +89,13 @@ CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::S
   if (kept == Kept::no_use) return use;
   use.file = *file;
   if (kept == Kept::nothing) return use;
-  if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
+  try {
+    if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
+  } catch (const SysError& error) {
+    log::warning(fmt::format("{}: it is not used as a cache", error.message()));
+    use.file.reset();
+    return use;
+  }
   if (options.refresh_cache || session.world().refresh_cache) return use;
   std::unique_ptr<snapshot::Snapshot> cache;
   subnet::Subnet stored;

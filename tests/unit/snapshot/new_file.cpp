@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "async/interrupt.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"
@@ -193,6 +194,23 @@ TEST_CASE_METHOD(Bench, "A signal that ends the process leaves nothing unfinishe
   CHECK((WIFSIGNALED(status) && WTERMSIG(status) == signal));
   CHECK(names() == std::vector<std::string>{"one.ibss"});
   CHECK(content(file) == before);
+}
+
+TEST_CASE_METHOD(Bench, "Nor does the second signal while the first one is waited for") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);  // the tests' own handler
+    const NewFile unfinished(file);
+    async::Loop loop(swept.clock);
+    const async::Interrupt interrupt(loop);
+    ::raise(SIGINT);
+    ::raise(SIGINT);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
+  CHECK(names().empty());
 }
 
 TEST_CASE_METHOD(Bench, "Where no lock is to be had the file is written without") {

@@ -3,6 +3,7 @@
 #include "tools/shared/cache.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -272,6 +273,17 @@ TEST_CASE_METHOD(Bench, "A cache that can not be written costs a warning, not th
     std::filesystem::create_symlink(kept, file);
     costs_a_warning("is a symbolic link: it is not used as a cache");
     CHECK(content(kept) == before);
+  }
+  SECTION("One that may not be read") {
+    cached({"ibhosts"});
+    if (::geteuid() != 0) return;
+    std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+    REQUIRE(::seteuid(12345) == 0);
+    const Outcome outcome = cached({"dump_lfts"});
+    REQUIRE(::seteuid(0) == 0);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == live);
+    CHECK_THAT(outcome.err, starts_with("W: ") && contains(": it is not used as a cache\n"));
   }
   SECTION("Another user's") {
     cached({"ibhosts"});
