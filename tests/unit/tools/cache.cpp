@@ -15,6 +15,7 @@
 #include "snapshot/new_file.hpp"
 #include "snapshot/snapshot.hpp"
 #include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 #include "support/snapshot_sql.hpp"
@@ -202,6 +203,27 @@ TEST_CASE("LIDs that changed hands have the fabric read anew") {
   const Outcome again = cached(words);
   CHECK(again.out == live.out);
   CHECK_THAT(again.err, starts_with("W: fabric as of") && !contains("changed"));
+}
+
+TEST_CASE("Counters are not shown for the node that had their LID before") {
+  CountingFabric f(1);
+  const TemporaryDirectory directory;
+  f.pma.count(2, "symbol_error_counter") = 7;
+  f.other_pma.count(1, "port_rcv_errors") = 9;
+  const std::vector<std::string> words =
+      GENERATE(as<std::vector<std::string>>(), std::vector<std::string>{"ibqueryerrors"}, std::vector<std::string>{"ibdatacounters"});
+  std::vector<std::string> cached = words;
+  cached.insert(cached.end(), {"--cache", directory.file("one")});
+  REQUIRE(ibtool(f.fabric, cached).out == ibtool(f.fabric, words).out);
+  // The switch and the host exchange their LIDs.
+  for (auto& port : f.fabric.node(f.leaf).ports) port.info.lid = Lid{3};
+  f.fabric.node(f.other).ports[1].info.lid = Lid{1};
+  std::swap(f.fabric.node(f.leaf).lft[1], f.fabric.node(f.leaf).lft[3]);
+  const Outcome live = ibtool(f.fabric, words), stored = ibtool(f.fabric, cached);
+  CAPTURE(words, stored.err);
+  CHECK(stored.out == live.out);
+  CHECK(stored.status == live.status);
+  CHECK_THAT(stored.err, contains("the fabric has changed; it is read anew\n"));
 }
 
 TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there is asked once") {
