@@ -21,6 +21,8 @@ namespace {
 constexpr std::array<int, 2> signals{SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t pipe_end = -1;
+/// What `signals` did before, for the handler: it stands only while it is installed.
+std::array<struct sigaction, signals.size()> fallbacks{};
 
 void tell(int signal);
 
@@ -30,14 +32,12 @@ bool is_ours(int signal) {
   return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == tell;
 }
 
-/// The signal handler. sigaction() and write() are async-signal-safe. After the first signal, the next signal of either kind
-/// ends the program.
+/// The signal handler. sigaction() and write() are async-signal-safe. After the first signal, the next signal of either kind does what it
+/// did before: it ends the program.
 void tell(int /*signal*/) {
   const int saved = errno;
-  struct sigaction end {};
-  end.sa_handler = SIG_DFL;
-  for (const int signal : signals) {
-    if (is_ours(signal)) ::sigaction(signal, &end, nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (is_ours(signals[i])) ::sigaction(signals[i], &fallbacks[i], nullptr);
   }
   const char byte = 0;
   [[maybe_unused]] const ssize_t written = ::write(pipe_end, &byte, 1);
@@ -53,7 +53,7 @@ Interrupt::Interrupt(Loop& loop) {
   writer_.reset(ends[1]);
   pipe_end = writer_.get();
   loop.watch(*this, reader_.get(), POLLIN);
-  for (std::size_t i = 0; i < signals.size(); ++i) take_over(signals[i], before_[i]);
+  for (std::size_t i = 0; i < signals.size(); ++i) take_over(i, before_[i]);
 }
 
 Interrupt::~Interrupt() {
@@ -66,12 +66,13 @@ Interrupt::~Interrupt() {
 
 /// Installs the handler, but not for a signal that is ignored: nohup, or a shell without job control that starts a program in
 /// the background, wants the signal to stay ignored.
-void Interrupt::take_over(int signal, std::optional<struct sigaction>& before) {
+void Interrupt::take_over(std::size_t which, std::optional<struct sigaction>& before) {
+  const int signal = signals[which];
   struct sigaction now {
   }, action{};
   if (::sigaction(signal, nullptr, &now) != 0) return;
   if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return;
-  before = now;
+  before = fallbacks[which] = now;
   action.sa_handler = tell;
   for (const int other : signals) ::sigaddset(&action.sa_mask, other);  // one handler at a time
   ::sigaction(signal, &action, nullptr);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <optional>
 
 #include "async/event.hpp"
@@ -25,7 +26,7 @@ class Interrupt final : public PollSource {
 
  private:
   void ready(short revents) override;
-  static void take_over(int signal, std::optional<struct sigaction>& before);
+  static void take_over(std::size_t which, std::optional<struct sigaction>& before);
 
   UniqueFd reader_, writer_;
   Event came_;

@@ -44,6 +44,13 @@ JsonSink::~JsonSink() {
   if (file_ != nullptr && !out_.empty()) static_cast<void>(std::fwrite(out_.data(), 1, out_.size(), file_));
 }
 
+bool JsonSink::withdraw() {
+  if (file_ == nullptr || written_) return false;
+  out_.clear();
+  levels_.clear();
+  return true;
+}
+
 void JsonSink::begin_object(std::string_view key) { begin(key, true); }
 void JsonSink::end_object() { end(true); }
 void JsonSink::begin_array(std::string_view key) { begin(key, false); }
@@ -122,6 +129,7 @@ void JsonSink::finish_value() {
 }
 
 void JsonSink::flush() {
+  written_ = true;
   const bool written = std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size() && (!levels_.empty() || std::fflush(file_) == 0);
   const int code = errno;
   out_.clear();

@@ -42,6 +42,7 @@ class JsonSink : public Sink {
   void guid(std::string_view key, Guid value) override;
   void gid(std::string_view key, const Gid& value) override;
   void unwind() override;
+  bool withdraw() override;
 
  private:
   struct Level {
@@ -60,6 +61,7 @@ class JsonSink : public Sink {
   std::string own_;
   std::string& out_;
   std::FILE* file_ = nullptr;
+  bool written_{};  // something of it
   JsonStyle style_;
   std::vector<Level> levels_;
 };

@@ -127,6 +127,7 @@ void LinesSink::put(std::string& text) {
     text.clear();
     return;
   }
+  written_ = true;
   const bool written = std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
   const int code = errno;
   text.clear();

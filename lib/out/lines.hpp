@@ -37,6 +37,8 @@ class LinesSink : public Sink {
   void gid(std::string_view key, const Gid& value) override;
   /// Drops the current line.
   void unwind() override;
+  /// There is nothing to drop as long as no line was written.
+  bool withdraw() override { return file_ != nullptr && !written_; }
 
  private:
   /// The kind of the current array, a direct member of the document.
@@ -60,6 +62,7 @@ class LinesSink : public Sink {
   std::string own_;
   std::string& out_;
   std::FILE* file_ = nullptr;
+  bool written_{};  // a line
   std::function<void(Sink&)> head_;
   unsigned depth_ = 0;  ///< number of open objects and arrays
   Array array_ = Array::none;

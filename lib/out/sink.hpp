@@ -34,6 +34,8 @@ class Sink {
   virtual void gid(std::string_view key, const Gid& value) = 0;
   /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
   virtual void unwind() = 0;
+  /// Drops the document. Returns false, and does nothing, if a part of it has been written already.
+  virtual bool withdraw() { return false; }
 
   void value(std::string_view key, bool v) { boolean(key, v); }
   template <std::signed_integral T>

@@ -1,50 +1,173 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/cache.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
-namespace ib::snapshot {
+#include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
+#include "snapshot/recording.hpp"
+#include "subnet/path_end.hpp"
+#include "subnet/port_paths.hpp"
 
-Cache::Cache(mad::Transactor& below, std::string file, Keys keys)
-    : Transactor(below.end_port()), below_(below), recording_(below), file_(std::move(file)), keys_(keys) {
+namespace ib::snapshot {
+namespace {
+
+/// The path for an SMP to the same place.
+path::Path smp_path_to(const path::Path& path) {
+  if (path.directed() != nullptr) return path;
+  path::IbPath to;
+  to.end_port = path.ib().end_port;
+  to.dlid = path.ib().dlid;
+  to.slid = to.end_port->lid;
+  to.dqpn = to.sqpn = Qpn{0};
+  to.qkey = 0;
+  to.m_key = path.ib().m_key;
+  to.retries = path.ib().retries;
+  to.timeout = path.ib().timeout;
+  return to;
+}
+
+/// Lets those go on who wait for an event, also where a task is cancelled.
+struct SetAtEnd {
+  async::Event& event;
+  ~SetAtEnd() { event.set(); }
+};
+
+}  // namespace
+
+Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost)
+    : Transactor(below.end_port()), below_(below), file_(std::move(file)), keys_(keys), lost_(std::move(lost)) {
   sa_path() = below.sa_path();
 }
 
-void Cache::begin(const subnet::Subnet& subnet) {
-  swept_ = subnet;
-  write_into(Writer::Begin::empty, swept_);
-  writer_->put_origin(end_port());
-  writer_->put_fabric(swept_);
+/// Runs what writes the file. After a failure nothing is written any more.
+template <class Action>
+void Cache::write(Action action) {
+  if (!keeps_) return;
+  try {
+    action();
+  } catch (const Error& error) {
+    keeps_ = false;
+    writer_.reset();
+    lost_(error);
+  }
 }
 
-void Cache::use() {
-  snapshot_.emplace(file_);
+void Cache::begin(const subnet::Subnet& subnet, bool fdr10) {
+  swept_ = subnet;
+  write([&] {
+    writer_.emplace(file_, keys_);
+    writer_->put_origin(end_port());
+    writer_->put_fabric(swept_);
+    if (fdr10) writer_->put_fdr10();
+    writer_->put_end();
+  });
+}
+
+void Cache::use(std::unique_ptr<Snapshot> snapshot) {
+  snapshot_ = std::move(snapshot);
   stored_.emplace(*snapshot_, end_port(), keys_);
 }
 
-void Cache::write_into(Writer::Begin how, const subnet::Subnet& subnet) {
-  writer_.emplace(file_, keys_, how);
-  recording_.record(subnet, *writer_);
+void Cache::add(const mad::Request& request, const mad::Result<mad::Reply>& result) {
+  if (!was_answered(result)) return;
+  write([&] {
+    if (stored_ && !writer_) {
+      writer_.emplace(file_, keys_, snapshot_.get());
+      // What has taken the name meanwhile is newer than what is read here.
+      keeps_ = snapshot_->is_in_place();
+      if (!keeps_) return writer_.reset();
+    }
+    store(*writer_, stored_ ? stored_->subnet() : swept_, request, result);
+  });
 }
 
 bool Cache::save() {
   if (!writer_) return false;
-  writer_->commit();
+  write([&] { writer_->commit(); });
   writer_.reset();
-  return true;
+  return keeps_;
+}
+
+Cache::Place Cache::place_of(const path::Path& path) {
+  Place place{path.ib().dlid, {}};
+  if (const path::IbDrPath* route = path.directed()) {
+    place.second.assign(route->route.begin(), route->route.begin() + route->hops + 1);
+    place.second.push_back(static_cast<std::uint8_t>(route->dr_dlid.value >> 8U));
+    place.second.push_back(static_cast<std::uint8_t>(route->dr_dlid.value));
+  }
+  return place;
+}
+
+mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
+  const SetAtEnd done{holder.asked};
+  const path::Path to = smp_path_to(path);
+  const mad::Result<smp::NodeInfo> told = co_await below_.try_subn_get<smp::NodeInfo>(to);
+  if (!told) co_return;
+  const subnet::Subnet& subnet = stored_->subnet();
+  const subnet::PathEnd place = subnet::end_of_path(subnet, to);
+  std::string stored = "nobody";
+  if (place.node != subnet::none) {
+    const Guid guid = subnet.node(place.node).guid();
+    const subnet::PortIndex port = to.directed() == nullptr ? subnet.find_lid(to.ib().dlid) : subnet::none;
+    const Guid of_port = port == subnet::none ? Guid{} : subnet.port(port).guid;
+    holder.is_known = told->node_guid == guid && (of_port == Guid{} || told->port_guid == of_port);
+    stored = to_text(guid);
+  }
+  if (holder.is_known) co_return;
+  throw Outdated(
+      fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(told->node_guid), to_text(to), quoted(file_), stored));
+}
+
+/// Whether the node at the end of `path` is the one that the file has there. False if it does not answer. Throws Outdated if it is another.
+mad::Task<bool> Cache::is_known_at(const path::Path& path) {
+  if (path.directed() != nullptr && path.directed()->hops == 0) co_return true;  // this node: CacheTerms
+  std::unique_ptr<Holder>& holder = holders_[place_of(path)];
+  if (holder) {
+    Holder& known = *holder;
+    co_await known.asked;
+    co_return known.is_known;
+  }
+  holder = std::make_unique<Holder>();
+  Holder& asked = *holder;
+  co_await ask_holder(path, asked);
+  co_return asked.is_known;
+}
+
+std::optional<mad::Result<mad::Reply>> Cache::known_answer(const mad::Request& request) try {
+  return stored_->known_answer(request);
+} catch (const UsageError& damaged) {
+  throw Outdated(damaged.message());
+}
+
+/// The path by LID to the node at the end of a directed route, for the file's answers are those of the node at that LID. Nothing if the
+/// file does not know the node or its LID.
+std::optional<path::Path> Cache::by_lid_of(const path::Path& path) {
+  const subnet::PathEnd place = subnet::end_of_path(stored_->subnet(), path);
+  if (place.node == subnet::none || path.directed()->hops == 0) return std::nullopt;
+  return subnet::lid_path(stored_->subnet(), stored_->subnet().port_of(place.node, place.entry_port), path, Qpn{0});
 }
 
 mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) {
-  if (!mad::is_smp(request.mgmt_class) || request.method != mad::method::get) {
-    mad::Result<mad::Reply> live = co_await below_.try_call(request);
-    co_return live;
+  const bool is_checked = stored_ && request.mgmt_class != mad::mgmt_class::sa;
+  const bool by_route = request.path.directed() != nullptr;
+  bool is_known = true;
+  if (is_checked) {
+    std::optional<path::Path> lid;
+    if (by_route) lid = by_lid_of(request.path);
+    is_known = co_await is_known_at(lid ? *lid : request.path);
   }
-  if (stored_) {
-    mad::Result<mad::Reply> stored = co_await stored_->try_call(request);
-    if (stored || dynamic_cast<const NotRead*>(&stored.error()) == nullptr) co_return stored;
-    if (!writer_) write_into(Writer::Begin::with_old_content, stored_->subnet());
+  bool is_kept = mad::is_smp(request.mgmt_class) && request.method == mad::method::get && is_known;
+  if (is_kept && stored_) {
+    if (auto stored = known_answer(request)) co_return std::move(*stored);
   }
-  mad::Result<mad::Reply> live = co_await recording_.try_call(request);
+  // The route may lead to another node by now than the one at the LID.
+  if (is_checked && by_route && is_kept) is_kept = co_await is_known_at(request.path);
+  mad::Result<mad::Reply> live = co_await below_.try_call(request);
+  if (is_kept) add(request, live);
   co_return live;
 }
 

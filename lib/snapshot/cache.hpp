@@ -2,45 +2,80 @@
 // A snapshot that commands fill as they read (--cache FILE). The first one sweeps the fabric and keeps the model and the answers
 // to what it asks beside. Later ones take the model and the answers of SMAs from the file, and add what it does not have yet. GMPs
 // (counters) and the SA are always asked.
+//
+// A cache keeps answers and refusals. What was not answered is asked again. Before anything is asked of a LID or at the end of a route, or
+// answered for it, the node there is asked for its NodeInfo, once: another node than the stored one means that the fabric has changed.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "async/event.hpp"
 #include "mad/transactor.hpp"
-#include "snapshot/recording.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
 
 namespace ib::snapshot {
 
+/// The cache is damaged, or the fabric is not any more what it holds: it must be read anew.
+class Outdated : public Error {
+ public:
+  using Error::Error;
+};
+
 class Cache final : public mad::Transactor {
  public:
+  /// Gets the error for which what is read is not kept. The requests go on.
+  using Lost = std::function<void(const Error& error)>;
   /// `below` must outlive this object. Nothing is read or written before begin() or use().
-  Cache(mad::Transactor& below, std::string file, Keys keys);
+  Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost);
 
   const std::string& file() const { return file_; }
-  /// Begins a new file with the model `subnet`. Throws Error if it cannot be written.
-  void begin(const subnet::Subnet& subnet);
-  /// Uses the existing file. Throws what Snapshot's constructor throws.
-  void use();
+  /// Begins a new file with the model `subnet`. `fdr10`: its sweep asked for MlnxExtPortInfo.
+  void begin(const subnet::Subnet& subnet, bool fdr10);
+  /// Uses an existing file.
+  void use(std::unique_ptr<Snapshot> snapshot);
+  /// Whether answers come from an existing file.
+  bool is_used() const { return stored_.has_value(); }
   /// Writes the file if it is new or something was added. Returns whether it was written.
   bool save();
 
+  /// Throws Outdated where another node is at the end of the path than the file has there, or one where it has none.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
-  void write_into(Writer::Begin how, const subnet::Subnet& subnet);
+  /// Where a path leads: the LID and the route behind it.
+  using Place = std::pair<Lid, std::vector<std::uint8_t>>;
+  /// Who is there.
+  struct Holder {
+    async::Event asked;
+    bool is_known{};  ///< it is the node that the file has there
+  };
+  static Place place_of(const path::Path& path);
+  mad::Task<bool> is_known_at(const path::Path& path);
+  mad::Task<> ask_holder(const path::Path& path, Holder& holder);
+  std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
+  std::optional<path::Path> by_lid_of(const path::Path& path);
+  void add(const mad::Request& request, const mad::Result<mad::Reply>& result);
+  template <class Action>
+  void write(Action action);
 
   mad::Transactor& below_;
-  Recording recording_;
   std::string file_;
   Keys keys_;
+  Lost lost_;
+  bool keeps_ = true;     ///< false: writing failed
   subnet::Subnet swept_;  ///< of a new file
-  std::optional<Snapshot> snapshot_;
+  std::unique_ptr<Snapshot> snapshot_;
   std::optional<SnapshotTransactor> stored_;
   std::optional<Writer> writer_;
+  std::map<Place, std::unique_ptr<Holder>> holders_;
 };
 
 }  // namespace ib::snapshot

@@ -253,18 +253,4 @@ void write_decoded_tables(Database& database) {
   database.run(block_views());
 }
 
-void drop_decoded_tables(Database& database) {
-  std::vector<std::string> objects;
-  {
-    Statement names(database,
-                    "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'raw\\_%' ESCAPE '\\'");
-    while (names.step()) {
-      std::string name(names.text(1));
-      for (std::size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2)) name.insert(at, 1, '"');
-      objects.push_back(fmt::format("DROP {} \"{}\"", names.text(0), name));
-    }
-  }
-  for (const std::string& drop : objects) database.run(drop);
-}
-
 }  // namespace ib::snapshot

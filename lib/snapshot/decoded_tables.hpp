@@ -10,7 +10,4 @@ namespace ib::snapshot {
 /// Makes them from the raw tables, in the transaction that is open.
 void write_decoded_tables(Database& database);
 
-/// Removes them, so that they can be made anew.
-void drop_decoded_tables(Database& database);
-
 }  // namespace ib::snapshot

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -18,64 +18,126 @@
 namespace ib::snapshot {
 namespace {
 
-constexpr mode_t private_mode = 0600;
+constexpr mode_t private_file = 0600, private_directory = 0700;
+constexpr const char* inner_name = "snapshot";
 
 /// Throws UsageError if there is something at `file` that a snapshot must not replace.
 void check_replaceable(const std::string& file) {
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return;
+  if (::lstat(file.c_str(), &status) != 0) return;
+  if (S_ISLNK(status.st_mode)) throw UsageError(fmt::format("{} is a symbolic link: it is not replaced", quoted(file)));
   if (S_ISREG(status.st_mode) && (status.st_size == 0 || is_snapshot_file(file))) return;
   throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", quoted(file)));
 }
 
-/// Whether `path` still names the open file `fd`.
-bool is_same_file(int fd, const std::string& path) {
-  struct stat open {
-  }, named{};
-  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+/// Makes a directory that nobody else can look into, whatever the umask is. Returns 0, or the errno.
+int make_private_directory(const std::string& directory) {
+  const mode_t before = ::umask(~private_directory & 0777U);
+  const int error = ::mkdir(directory.c_str(), private_directory) == 0 ? 0 : errno;
+  ::umask(before);
+  return error;
+}
+
+struct stat status_of(int fd, const std::string& name) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw SysError(errno, "look at", name);
+  return status;
 }
 
 }  // namespace
 
-NewFile::NewFile(std::string file) : file_(std::move(file)), path_(file_ + ".new") {
+bool is_locked_elsewhere(int error) { return error == EWOULDBLOCK; }
+
+NewFile::NewFile(Names names) : file_(std::move(names.file)), directory_(file_ + ".new"), name_(inner_name) {}
+
+NewFile::NewFile(std::string file) : NewFile(Names{std::move(file)}) { begin(); }
+
+void NewFile::begin() {
   check_replaceable(file_);
-  // Between open() and flock() another process may have given its file the name and be done.
+  const SignalsHeld held;
+  // Between two of these steps another process may be done and remove the directory.
   do {
-    lock();
-  } while (!is_same_file(fd_.get(), path_));
-  struct stat status {};
-  const bool ours = ::fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 && status.st_uid == ::geteuid();
-  if (!ours) throw UsageError(fmt::format("{} is in the way: remove it", quoted(path_)));
-  if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_mode) != 0) throw SysError(errno, "write", path_);
+    open_directory();
+  } while (!open_file());
+  ended_by_signal_.emplace(directory_fd_.get(), name_, directory_);
+  check_owner();
+  if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_file) != 0) throw SysError(errno, "write", file_);
 }
 
-void NewFile::lock() {
-  fd_.reset(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, private_mode));
-  if (!fd_) throw SysError(errno, "create", path_);
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) throw Error(fmt::format("{} is just being written by another process", quoted(file_)));
-}
-
-NewFile::~NewFile() {
-  if (!kept_) ::unlink(path_.c_str());
-}
-
-bool NewFile::copy_old() {
-  const UniqueFd old(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!old) return false;
-  std::array<char, 65536> chunk{};
+/// Makes the directory, or opens the one that a killed process left.
+void NewFile::open_directory() {
   for (;;) {
-    const ssize_t count = ::read(old.get(), chunk.data(), chunk.size());
-    if (count < 0) throw SysError(errno, "read", file_);
-    if (count == 0) return ::lseek(fd_.get(), 0, SEEK_CUR) > 0;
-    const ssize_t written = ::write(fd_.get(), chunk.data(), static_cast<std::size_t>(count));
-    if (written != count) throw SysError(written < 0 ? errno : ENOSPC, "write", path_);
+    const int error = make_private_directory(directory_);
+    if (error != 0 && error != EEXIST) throw SysError(error, "create", directory_);
+    directory_fd_.reset(::open(directory_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
+    if (directory_fd_) {
+      const struct stat status = status_of(directory_fd_.get(), directory_);
+      const bool is_private = (status.st_mode & 077U) == 0;
+      // A server may give what root makes to somebody else (NFS, root_squash).
+      if (is_private && (error == 0 || status.st_uid == ::geteuid())) return;
+    } else if (errno == ENOENT) {
+      continue;
+    } else if (errno != ENOTDIR && errno != ELOOP && errno != EACCES) {
+      throw SysError(errno, "open", directory_);
+    }
+    throw UsageError(fmt::format("{} is in the way: remove it", quoted(directory_)));
   }
 }
 
+/// Opens and locks the file in the directory. False: another process has just removed it.
+bool NewFile::open_file() {
+  constexpr int how = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how, private_file));
+  if (!fd_ && errno == ENOENT) return false;
+  if (!fd_) throw SysError(errno, "create", file_);
+  if (!lock()) {
+    // Without locks each process writes a file of its own, and the one that is done last gives it its name.
+    ::unlinkat(directory_fd_.get(), name_.c_str(), 0);
+    name_ = fmt::format("{}-{}-{}", inner_name, ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
+    fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how | O_EXCL, private_file));
+    if (!fd_) throw SysError(errno, "create", file_);
+  }
+  const struct stat open = status_of(fd_.get(), file_);
+  struct stat named {};
+  const bool is_there = ::fstatat(directory_fd_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == open.st_dev &&
+                        named.st_ino == open.st_ino;
+  if (!is_there) return false;
+  if (!S_ISREG(open.st_mode) || open.st_nlink != 1) throw UsageError(fmt::format("{} is in the way: remove it", quoted(directory_)));
+  ours_ = true;
+  return true;
+}
+
+/// False: there are no locks here.
+bool NewFile::lock() {
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is just being written by another process", quoted(file_)));
+  return false;
+}
+
+/// Throws UsageError if the file to be replaced belongs to another user than what this process makes.
+void NewFile::check_owner() const {
+  struct stat old {};
+  if (::lstat(file_.c_str(), &old) != 0 || old.st_uid == status_of(fd_.get(), file_).st_uid) return;
+  throw UsageError(fmt::format("{} belongs to another user: it is not replaced", quoted(file_)));
+}
+
+NewFile::~NewFile() {
+  if (!ours_) return;
+  const SignalsHeld held;
+  ended_by_signal_.reset();
+  ::unlinkat(directory_fd_.get(), name_.c_str(), 0);
+  ::rmdir(directory_.c_str());  // not where another process is at work without locks
+}
+
 void NewFile::keep() {
-  if (::fsync(fd_.get()) != 0) throw SysError(errno, "write", path_);
-  if (::rename(path_.c_str(), file_.c_str()) != 0) throw SysError(errno, "replace", file_);
-  kept_ = true;
+  if (::fsync(fd_.get()) != 0) throw SysError(errno, "write", file_);
+  {
+    const SignalsHeld held;
+    if (::renameat(directory_fd_.get(), name_.c_str(), AT_FDCWD, file_.c_str()) != 0) throw SysError(errno, "replace", file_);
+    ours_ = false;
+    ended_by_signal_.reset();
+    ::rmdir(directory_.c_str());  // not where another process has just begun in it
+  }
   const std::size_t slash = file_.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
   const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));

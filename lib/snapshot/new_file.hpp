@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A file that gets its name only when it is whole. It is written as FILE.new, which one process at a time may do. A process
-// that is killed leaves at most that one file behind, and the next one begins it anew.
+// A file that gets its name only when it is whole. It is written in the directory FILE.new, which is its owner's alone, so that nobody
+// else has a name beside it, and which one process at a time may use. What ends the process removes both; a process that is killed leaves
+// at most that one directory behind, and the next one goes on in it.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "snapshot/ended_by_signal.hpp"
 
 namespace ib::snapshot {
 
+/// Another process is just writing the file.
+class BeingWritten : public Error {
+ public:
+  using Error::Error;
+};
+
 class NewFile {
  public:
-  /// Begins a file that is to take the place of `file`: empty, mode 0600. Throws Error if `file` exists and is not a snapshot,
-  /// if another process is writing it, or if its directory cannot be written.
+  /// Begins a file that is to take the place of `file`: empty, mode 0600. Throws UsageError if `file` exists and must not be replaced: it
+  /// is no snapshot, a symbolic link, or another user's. Throws BeingWritten, and SysError if its directory cannot be written.
   explicit NewFile(std::string file);
   /// Removes what has not got its name.
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// The name to write to.
-  const std::string& path() const { return path_; }
-  /// Puts what the file to be replaced holds into the new one, if there is such a file.
-  bool copy_old();
+  /// The file to write to.
+  int fd() const { return fd_.get(); }
+  /// What messages call it.
+  const std::string& name() const { return file_; }
   /// Puts the file on disk and gives it its name. Throws SysError.
   void keep();
 
  private:
-  void lock();
+  struct Names {
+    std::string file;
+  };
+  explicit NewFile(Names names);  // opens nothing: so that the destructor runs where begin() throws
+  void begin();
+  void open_directory();
+  bool open_file();
+  bool lock();
+  void check_owner() const;
 
-  std::string file_, path_;
-  UniqueFd fd_;
-  bool kept_{};
+  std::string file_, directory_, name_;
+  UniqueFd directory_fd_, fd_;
+  bool ours_{};  // the directory and the file, and no other process'
+  std::optional<EndedBySignal> ended_by_signal_;
 };
+
+/// Whether a failed flock() with this errno means that another process has the lock. Any other means that no lock is to be had there
+/// (NFS and Lustre may have none).
+bool is_locked_elsewhere(int error);
 
 }  // namespace ib::snapshot

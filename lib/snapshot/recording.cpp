@@ -2,30 +2,31 @@
 #include "snapshot/recording.hpp"
 
 namespace ib::snapshot {
-Recording::Recording(mad::Transactor& below) : Transactor(below.end_port()), below_(below) { sa_path() = below.sa_path(); }
 
-void Recording::record(const subnet::Subnet& subnet, Writer& writer) {
-  subnet_ = &subnet;
-  writer_ = &writer;
+Recording::Recording(mad::Transactor& below, const subnet::Subnet& subnet, Writer& writer)
+    : Transactor(below.end_port()), below_(below), subnet_(subnet), writer_(writer) {
+  sa_path() = below.sa_path();
 }
 
 mad::Task<mad::Result<mad::Reply>> Recording::try_call(const mad::Request& request) {
   mad::Result<mad::Reply> result = co_await below_.try_call(request);
-  if (writer_ != nullptr) store(request, result);
+  store(writer_, subnet_, request, result);
   co_return result;
 }
 
-void Recording::store(const mad::Request& request, const mad::Result<mad::Reply>& result) {
+bool was_answered(const mad::Result<mad::Reply>& result) { return result || result.error().status() != 0; }
+
+void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& request, const mad::Result<mad::Reply>& result) {
   if (request.method != mad::method::get || request.mgmt_class == mad::mgmt_class::sa) return;
-  const subnet::PathEnd place = subnet::end_of_path(*subnet_, request.path);
+  const subnet::PathEnd place = subnet::end_of_path(subnet, request.path);
   if (place.node == subnet::none) return;
-  const AnswerKey key = key_of(*subnet_, place, request);
+  const AnswerKey key = key_of(subnet, place, request);
   if (result) {
     const mad::DataArea area = stored_area(request.mgmt_class);
-    return writer_->put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));
+    return writer.put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));
   }
   // With 0 tries it was not sent: the failure that made the node silent is stored already.
-  if (mad::tries_in_vain(result.error()) != 0U) writer_->put_failure(key, result.error());
+  if (mad::tries_in_vain(result.error()) != 0U) writer.put_failure(key, result.error());
 }
 
 }  // namespace ib::snapshot

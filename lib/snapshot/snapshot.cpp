@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -34,23 +35,26 @@ constexpr std::string_view select_answer =
     "SELECT attribute, node, entry_port, modifier, selector, status, time, hides_key, payload, checksum FROM raw_answer "
     "WHERE mgmt_class=?1 AND ";
 
-/// Reads the first bytes of a file. Throws SysError, and UsageError if it is not a regular file.
-Bytes read_head(const std::string& file, std::array<std::uint8_t, 72>& head) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+/// Opens a file and looks at its first bytes. Throws SysError, and UsageError if it is not a regular file.
+UniqueFd open_file(const std::string& file, bool& is_one) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) throw SysError(errno, "open", file, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", quoted(file)));
-  const ssize_t size = ::read(fd.get(), head.data(), head.size());
+  std::array<std::uint8_t, 72> head{};
+  const ssize_t size = ::pread(fd.get(), head.data(), head.size(), 0);
   if (size < 0) throw SysError(errno, "read", file);
-  return Bytes(head).first(static_cast<std::size_t>(size));
+  is_one = is_snapshot(Bytes(head).first(static_cast<std::size_t>(size)));
+  return fd;
 }
 
 }  // namespace
 
 bool is_snapshot_file(const std::string& file) {
   try {
-    std::array<std::uint8_t, 72> head{};
-    return is_snapshot(read_head(file, head));
+    bool is_one = false;
+    const UniqueFd fd = open_file(file, is_one);
+    return is_one;
   } catch (const Error&) {
     return false;
   }
@@ -59,10 +63,11 @@ bool is_snapshot_file(const std::string& file) {
 void Snapshot::damaged(std::string_view what) const { throw UsageError(fmt::format("{} is a damaged snapshot: {}", quoted(file_), what)); }
 
 Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
-  std::array<std::uint8_t, 72> head{};
-  if (!is_snapshot(read_head(file_, head))) throw UsageError(fmt::format("{} is not a snapshot of ibtool", quoted(file_)));
+  bool is_one = false;
+  fd_ = open_file(file_, is_one);
+  if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", quoted(file_)));
   try {
-    database_.emplace(file_, Database::Mode::read);
+    database_.emplace(fd_.get(), file_, Database::Mode::read);
     check_schema();
   } catch (const SqliteError& error) {
     throw UsageError(error.message());
@@ -117,6 +122,20 @@ unsigned Snapshot::port_number() {
   unsigned number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+std::optional<std::int64_t> Snapshot::number(std::string_view name) {
+  const std::string text = fact(name);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+bool Snapshot::is_in_place() const {
+  struct stat open {
+  }, named{};
+  return ::fstat(fd_.get(), &open) == 0 && ::lstat(file_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 bool Snapshot::has_keys() { return fact("keys") == "shown"; }
@@ -299,23 +318,46 @@ std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
   return find_one(row, key.mgmt_class);
 }
 
-std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) {
-  Statement& row = query(find_at_other_port_, "attribute=?2 AND node=?3 AND modifier=?4 AND selector=?5 LIMIT 1");
-  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.modifier).bind(5, key.selector);
-  return find_one(row, key.mgmt_class);
+std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) try {
+  // From port to port: a search for the others would pass by all the node's rows.
+  AnswerKey at_port = key;
+  for (std::int64_t after = -1;;) {
+    Statement& next = query(find_next_port_, "attribute=?2 AND node=?3 AND entry_port>?4 LIMIT 1");
+    next.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, after);
+    if (!next.step()) return std::nullopt;
+    const std::int64_t port = next.integer(2);
+    if (port <= after || port > std::numeric_limits<std::uint8_t>::max()) return std::nullopt;
+    after = port;
+    at_port.entry_port = static_cast<std::uint8_t>(port);
+    if (auto found = find(at_port)) return found;
+  }
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
 }
 
-std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) {
-  // IBA 13.4.7: bad version, method not supported, method and attribute not supported.
-  Statement& row = query(find_lack_, "attribute=?2 AND node=?3 AND entry_port=?4 AND status IN (-1, 4, 8, 12) LIMIT 1");
-  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port);
-  return find_one(row, key.mgmt_class);
+StoredFailures& Snapshot::failures() {
+  if (!failures_) failures_.emplace(*database_);
+  return *failures_;
 }
 
-std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
-  Statement& row = query(find_silence_, "attribute>=0 AND node=?2 AND entry_port=?3 AND status=-1 LIMIT 1");
-  row.bind(2, key.node).bind(3, key.entry_port);
-  return find_one(row, key.mgmt_class);
+std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) try {
+  const std::optional<AnswerKey> failed = failures().lack(key);
+  return failed ? find(*failed) : std::nullopt;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) try {
+  const std::optional<AnswerKey> failed = failures().silence(key);
+  return failed ? find(*failed) : std::nullopt;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::uint64_t Snapshot::cost() const {
+  std::uint64_t cost = failures_ ? failures_->cost() : 0;
+  for (const auto* statement : {&find_, &find_next_port_}) cost += *statement ? (*statement)->cost() : 0;
+  return cost;
 }
 
 /// Runs a statement that begins with select_answer, whose other parameters are bound.

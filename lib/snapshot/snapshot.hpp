@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.hpp"
 #include "snapshot/answer_key.hpp"
 #include "snapshot/sqlite.hpp"
+#include "snapshot/stored_failures.hpp"
 #include "subnet/model.hpp"
 #include "sys/device.hpp"
 
@@ -49,10 +51,20 @@ class Snapshot {
   /// A request to the same agent that was not answered.
   std::optional<StoredAnswer> find_silence(const AnswerKey& key);
 
- private:
+  /// What the fact `name` says; empty if the file does not have it.
   std::string fact(std::string_view name);
+  /// The same as a number. Nothing if it is none.
+  std::optional<std::int64_t> number(std::string_view name);
+  /// Whether the name of the file is still that of the file that is open here.
+  bool is_in_place() const;
+  Database& database() { return *database_; }
+  /// What all lookups so far cost, in SQLite's instructions.
+  std::uint64_t cost() const;
+
+ private:
   /// `statement` ready to be bound. It is prepared at the first call.
   Statement& query(std::optional<Statement>& statement, std::string_view conditions);
+  StoredFailures& failures();
   std::optional<StoredAnswer> find_one(Statement& row, std::uint8_t mgmt_class) const;
   void check_schema();
   void read_nodes(subnet::Subnet& subnet);
@@ -63,8 +75,10 @@ class Snapshot {
   [[noreturn]] void damaged(std::string_view what) const;
 
   std::string file_;
+  UniqueFd fd_;
   std::optional<Database> database_;
-  std::optional<Statement> find_, find_at_other_port_, find_lack_, find_silence_;
+  std::optional<Statement> find_, find_next_port_;
+  std::optional<StoredFailures> failures_;
 };
 
 /// Whether `file` begins as a snapshot does. False if it cannot be read.

@@ -25,9 +25,9 @@ std::string reason(sqlite3* handle) {
 
 }  // namespace
 
-Database::Database(const std::string& file, Mode mode) : file_(file) {
+Database::Database(int fd, const std::string& file, Mode mode) : file_(file), one_file_(fd) {
   const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  if (sqlite3_open_v2(file.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2("snapshot", &handle_, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, one_file_.vfs()) != SQLITE_OK) {
     const std::string why = handle_ != nullptr ? reason(handle_) : "no memory";
     sqlite3_close_v2(handle_);
     throw SqliteError(fmt::format("{}: {}", quoted(file), why));
@@ -77,6 +77,11 @@ Statement& Statement::bind(int at, std::string_view text) {
   return *this;
 }
 
+Statement& Statement::bind_row(const Statement& other) {
+  for (int at = 0; at < other.columns(); ++at) sqlite3_bind_value(handle_, at + 1, sqlite3_column_value(other.handle_, at));
+  return *this;
+}
+
 bool Statement::step() {
   const int result = sqlite3_step(handle_);
   if (result != SQLITE_ROW && result != SQLITE_DONE) database_.fail();
@@ -96,5 +101,9 @@ std::string_view Statement::text(int at) const {
   const Bytes value = bytes(at);
   return {reinterpret_cast<const char*>(value.data()), value.size()};
 }
+
+int Statement::columns() const { return sqlite3_column_count(handle_); }
+
+std::uint64_t Statement::cost() const { return static_cast<std::uint32_t>(sqlite3_stmt_status(handle_, SQLITE_STMTSTATUS_VM_STEP, 0)); }
 
 }  // namespace ib::snapshot

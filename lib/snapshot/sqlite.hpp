@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "snapshot/one_file.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -25,10 +26,10 @@ class SqliteError : public Error {
 class Database {
  public:
   enum class Mode : std::uint8_t { read, write };
-  /// Opens the existing file `file`. A file opened for reading is treated as hostile: SQLite trusts nothing in its schema and
-  /// writes nothing. A file opened for writing has no journal, because it gets its name only when it is whole.
-  /// Throws SqliteError.
-  Database(const std::string& file, Mode mode);
+  /// Opens the database in the open file `fd`, which messages call `file`. A file opened for reading is treated as hostile: SQLite trusts
+  /// nothing in its schema and writes nothing. A file opened for writing has no journal, because it gets its name only when it is
+  /// whole. `fd` must stay open as long as this object exists. Throws SqliteError.
+  Database(int fd, const std::string& file, Mode mode);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -41,6 +42,7 @@ class Database {
 
  private:
   std::string file_;
+  OneFile one_file_;
   sqlite3* handle_{};
 };
 
@@ -56,6 +58,8 @@ class Statement {
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, Bytes value);
   Statement& bind(int at, std::string_view text);
+  /// Binds the columns of the row at which `other` stands to ?1, ?2, … .
+  Statement& bind_row(const Statement& other);
   /// Goes to the next row. Returns false after the last one.
   bool step();
   /// Makes the statement ready to run again, with its parameters.
@@ -70,6 +74,10 @@ class Statement {
   std::int64_t integer(int at) const;
   Bytes bytes(int at) const;
   std::string_view text(int at) const;
+  /// The number of columns.
+  int columns() const;
+  /// The number of instructions of SQLite's machine that all runs of the statement took: what it cost.
+  std::uint64_t cost() const;
 
  private:
   Database& database_;

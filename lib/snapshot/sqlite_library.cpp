@@ -23,6 +23,9 @@ int sqlite3_open_v2(const char* file, sqlite3** database, int flags, const char*
   return call<sqlite3_open_v2>("sqlite3_open_v2", file, database, flags, vfs);
 }
 
+sqlite3_vfs* sqlite3_vfs_find(const char* name) { return call<sqlite3_vfs_find>("sqlite3_vfs_find", name); }
+int sqlite3_vfs_register(sqlite3_vfs* vfs, int is_default) { return call<sqlite3_vfs_register>("sqlite3_vfs_register", vfs, is_default); }
+int sqlite3_vfs_unregister(sqlite3_vfs* vfs) { return call<sqlite3_vfs_unregister>("sqlite3_vfs_unregister", vfs); }
 int sqlite3_close_v2(sqlite3* database) { return call<sqlite3_close_v2>("sqlite3_close_v2", database); }
 int sqlite3_limit(sqlite3* database, int id, int value) { return call<sqlite3_limit>("sqlite3_limit", database, id, value); }
 
@@ -50,6 +53,9 @@ int sqlite3_prepare_v2(sqlite3* database, const char* sql, int length, sqlite3_s
 
 int sqlite3_step(sqlite3_stmt* statement) { return call<sqlite3_step>("sqlite3_step", statement); }
 int sqlite3_reset(sqlite3_stmt* statement) { return call<sqlite3_reset>("sqlite3_reset", statement); }
+int sqlite3_stmt_status(sqlite3_stmt* statement, int what, int reset) {
+  return call<sqlite3_stmt_status>("sqlite3_stmt_status", statement, what, reset);
+}
 int sqlite3_finalize(sqlite3_stmt* statement) { return call<sqlite3_finalize>("sqlite3_finalize", statement); }
 
 int sqlite3_bind_int64(sqlite3_stmt* statement, int at, sqlite3_int64 value) {
@@ -63,6 +69,15 @@ int sqlite3_bind_blob(sqlite3_stmt* statement, int at, const void* bytes, int si
 int sqlite3_bind_text(sqlite3_stmt* statement, int at, const char* text, int size, void (*destroy)(void*)) {
   return call<sqlite3_bind_text>("sqlite3_bind_text", statement, at, text, size, destroy);
 }
+
+int sqlite3_bind_value(sqlite3_stmt* statement, int at, const sqlite3_value* value) {
+  return call<sqlite3_bind_value>("sqlite3_bind_value", statement, at, value);
+}
+
+sqlite3_value* sqlite3_column_value(sqlite3_stmt* statement, int at) {
+  return call<sqlite3_column_value>("sqlite3_column_value", statement, at);
+}
+int sqlite3_column_count(sqlite3_stmt* statement) { return call<sqlite3_column_count>("sqlite3_column_count", statement); }
 
 sqlite3_int64 sqlite3_column_int64(sqlite3_stmt* statement, int at) {
   return call<sqlite3_column_int64>("sqlite3_column_int64", statement, at);

@@ -16,6 +16,7 @@
 #include "mad/error.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
+#include "snapshot/recording.hpp"
 #include "subnet/counter_clears.hpp"
 #include "subnet/mlnx_vendor.hpp"
 
@@ -141,12 +142,27 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
   return place.node == subnet::none ? silence(request, place) : answer_of_node(request, place);
 }
 
+std::optional<mad::Result<mad::Reply>> SnapshotTransactor::known_answer(const mad::Request& request) {
+  const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
+  if (place.node == subnet::none) return std::nullopt;
+  mad::Result<mad::Reply> stored = answer_of_node(request, place);
+  return was_answered(stored) ? std::optional(std::move(stored)) : std::nullopt;
+}
+
 mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const subnet::PathEnd& place) {
-  for (const subnet::Failure& failure : subnet_->failures) {
-    if (!failure.beyond || failure.node == subnet::none || failure.port < 0 || place.beyond == subnet::none) continue;
-    if (subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)) != place.beyond) continue;
-    if (const auto* error = dynamic_cast<const mad::MadTimeout*>(failure.error.get()))
-      return timeout(request, error->tries(), error->waited());
+  if (!silent_) {
+    silent_.emplace();
+    for (std::size_t at = 0; at < subnet_->failures.size(); ++at) {
+      const subnet::Failure& failure = subnet_->failures[at];
+      if (!failure.beyond || failure.node == subnet::none || failure.port < 0) continue;
+      if (dynamic_cast<const mad::MadTimeout*>(failure.error.get()) == nullptr) continue;
+      silent_->emplace(subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)), at);
+    }
+  }
+  const auto found = place.beyond == subnet::none ? silent_->end() : silent_->find(place.beyond);
+  if (found != silent_->end()) {
+    const auto& error = dynamic_cast<const mad::MadTimeout&>(*subnet_->failures[found->second].error);
+    return timeout(request, error.tries(), error.waited());
   }
   return timeout(request, 0, {});
 }

@@ -2,6 +2,8 @@
 // A Transactor that answers from a snapshot and sends nothing. What failed when the snapshot was taken fails in the same way.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,10 @@ class SnapshotTransactor final : public mad::Transactor {
   /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
+  /// The stored answer to a Get that goes to a node, or the stored refusal. Nothing for what was not asked, and for what was not answered.
+  /// Throws UsageError for a damaged file.
+  std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
+
   /// The model of the snapshot, by which paths are followed. It is read at the first call. Throws what Snapshot::read_fabric() throws.
   const subnet::Subnet& subnet();
 
@@ -51,6 +57,7 @@ class SnapshotTransactor final : public mad::Transactor {
   Keys keys_;
   std::optional<subnet::Subnet> subnet_;
   sa::StoredAnswers sa_;
+  std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nobody answered, and the failure
 };
 
 }  // namespace ib::snapshot

@@ -14,7 +14,9 @@
 #include "snapshot/decoded_tables.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/new_file.hpp"
+#include "snapshot/old_content.hpp"
 #include "snapshot/origin.hpp"
+#include "snapshot/snapshot.hpp"
 #include "snapshot/sqlite.hpp"
 
 namespace ib::snapshot {
@@ -28,19 +30,22 @@ std::int64_t now() {
 
 class Writer::Tables {
  public:
-  Tables(const std::string& file, Keys keys, Begin begin) : keys_(keys), file_(file) {
-    const bool old = begin == Begin::with_old_content && file_.copy_old();
-    database_.emplace(file_.path(), Database::Mode::write);
-    if (!old) {
-      database_->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", application_id, format_version));
-      for (const TableDefinition& table : raw_tables()) database_->run(std::string(table.sql));
-    }
+  Tables(const std::string& file, Keys keys, Snapshot* old) : keys_(keys), file_(file) {
+    database_.emplace(file_.fd(), file_.name(), Database::Mode::write);
+    database_->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", application_id, format_version));
+    for (const TableDefinition& table : raw_tables()) database_->run(std::string(table.sql));
     database_->run("BEGIN");
-    if (old) drop_decoded_tables(*database_);
+    if (old != nullptr) copy_content(old->database(), *database_, keys);
     fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2,?3)");
     answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)");
-    if (!old) put_fact("begun", std::to_string(now()));
-    if (!old || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
+    has_end_ = old != nullptr;
+    if (old == nullptr) put_fact("begun", std::to_string(now()));
+    if (old == nullptr || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
+  }
+
+  void put_end() {
+    put_fact("ended", std::to_string(now()));
+    has_end_ = true;
   }
 
   void put_fact(std::string_view name, std::string_view value) {
@@ -49,17 +54,9 @@ class Writer::Tables {
 
   /// `payload` is the stored_area() of a reply.
   void put_answer(const AnswerKey& key, Bytes payload) {
-    std::vector<std::uint8_t> public_payload;
-    const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
-    const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
-    const bool hides_key =
-        keys_ == Keys::hidden && info != nullptr && payload.size() > before && has_secrets(payload.subspan(before), *info);
-    if (hides_key) {
-      public_payload.assign(payload.begin(), payload.end());
-      std::ranges::copy(without_secrets(payload.subspan(before), *info), public_payload.begin() + static_cast<std::ptrdiff_t>(before));
-      payload = public_payload;
-    }
-    put_row(key, answered, without_trailing_zeros(payload), hides_key);
+    const std::optional<std::vector<std::uint8_t>> public_payload =
+        keys_ == Keys::hidden ? without_answer_keys(key, payload) : std::nullopt;
+    put_row(key, answered, without_trailing_zeros(public_payload ? Bytes(*public_payload) : payload), public_payload.has_value());
   }
 
   /// A row whose payload is stored as it is. `hides_key`: a key in it was set, and was made zero.
@@ -84,7 +81,7 @@ class Writer::Tables {
   }
 
   std::uint64_t commit() {
-    put_fact("ended", std::to_string(now()));
+    if (!has_end_) put_end();
     write_decoded_tables(*database_);
     database_->run("COMMIT");
     fact_.reset();
@@ -202,9 +199,10 @@ class Writer::Tables {
   std::optional<Database> database_;
   std::optional<Statement> fact_, answer_;
   std::uint64_t answers_{};
+  bool has_end_{};
 };
 
-Writer::Writer(const std::string& file, Keys keys, Begin begin) : tables_(std::make_unique<Tables>(file, keys, begin)) {}
+Writer::Writer(const std::string& file, Keys keys, Snapshot* old) : tables_(std::make_unique<Tables>(file, keys, old)) {}
 Writer::~Writer() = default;
 
 void Writer::put_origin(const sys::EndPort& port) {
@@ -213,6 +211,8 @@ void Writer::put_origin(const sys::EndPort& port) {
 }
 
 void Writer::put_fabric(const subnet::Subnet& subnet) { tables_->put_fabric(subnet); }
+void Writer::put_fdr10() { tables_->put_fact("fdr10", "read"); }
+void Writer::put_end() { tables_->put_end(); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }
 
 void Writer::put_answer(const AnswerKey& key, Bytes payload) { tables_->put_answer(key, payload); }

@@ -16,17 +16,23 @@
 
 namespace ib::snapshot {
 
+class Snapshot;
+
 class Writer {
  public:
-  enum class Begin : std::uint8_t { empty, with_old_content };
-  /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero.
-  Writer(const std::string& file, Keys keys, Begin begin = Begin::empty);
+  /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero. What `old` holds is put into it, if that is given:
+  /// with Keys::hidden without its keys. Only the rows of the tables that are read back are taken from it.
+  Writer(const std::string& file, Keys keys, Snapshot* old = nullptr);
   ~Writer();
 
   /// Stores the host's device of `port`, by which the fabric is read.
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
   void put_fabric(const subnet::Subnet& subnet);
+  /// Stores that the sweep of the model asked for MlnxExtPortInfo.
+  void put_fdr10();
+  /// Stores that the model is as of now, where commit() may come much later.
+  void put_end();
   /// Stores that the part `name` of `ibtool snapshot` was read.
   void put_part(std::string_view name);
   /// Stores an answer: the stored_area() of the reply.
@@ -38,7 +44,8 @@ class Writer {
 
   /// How many answers are stored, with those of the model.
   std::uint64_t answers() const;
-  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes.
+  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The snapshot ends now, unless
+  /// put_end() or an older file said when.
   std::uint64_t commit();
 
  private:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A snapshot is written whole or not at all: killed writers, two writers, a full disk, places where nothing can be written, and files that
-are something else. Nobody but its owner reads it."""
+"""A snapshot is written whole or not at all: killed and interrupted writers, two writers, a full disk, places where nothing can be written,
+and files that are something else. Nobody but its owner reads it."""
 import contextlib
 import os
 import random
@@ -84,7 +84,8 @@ class Files(case.FabricCase):
         self.assertGreaterEqual(self.killed, KILLS)
         self.assertTrue(self.leftovers, "no kill hit the writing")
         # A leftover is in nobody's way.
-        with open(self.file + ".new", "wb") as leftover:
+        os.makedirs(self.file + ".new", 0o700, exist_ok=True)
+        with open(self.file + ".new/snapshot", "wb") as leftover:
             leftover.write(old[:5000])
         with self.other_fabric():
             self.take()
@@ -114,9 +115,25 @@ class Files(case.FabricCase):
     def is_begun(self):
         """Whether a writer has its lock: it writes nothing before."""
         try:
-            return os.path.getsize(self.file + ".new") > 0
+            return os.path.getsize(self.file + ".new/snapshot") > 0
         except FileNotFoundError:
             return False
+
+    def wait_until_begun(self):
+        end = time.monotonic() + 20
+        while not self.is_begun() and time.monotonic() < end:
+            time.sleep(0.001)
+
+    def test_interrupted(self):
+        old = self.take()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            child = self.start(self.file, parts=())
+            self.wait_until_begun()
+            child.send_signal(number)
+            child.communicate(timeout=60)
+            self.assertEqual(-number, child.returncode)
+            self.assertEqual(["one"], os.listdir(self.directory))
+            self.assertEqual(old, self.content())
 
     def test_two_writers(self):
         self.take()
@@ -124,9 +141,7 @@ class Files(case.FabricCase):
         self.addCleanup(first.stderr.close)
         self.addCleanup(first.wait)
         self.addCleanup(first.kill)
-        end = time.monotonic() + 20
-        while not self.is_begun() and time.monotonic() < end:
-            time.sleep(0.001)
+        self.wait_until_begun()
         first.send_signal(signal.SIGSTOP)
         try:
             self.assertIsNone(first.poll())

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -105,7 +107,8 @@ std::string patched(const std::string& input) {
 /// Changes rows of a snapshot's file, and gives them the right checksums.
 class Rows {
  public:
-  explicit Rows(const std::string& file) : database_(file, snapshot::Database::Mode::write) {}
+  explicit Rows(const std::string& file)
+      : fd_(::open(file.c_str(), O_RDWR | O_CLOEXEC)), database_(fd_.get(), file, snapshot::Database::Mode::write) {}
 
   void change(std::size_t table, std::size_t row, std::size_t column, std::int32_t value) {
     const Table& in = tables[table % tables.size()];
@@ -203,6 +206,7 @@ class Rows {
     return of();
   }
 
+  UniqueFd fd_;
   snapshot::Database database_;
 };
 

@@ -66,7 +66,7 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
   world.clock = outside.clock != nullptr ? outside.clock : &clock;
   world.cache_directory = outside.cache_directory;
-  world.cache = outside.cache;
+  if (!outside.cache.empty()) world.cache = outside.cache;
   return run(std::move(words), outside, world);
 }
 

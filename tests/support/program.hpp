@@ -26,7 +26,7 @@ struct Outside {
   std::FILE* out{};                            ///< standard output, where it is not to be Outcome::out
   std::FILE* err{};                            ///< standard error, where it is not to be Outcome::err
   std::string cache_directory{};               ///< of ibidsverify; empty: none
-  std::optional<std::string> cache{};          ///< IBTOOL_CACHE
+  std::string cache{};                         ///< IBTOOL_CACHE; empty: none
   std::vector<std::string> node_name_maps{};   ///< World::node_name_maps
   std::string executable{};                    ///< World::executable
   std::map<std::string, std::string> links{};  ///< what World::read_link finds

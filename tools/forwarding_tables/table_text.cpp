@@ -127,7 +127,7 @@ std::string TableText::title(const SwitchTable& of) const {
   return fmt::format("{} {}", of.name, mapped ? quoted(*mapped) : of.description ? quoted(*of.description) : "None");
 }
 
-void TableText::text(TextOut& out, const SwitchTable& of) const {
+void TableText::text(TextOut& out, const SwitchTable& of) {
   if (!of.any_read()) return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
   of.multicast ? multicast(out, of) : unicast(out, of, false);
 }

@@ -38,6 +38,8 @@ class TextOut {
   /// push(), and throws SysError where the file, which messages call `name`, did not take all that was ever written (a full disk).
   /// A reader that left (`| head`) is no error.
   void finish(std::string_view name = "standard output");
+  /// Drops the text. Returns false, and does nothing, if a part of it was flushed already.
+  bool withdraw();
   /// The errno of the first write that failed, else 0.
   int failure() const { return failure_; }
   /// The buffer, to append to directly; call write({}) now and then so that it drains.
@@ -48,6 +50,7 @@ class TextOut {
 
   std::FILE* file_;
   std::string buffer_;
+  bool was_flushed_{};
   int failure_ = 0;
 };
 
@@ -89,6 +92,8 @@ class Emit {
   /// For text that belongs to no report; nothing in JSON.
   TextOut& text() { return text_; }
   bool json() const { return json_ != Json::off; }
+  /// Drops the output, so that the run can begin again. Returns false, and does nothing, if a part of it has been written already.
+  bool withdraw();
   /// The open object, for reports that come row by row. With --json alone.
   out::Sink& sink();
   /// Worsens the exit status (findings win over incomplete).

@@ -36,6 +36,13 @@ out::Sink& Emit::sink() {
   return *sink_;
 }
 
+bool Emit::withdraw() {
+  if (!text_.withdraw()) return false;
+  if (sink_ && !sink_->withdraw()) return false;
+  sink_.reset();
+  return true;
+}
+
 void Emit::so_far(const Report& report) {
   if (dialect_ == Dialect::diags) report.diags_text(text_);
 }

@@ -14,6 +14,7 @@
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/called_name.hpp"
 #include "tools/frame/command.hpp"
@@ -55,6 +56,11 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     emit.finish();
     session.print_stats();
     return static_cast<int>(emit.status());
+  } catch (const snapshot::Outdated& error) {
+    if (!world.refresh_cache && emit.withdraw()) throw;  // run_command() runs it again
+    emit.fail(error);
+    session.report(error);
+    return static_cast<int>(error.exit_status());
   } catch (const Error& error) {  // within the session's lifetime, because errors refer to its end ports
     emit.fail(error);
     session.report(error);
@@ -97,7 +103,14 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   }
   if (general.help) return print(world, command_help(info, set));
   if (general.version) return print_version(world);
-  return execute(*command, info, set, std::move(common), std::move(operands), world);
+  World again = world;
+  try {
+    return execute(*command, info, set, std::move(common), std::move(operands), world);
+  } catch (const snapshot::Outdated& outdated) {
+    log::warning(outdated.message() + "; it is read anew");
+    again.refresh_cache = true;
+  }
+  return run_command(info, args, again);
 }
 
 /// How many of `args` are options, and their values, before the first other word. Throws OptionError for what no command takes.

@@ -96,10 +96,13 @@ class Session {
   void require_fabric(std::string_view what) const;
   /// The snapshot of --from.
   snapshot::Snapshot& snapshot();
-  /// Keeps the whole of `subnet`, which was just swept, and what is asked from now on in the file `cache`, until save_cache().
-  void begin_cache(const std::string& cache, const subnet::Subnet& subnet);
-  /// Answers SMPs from the file `cache` where it has them. What it does not have is asked and added to it.
-  void use_cache(const std::string& cache);
+  /// Keeps the whole of `subnet`, which was just swept, and what is asked from now on in the file `cache`, until save_cache(). `fdr10`: the
+  /// sweep asked for MlnxExtPortInfo. Where the file can not be written, a warning says so, and the run goes on.
+  void begin_cache(const std::string& cache, const subnet::Subnet& subnet, bool fdr10);
+  /// Answers SMPs from `cache` where it has them. What it does not have is asked and added to its file.
+  void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
+  /// Whether use_cache() was called.
+  bool uses_cache() const;
   /// Writes the file of begin_cache() or use_cache(), if there is one and it has grown. The run was a success.
   void save_cache();
   /// The Sets that --dry-run kept back so far.
@@ -213,6 +216,7 @@ class Session {
   void stack_sa_transactor();
   void refuse_sets(std::string why);
   mad::Transactor& guarded();
+  void make_cache(const std::string& file);
   mad::Transactor& below_sa();
   const std::string* why_no_sa();
   async::Task<path::Path> lid_routed(path::Path path);

@@ -13,6 +13,7 @@
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
+#include "subnet/set_target.hpp"
 #include "sys/umad_port.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"
@@ -243,6 +244,7 @@ void Session::tell_failure(const mad::MadError& error) const {
       diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
+  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return diags_warning(function, error.message());
   const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
   if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
     // libibmad's wait for an answer ends by itself then, and it does not try again.

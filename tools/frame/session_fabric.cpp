@@ -178,15 +178,22 @@ PlannedSets Session::planned_sets() const {
   return planned;
 }
 
-void Session::begin_cache(const std::string& cache, const subnet::Subnet& subnet) {
-  cache_ = std::make_unique<snapshot::Cache>(below_sa(), cache, options_.keys);
-  cache_->begin(subnet);
+void Session::make_cache(const std::string& file) {
+  const auto lost = [](const Error& error) { log::warning(fmt::format("{}; what is read is not kept", error.message())); };
+  cache_ = std::make_unique<snapshot::Cache>(below_sa(), file, options_.keys, lost);
 }
 
-void Session::use_cache(const std::string& cache) {
-  cache_ = std::make_unique<snapshot::Cache>(below_sa(), cache, options_.keys);
-  cache_->use();
+void Session::begin_cache(const std::string& cache, const subnet::Subnet& subnet, bool fdr10) {
+  make_cache(cache);
+  cache_->begin(subnet, fdr10);
 }
+
+void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) {
+  make_cache(cache->file());
+  cache_->use(std::move(cache));
+}
+
+bool Session::uses_cache() const { return cache_ && cache_->is_used(); }
 
 void Session::save_cache() {
   if (cache_ && cache_->save() && options_.error_level() >= 1)

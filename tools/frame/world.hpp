@@ -38,6 +38,7 @@ struct World {
   async::Clock* clock{};  ///< null: real time
   /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
   std::optional<std::string> from{}, cache{};
+  bool refresh_cache{};  ///< commands read the fabric anew, whatever that cache has
   /// Where ibidsverify keeps the topology that it found, as infiniband-diags' does. Empty: nowhere.
   std::string cache_directory{};
   /// Where a site keeps its names for nodes. infiniband-diags knows the first place; ibtool reads the first file that is there.

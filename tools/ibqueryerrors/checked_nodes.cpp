@@ -38,7 +38,7 @@ void CheckedNodes::refuse_stored_fabric() {
   if (discovery.load_cache || discovery.cache)
     throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself",
                                  discovery.cache ? "--cache" : "--load-cache"));
-  discovery.live = true;
+  discovery.has_cache = false;
 }
 
 void CheckedNodes::prepare_as_diags(Session& session) {
@@ -93,7 +93,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
     co_return at_route;
   }
   const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
-  if (discovery.live) co_await check_meant_node(session, target, fabric.subnet, found);
+  if (wanted.clears() && !as_diags()) co_await check_meant_node(session, target, fabric.subnet, found);
   co_return found;
 }
 

@@ -4,7 +4,6 @@
 #include "tools/shared/fabric.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,11 +17,14 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
+#include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/find_port.hpp"
+#include "subnet/port_paths.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/shared/cache.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
@@ -211,51 +213,40 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
   print_failures(session, fabric.subnet, fabric.subnet.failures);
 }
 
-/// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
-/// where the fabric comes from another file.
-std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
-  if (options.diags || options.load_cache) return std::nullopt;
-  if (session.options().from) {
-    if (options.cache) throw UsageError("--cache and --from exclude each other");
-    return std::nullopt;
-  }
-  const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
-  if (options.live) return std::nullopt;
-  if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
-  if (!given) return std::nullopt;
-  const sys::EndPort& port = session.end_port();
-  const std::string number = std::to_string(port.number);
-  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
-                                                            {"${CA}", port.device->name},
-                                                            {"$C", port.device->name},
-                                                            {"$P", number},
-                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
-  std::string file = *given;
-  for (const auto& [word, value] : words) {
-    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
-      file.replace(at, word.size(), value);
-  }
-  return file;
+/// Whether the command wants to know of FDR10.
+bool asks_fdr10(const Session& session, const DiscoveryOptions& options) {
+  return options.fdr10 || (options.diags && session.options().mlnx_extended_port_info);
 }
 
 /// Reads the whole fabric, or takes it from the file of --cache.
 async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  const std::optional<std::string> cache = cache_file(session, options);
-  const bool is_cached = cache && !options.refresh_cache && ::access(cache->c_str(), F_OK) == 0;
-  if (is_cached && !snapshot::is_snapshot_file(*cache)) const snapshot::Snapshot refused(*cache);  // throws: no other kind of file will do
-  const std::unique_ptr<FabricSource> source = is_cached ? stored_fabric(*cache, options.diags) : fabric_source(session, options);
+  const CacheUse cache = load_cache(session, options, fabric.subnet);
+  if (cache.is_loaded) co_return;
+  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
   wanted.radius = options.radius;
-  // What is kept serves other commands too.
   DiscoveryOptions how = options;
-  if (cache && !is_cached) how.needs = {};
-  co_await read_fabric(session, how, *source, wanted, fabric);
-  if (is_cached) {
-    session.use_cache(*cache);
-  } else if (cache) {
-    session.begin_cache(*cache, fabric.subnet);
+  if (cache.file) {  // what is kept serves other commands too
+    how.needs = {};
+    wanted.radius = ~0U;
   }
+  co_await read_fabric(session, how, *source, wanted, fabric);
+  if (cache.file) {
+    session.begin_cache(*cache.file, fabric.subnet, asks_fdr10(session, options));
+    forget_unwanted(fabric.subnet, options.needs);
+  }
+}
+
+/// Asks the node at the port that a stored fabric has for `target` who it is. Throws snapshot::Outdated if it is another, or if the stored
+/// fabric has none.
+async::Task<> check_target(Session& session, const subnet::Subnet& subnet, const path::Path& target) {
+  const subnet::FoundPort found = subnet::find_port(subnet, target);
+  if (!found) throw snapshot::Outdated(found.missing);
+  const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, session.here(), Qpn{0});
+  const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
+  const mad::Result<smp::NodeInfo> told = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(told);  // the cache compares it
 }
 
 /// Whether libibnetdisc would know less of the fabric: it does not cross a port whose physical state is not LinkUp, and does not read the
@@ -297,7 +288,6 @@ void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
 }  // namespace
 
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options) {
-  options.live = true;
   add_mode(set, options);
   add_fdr10(set, options);
 }
@@ -317,6 +307,9 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.one_of({"--discovery", "--load-cache"});
   set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
   set.flag("--refresh-cache", options.refresh_cache, "Read all anew, whatever the file of --cache has.");
+  set.value("--cache-age", "TIME", "Read all anew where the file is older: 30m, 12h or 7d; the default is 1d.",
+            [&options](std::string_view text) { options.cache_age = parse_age(text); });
+  options.has_cache = true;
   set.one_of({"--load-cache", "--cache"});
   set.stored_fabric(options.load_cache, [](const std::string& file, subnet::Subnet& subnet) {
     Fabric fabric;
@@ -368,7 +361,7 @@ async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
-  if (!cache_file(session, options)) co_return;
+  if (!has_cache(session, options)) co_return;
   Fabric fabric;
   co_await discover(session, options, fabric);
 }
@@ -412,9 +405,10 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     fabric.subnet = std::move(whole);
   };
   std::unique_ptr<subnet::Subnet> known;
-  if (cache_file(session, options)) {
+  if (has_cache(session, options)) {
     Fabric whole;
     co_await read_whole(session, options, whole);
+    if (session.uses_cache() && target.path) co_await check_target(session, whole.subnet, *target.path);
     known = std::make_unique<subnet::Subnet>(std::move(whole.subnet));
   } else if (target.path && source->asks_nodes() && !options.fdr10) {
     known = session.take_swept();

@@ -2,6 +2,7 @@
 // Shared by the commands that read a fabric: its discovery, the names of nodes, and the messages about parts that did not answer.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,20 +22,21 @@
 namespace ib::tools {
 
 struct DiscoveryOptions {
-  std::optional<std::string> mode;        ///< LID, DR or SA
-  std::optional<std::string> load_cache;  ///< the file to read instead (tools/shared/stored_fabric.hpp)
-  std::optional<std::string> cache;       ///< the snapshot to keep what is read in; see cache_file()
-  bool refresh_cache{};                   ///< reads the fabric although that file has it
-  bool fdr10{};                           ///< also ask for MlnxExtPortInfo
-  std::optional<unsigned> retries;        ///< the retries if the common options give none
-  bool diags{};                           ///< failures are printed as infiniband-diags prints them
-  unsigned radius = ~0U;                  ///< for discover(): the greatest distance from this host in links
-  bool live{};                            ///< for what is set: no stored fabric will do
-  bool quiet{};                           ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
-  subnet::DiscoverNeeds needs{};          ///< what the command uses of the nodes; not with `diags`
+  std::optional<std::string> mode;                ///< LID, DR or SA
+  std::optional<std::string> load_cache;          ///< the file to read instead (tools/shared/stored_fabric.hpp)
+  std::optional<std::string> cache;               ///< the snapshot to keep what is read in; see tools/shared/cache.hpp
+  bool refresh_cache{};                           ///< reads the fabric although that file has it
+  std::optional<std::chrono::seconds> cache_age;  ///< the greatest age of that file; absent: a day
+  bool has_cache{};                               ///< the command has the option --cache, and looks at IBTOOL_CACHE
+  bool fdr10{};                                   ///< also ask for MlnxExtPortInfo
+  std::optional<unsigned> retries;                ///< the retries if the common options give none
+  bool diags{};                                   ///< failures are printed as infiniband-diags prints them
+  unsigned radius = ~0U;                          ///< for discover(): the greatest distance from this host in links
+  bool quiet{};                                   ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
+  subnet::DiscoverNeeds needs{};                  ///< what the command uses of the nodes; not with `diags`
 };
 
-/// Adds --discovery, --load-cache, --cache, --refresh-cache and --fdr10.
+/// Adds --discovery, --load-cache, --cache, --refresh-cache, --cache-age and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// The same for a command that sets something: without what names a stored fabric.
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);

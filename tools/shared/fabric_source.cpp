@@ -25,11 +25,6 @@ bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs,
   return port == subnet::none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
 }
 
-/// Takes from a model that holds all what a command would not know: that something does not come for which it does not ask.
-void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs) {
-  std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, needs, failure); });
-}
-
 bool is_whole(const FabricWanted& wanted) { return !wanted.start && !wanted.around.given() && wanted.radius == ~0U; }
 
 /// SMPs to the nodes.
@@ -97,12 +92,6 @@ class FromSnapshot final : public Sweep {
     subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), subnet);
     co_return stats;
   }
-
- private:
-  /// A command that did not ask for MlnxExtPortInfo would not know of FDR10.
-  static void forget_fdr10(subnet::Subnet& subnet) {
-    for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) subnet.port(at).fdr10 = subnet.port(at).fdr10_supported = 0;
-  }
 };
 
 /// The tables of subnet administration.
@@ -136,6 +125,14 @@ class SaTables final : public FabricSource {
 };
 
 }  // namespace
+
+void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs) {
+  std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, needs, failure); });
+}
+
+void forget_fdr10(subnet::Subnet& subnet) {
+  for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) subnet.port(at).fdr10 = subnet.port(at).fdr10_supported = 0;
+}
 
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
   if (options.load_cache) return stored_fabric(*options.load_cache, options.diags);

@@ -46,6 +46,12 @@ class FabricSource {
   virtual bool asks_nodes() const { return false; }
 };
 
+/// Takes from a model that holds all what a command with these needs would not know: that something does not come for which it does not
+/// ask.
+void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs);
+/// Takes from a model what a command would not know that does not ask for MlnxExtPortInfo.
+void forget_fdr10(subnet::Subnet& subnet);
+
 /// The source of a run: the file of --load-cache, else World's where it has one, else the fabric itself, swept or from its SA, as the
 /// options say. `session` and
 /// `options` must outlive it. Throws UsageError for --sa with another mode.

@@ -95,6 +95,27 @@ TEST_CASE("a file gets the document in pieces and whole", "[json]") {
   CHECK(parsed[49999] == 49999);
 }
 
+TEST_CASE("a document of which nothing was written yet can be dropped", "[json]") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  {
+    JsonSink sink(file, JsonStyle::lines);
+    sink.begin_array();
+    sink.value("", 1);
+    CHECK(sink.withdraw());
+  }
+  CHECK(std::ftell(file) == 0);
+  {
+    JsonSink sink(file, JsonStyle::lines);
+    sink.begin_array();
+    for (int i = 0; i < 50000; ++i) sink.value("", i);
+    CHECK_FALSE(sink.withdraw());
+    sink.end_array();
+  }
+  CHECK(std::ftell(file) > 200000);
+  std::fclose(file);
+}
+
 TEST_CASE("a full disk is an error", "[json]") {
   std::FILE* file = std::fopen("/dev/full", "w");
   if (file == nullptr) return;

@@ -148,6 +148,23 @@ TEST_CASE("reals have no exponent that a reader has to think about") {
   CHECK(out == "[0,100000,1275000,103125,25781.25,0.000125,-0.5,1e+300,1e-09]\n");
 }
 
+TEST_CASE("lines can be dropped as long as none was written") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  {
+    LinesSink sink(file, head);
+    sink.begin_object();
+    sink.value("lid", 3);
+    sink.begin_array("nodes");
+    CHECK(sink.withdraw());
+    sink.begin_object();
+    sink.end_object();
+    CHECK_FALSE(sink.withdraw());
+  }
+  CHECK(std::ftell(file) > 0);
+  std::fclose(file);
+}
+
 TEST_CASE("lines that a full disk refuses are an error") {
   std::FILE* file = std::fopen("/dev/full", "w");
   if (file == nullptr) return;

@@ -11,6 +11,7 @@
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
+#include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -39,10 +40,7 @@ struct Victim {
 
   void write(const std::string& content) const { std::ofstream(file, std::ios::binary | std::ios::trunc) << content; }
 
-  void run(const std::string& sql) const {
-    snapshot::Database database(file, snapshot::Database::Mode::write);
-    database.run(sql);
-  }
+  void run(const std::string& sql) const { run_sql(file, sql); }
 
   /// Reads all of the file. Returns why it was refused, or nothing.
   std::string refused() const {

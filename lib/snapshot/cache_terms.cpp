@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/cache_terms.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "snapshot/parts.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
+
+/// What of the host's port differs from `then`, when the file was made; empty if nothing does.
+std::string_view difference(const sys::EndPort& then, const sys::EndPort& now) {
+  if (then.device->node_guid != now.device->node_guid) return "another device";
+  if (then.default_gid().guid() != now.default_gid().guid()) return "another port";
+  if (then.default_gid().prefix() != now.default_gid().prefix()) return "a subnet of another prefix";
+  if (then.lid != now.lid) return "a port with another LID";
+  if (then.sm_lid != now.sm_lid) return "a subnet manager at another LID";
+  return {};
+}
+
+/// Whether the sweep did not get beyond its own node.
+bool sees_only_itself(const subnet::Subnet& subnet) {
+  const subnet::Port& start = subnet.port(subnet.start);
+  if (start.number != 0) return start.peer == subnet::none;
+  const auto ports = subnet.ports_of(subnet.node(start.node));
+  return std::ranges::all_of(ports, [](const subnet::Port& port) { return port.peer == subnet::none; });
+}
+
+bool lacks_answers(const subnet::Subnet& subnet) {
+  return std::ranges::any_of(subnet.failures,
+                             [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; });
+}
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::string why_unfit(Snapshot& snapshot, const subnet::Subnet& subnet, const CacheTerms& terms) {
+  const sys::DeviceList devices = snapshot.devices();
+  const sys::EndPort& then = devices.select({}, std::to_string(snapshot.port_number()));
+  if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
+  const std::optional<std::int64_t> ended = snapshot.number("ended");
+  const std::int64_t age = ended ? now() - *ended : -1;
+  if (age < 0) return "it does not say how old it is";
+  if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));
+  if (then.phys_state != link_up || sees_only_itself(subnet)) return "it was read while this host had no link";
+  if (lacks_answers(subnet)) return "nodes did not answer when it was read";
+  if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
+  if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
+  return {};
+}
+
+std::string time_of(Snapshot& snapshot) {
+  constexpr std::int64_t a_second = 1000, last = 253402300799;  // the year 9999
+  const auto seconds = static_cast<std::time_t>(std::clamp<std::int64_t>(snapshot.number("ended").value_or(0) / a_second, 0, last));
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %z", &local)};
+}
+
+}  // namespace ib::snapshot

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// When a stored fabric may stand for the one at an end port.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/keys.hpp"
+#include "snapshot/snapshot.hpp"
+#include "subnet/model.hpp"
+#include "sys/device.hpp"
+
+namespace ib::snapshot {
+
+struct CacheTerms {
+  const sys::EndPort& port;  ///< by which the fabric would be read now, as sysfs shows it
+  std::chrono::seconds age;  ///< the greatest one
+  Keys keys = Keys::hidden;  ///< whether keys are to be known
+  bool fdr10{};              ///< whether FDR10 is to be known
+};
+
+/// Why `snapshot`, whose model is `subnet`, can not stand for the fabric under these terms; empty if it can. Sends nothing.
+std::string why_unfit(Snapshot& snapshot, const subnet::Subnet& subnet, const CacheTerms& terms);
+
+/// When the model was complete: "2026-11-23 20:15:01 +0100".
+std::string time_of(Snapshot& snapshot);
+
+}  // namespace ib::snapshot

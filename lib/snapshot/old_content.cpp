@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/old_content.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "base/error.hpp"
+#include "iba/registry.hpp"
+#include "iba/secrets.hpp"
+#include "mad/packet.hpp"
+#include "sa/stored_tables.hpp"
+#include "snapshot/format.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+constexpr int payload_column = 9;
+
+/// The table of the SA that is stored by `key`, or null.
+const sa::TableInfo* table_of(const AnswerKey& key) {
+  for (const sa::TableInfo& table : sa::stored_table_infos()) {
+    if (table_key(table) == key) return &table;
+  }
+  return nullptr;
+}
+
+/// The payload of an answer without keys; nothing if it has none.
+std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
+  if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
+  const sa::TableInfo* const table = table_of(key);
+  if (table == nullptr) return std::nullopt;
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);
+  return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
+}
+
+AnswerKey key_in(const Statement& row) {
+  AnswerKey key;
+  key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
+  key.attribute = static_cast<std::uint16_t>(row.integer(1));
+  key.node = static_cast<subnet::NodeIndex>(row.integer(2));
+  key.entry_port = static_cast<std::uint8_t>(row.integer(3));
+  key.modifier = static_cast<std::uint32_t>(row.integer(4));
+  key.selector = static_cast<std::uint32_t>(row.integer(5));
+  return key;
+}
+
+std::int64_t checksum_of(const Statement& row, std::int64_t hides_key, Bytes payload) {
+  return row_checksum({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6),
+                       row.integer(7), hides_key},
+                      payload);
+}
+
+/// Copies the answers, without keys.
+void copy_public_answers(Statement& row, Statement& copy) {
+  while (row.step()) {
+    copy.bind_row(row);
+    const Bytes payload = row.bytes(payload_column);
+    const AnswerKey key = key_in(row);
+    const auto public_payload = row.integer(6) == answered ? without_keys_of(key, payload) : std::nullopt;
+    if (public_payload) {
+      if (row.integer(10) != checksum_of(row, row.integer(8), payload)) throw UsageError("a checksum is wrong");
+      const bool is_table = key.mgmt_class == mad::mgmt_class::sa;
+      const std::int64_t hides_key = is_table ? row.integer(8) : 1;
+      const Bytes kept = is_table ? Bytes(*public_payload) : without_trailing_zeros(*public_payload);
+      copy.bind(9, hides_key).bind(10, kept).bind(11, checksum_of(row, hides_key, kept)).run();
+      continue;
+    }
+    copy.run();
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload) {
+  const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
+  const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
+  if (info == nullptr || payload.size() <= before || !has_secrets(payload.subspan(before), *info)) return std::nullopt;
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  std::ranges::copy(without_secrets(payload.subspan(before), *info), bytes.begin() + static_cast<std::ptrdiff_t>(before));
+  return bytes;
+}
+
+void copy_content(Database& from, Database& to, Keys keys) {
+  for (const TableDefinition& table : raw_tables()) {
+    Statement row(from, fmt::format("SELECT * FROM {}", table.name));
+    std::string places;
+    for (int at = 1; at <= row.columns(); ++at) places += fmt::format("{}?{}", at == 1 ? "" : ",", at);
+    Statement copy(to, fmt::format("INSERT INTO {} VALUES({})", table.name, places));
+    if (keys == Keys::hidden && table.name == "raw_answer") {
+      copy_public_answers(row, copy);
+    } else {
+      while (row.step()) copy.bind_row(row).run();
+    }
+  }
+}
+
+}  // namespace ib::snapshot

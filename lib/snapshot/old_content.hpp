@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a new version of a snapshot takes from the one before, and the keys in answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/keys.hpp"
+#include "snapshot/answer_key.hpp"
+#include "snapshot/sqlite.hpp"
+
+namespace ib::snapshot {
+
+/// The stored_area() of an answer with zeros in the places of the keys that are set in it. Nothing if none is.
+std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload);
+
+/// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.
+/// Throws SqliteError, and UsageError for a row that holds a key and has a wrong checksum.
+void copy_content(Database& from, Database& to, Keys keys);
+
+}  // namespace ib::snapshot

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What stands beside a snapshot is never opened, what is somebody else's is never replaced, and nothing unfinished stays.
+#include "snapshot/new_file.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "async/interrupt.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/writer.hpp"
+#include "support/catch.hpp"
+#include "support/small_fabric.hpp"
+#include "support/temporary_directory.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace {
+
+int flock_error = 0;  // what flock() fails with, if not 0
+
+}  // namespace
+
+/// Stands before that of libc.
+extern "C" int flock(int fd, int operation) noexcept {
+  static auto* const real = reinterpret_cast<int (*)(int, int)>(::dlsym(RTLD_NEXT, "flock"));
+  if (flock_error == 0) return real(fd, operation);
+  errno = flock_error;
+  return -1;
+}
+
+namespace {
+
+using namespace ib;
+using namespace ibtest;
+using snapshot::NewFile;
+using snapshot::Snapshot;
+
+std::string content(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Bench {
+  TemporaryDirectory directory;
+  SmallFabric small;
+  Swept swept{small.fabric};
+  std::string file = directory.file("one.ibss");
+
+  void store() {
+    snapshot::Writer writer(file, Keys::hidden);
+    writer.put_origin(small.fabric.end_port());
+    writer.put_fabric(swept.subnet);
+    writer.commit();
+  }
+  /// How many nodes the file has.
+  std::size_t nodes() const {
+    subnet::Subnet subnet;
+    Snapshot(file).read_fabric(subnet, nullptr);
+    return subnet.nodes().size();
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) all.push_back(entry.path().filename());
+    std::ranges::sort(all);
+    return all;
+  }
+};
+
+/// The journal of a transaction on a database, which SQLite rolls back, and whose super-journal it then removes.
+std::string hot_journal(const std::string& super_journal) {
+  std::string journal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+  const auto number = [&journal](std::uint32_t value) {
+    for (int shift = 24; shift >= 0; shift -= 8) journal += static_cast<char>(value >> shift);
+  };
+  for (const std::uint32_t field : {0U, 0U, 1U, 512U, 4096U}) number(field);
+  journal.resize(512, '\0');
+  std::uint32_t sum = 0;
+  for (const char c : super_journal) sum += static_cast<std::uint32_t>(static_cast<signed char>(c));
+  number(0x40000000 / 4096 + 1);
+  journal += super_journal;
+  number(static_cast<std::uint32_t>(super_journal.size()));
+  number(sum);
+  return journal + std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "What stands beside a snapshot is not opened, rolled back or removed") {
+  const std::string victim = directory.file("victim");
+  const std::string beside = GENERATE(as<std::string>(), "-journal", "-wal", "-shm", ".new-journal", ".new-wal");
+  const int kind = GENERATE(0, 1, 2);
+  CAPTURE(beside, kind);
+  store();
+  std::ofstream(victim) << "mine";
+  const std::string planted = file + beside;
+  if (kind == 0) {
+    REQUIRE(::mkfifo(planted.c_str(), 0666) == 0);
+  } else {
+    std::ofstream(planted, std::ios::binary) << (kind == 1 ? hot_journal(victim) : std::string(5000, 'x'));
+  }
+  const std::string before = kind == 0 ? "" : content(planted);
+  CHECK(nodes() == 3);
+  store();
+  Snapshot old(file);
+  snapshot::Writer(file, Keys::hidden, &old).commit();
+  CHECK(nodes() == 3);
+  CHECK(content(victim) == "mine");
+  if (kind != 0) CHECK(content(planted) == before);
+  CHECK(names().size() == 3);
+}
+
+TEST_CASE_METHOD(Bench, "A symbolic link is not replaced") {
+  store();
+  const std::string link = directory.file("link");
+  std::filesystem::create_symlink(file, link);
+  CHECK_THROWS_WITH(NewFile(link), contains("is a symbolic link: it is not replaced"));
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(directory.file("none"), link);
+  CHECK_THROWS_WITH(NewFile(link), contains("is a symbolic link: it is not replaced"));
+  CHECK(names() == std::vector<std::string>{"link", "one.ibss"});
+}
+
+TEST_CASE_METHOD(Bench, "Another user's file is not replaced") {
+  store();
+  if (::geteuid() != 0) return;  // nobody else can give a file away
+  REQUIRE(::chown(file.c_str(), 12345, 12345) == 0);
+  CHECK_THROWS_WITH(NewFile(file), contains("belongs to another user: it is not replaced"));
+  CHECK(names() == std::vector<std::string>{"one.ibss"});
+}
+
+TEST_CASE_METHOD(Bench, "What is in the way of the new file is not used") {
+  const std::string in_the_way = file + ".new";
+  const std::string elsewhere = directory.file("elsewhere");
+  std::filesystem::create_directory(elsewhere);
+  const int kind = GENERATE(0, 1, 2, 3);
+  CAPTURE(kind);
+  if (kind == 0) std::ofstream(in_the_way) << "mine";
+  if (kind == 1) std::filesystem::create_symlink(elsewhere, in_the_way);
+  if (kind == 2) REQUIRE((::mkdir(in_the_way.c_str(), 0700) == 0 && ::chmod(in_the_way.c_str(), 0755) == 0));
+  if (kind == 3) {
+    if (::geteuid() != 0) return;
+    REQUIRE((::mkdir(in_the_way.c_str(), 0700) == 0 && ::chown(in_the_way.c_str(), 12345, 12345) == 0));
+  }
+  CHECK_THROWS_WITH(NewFile(file), contains(".new' is in the way: remove it"));
+  CHECK(std::filesystem::is_empty(elsewhere));
+  CHECK(names() == std::vector<std::string>{"elsewhere", "one.ibss.new"});
+}
+
+TEST_CASE_METHOD(Bench, "The new file is its owner's alone, whatever the umask is, and what a killed process left is used again") {
+  const mode_t before = ::umask(GENERATE(0, 0777));
+  {
+    const NewFile first(file);
+    struct stat status {};
+    REQUIRE(::stat((file + ".new").c_str(), &status) == 0);
+    CHECK((S_ISDIR(status.st_mode) && (status.st_mode & 07777) == 0700));
+    REQUIRE(::fstat(first.fd(), &status) == 0);
+    CHECK((status.st_mode & 07777) == 0600);
+    CHECK_THROWS_AS(NewFile(file), snapshot::BeingWritten);
+  }
+  ::umask(before);
+  CHECK(names().empty());
+  std::filesystem::create_directory(file + ".new");
+  REQUIRE(::chmod((file + ".new").c_str(), 0700) == 0);
+  std::ofstream(file + ".new/snapshot") << std::string(100000, 'x');
+  store();
+  CHECK(nodes() == 3);
+  CHECK(names() == std::vector<std::string>{"one.ibss"});
+}
+
+TEST_CASE_METHOD(Bench, "A signal that ends the process leaves nothing unfinished") {
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGPIPE);
+  store();
+  const std::string before = content(file);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(signal, SIG_DFL);  // the tests' own handlers
+    snapshot::Writer writer(file, Keys::hidden);
+    writer.put_fabric(swept.subnet);
+    ::raise(signal);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == signal));
+  CHECK(names() == std::vector<std::string>{"one.ibss"});
+  CHECK(content(file) == before);
+}
+
+TEST_CASE_METHOD(Bench, "Nor does the second signal while the first one is waited for") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);  // the tests' own handler
+    const NewFile unfinished(file);
+    async::Loop loop(swept.clock);
+    const async::Interrupt interrupt(loop);
+    ::raise(SIGINT);
+    ::raise(SIGINT);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
+  CHECK(names().empty());
+}
+
+TEST_CASE_METHOD(Bench, "Where no lock is to be had the file is written without") {
+  flock_error = GENERATE(ENOSYS, ENOLCK, EOPNOTSUPP, EBADF, EINVAL);
+  CAPTURE(flock_error);
+  CHECK_NOTHROW(store());
+  {
+    const NewFile first(file), second(file);
+    CHECK(::write(first.fd(), "a", 1) == 1);
+    CHECK(::lseek(second.fd(), 0, SEEK_END) == 0);  // each has a file of its own
+  }
+  flock_error = EWOULDBLOCK;
+  CHECK_THROWS_AS(NewFile(file), snapshot::BeingWritten);
+  flock_error = 0;
+  std::filesystem::remove_all(file + ".new");
+  CHECK(nodes() == 3);
+  CHECK(names() == std::vector<std::string>{"one.ibss"});
+}
+
+TEST_CASE_METHOD(Bench, "SQLite takes no lock on a snapshot") {
+  store();
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::fcntl(fd.get(), F_SETLK, &lock) == 0);
+  const pid_t child = ::fork();  // a process is not in the way of its own locks
+  if (child == 0) {
+    try {
+      ::_exit(nodes() == 3 ? 0 : 1);
+    } catch (const Error&) {
+      ::_exit(2);
+    }
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What it costs to look for what a snapshot does not have.
+#include "snapshot/stored_failures.hpp"
+
+#include <fmt/format.h>
+
+#include "iba-gen/smp.hpp"
+#include "mad/error.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/transactor.hpp"
+#include "snapshot/writer.hpp"
+#include "support/catch.hpp"
+#include "support/small_fabric.hpp"
+#include "support/temporary_directory.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ibtest;
+using snapshot::AnswerKey;
+using snapshot::Snapshot;
+
+namespace {
+
+AnswerKey key_of(subnet::NodeIndex node, std::uint32_t block, std::uint8_t entry_port = 0) {
+  return {.mgmt_class = mad::mgmt_class::smp,
+          .attribute = smp::LinearForwardingTable::attribute_id,
+          .node = node,
+          .entry_port = entry_port,
+          .modifier = block};
+}
+
+struct Bench {
+  TemporaryDirectory directory;
+  SmallFabric small;
+  std::string file = directory.file("one");
+
+  /// A file in which `put` stored answers.
+  template <class Put>
+  Snapshot stored(Put put) {
+    snapshot::Writer writer(file, Keys::hidden);
+    put(writer);
+    writer.commit();
+    return Snapshot(file);
+  }
+  mad::MadTimeout silence() const {
+    const std::vector<std::uint8_t> request(mad::packet_size);
+    return {request, path::IbDrPath(&small.fabric.end_port()), 4, std::chrono::seconds(1)};
+  }
+  mad::MadStatusError refusal() const {
+    const std::vector<std::uint8_t> request(mad::packet_size);
+    std::vector<std::uint8_t> reply(mad::packet_size);
+    reply[5] = 12;
+    return {request, reply, path::IbDrPath(&small.fabric.end_port())};
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "Looking for all that many silent nodes did not answer costs a few steps for each") {
+  const auto cost = [this](subnet::NodeIndex nodes) {
+    Snapshot snapshot = stored([&](snapshot::Writer& writer) {
+      for (subnet::NodeIndex node = 0; node < nodes; ++node) writer.put_failure(key_of(node, 0), silence());
+    });
+    for (subnet::NodeIndex node = 0; node < nodes; ++node) {
+      REQUIRE(snapshot.find_lack(key_of(node, 7)));
+      REQUIRE(snapshot.find_silence(key_of(node, 7)));
+    }
+    CHECK_FALSE(snapshot.find_silence(key_of(nodes, 7)));
+    return snapshot.cost();
+  };
+  const std::uint64_t one = cost(1000), twice = cost(2000);
+  CHECK(one > 1000);
+  CHECK(twice < 3 * one);
+}
+
+TEST_CASE_METHOD(Bench, "Looking for blocks that a node with a long table did not tell costs a few steps for each") {
+  const auto cost = [this](std::uint32_t blocks) {
+    Snapshot snapshot = stored([&](snapshot::Writer& writer) {
+      const std::vector<std::uint8_t> table(64, 1);
+      for (std::uint32_t block = 0; block < blocks; ++block) writer.put_answer(key_of(0, block, 1), table);
+    });
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      REQUIRE(snapshot.find_at_other_port(key_of(0, block)));
+      REQUIRE_FALSE(snapshot.find_at_other_port(key_of(0, block + blocks)));
+      REQUIRE_FALSE(snapshot.find_lack(key_of(0, block + blocks)));
+    }
+    return snapshot.cost();
+  };
+  const std::uint64_t one = cost(1000), twice = cost(2000);
+  CHECK(one > 1000);
+  CHECK(twice < 3 * one);
+}
+
+TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, and which that it is silent") {
+  Snapshot snapshot = stored([this](snapshot::Writer& writer) {
+    writer.put_failure(key_of(1, 5), refusal());
+    writer.put_failure(key_of(1, 3), refusal());
+    writer.put_failure(key_of(2, 0), silence());
+    const std::vector<std::uint8_t> table(64, 1);
+    writer.put_answer(key_of(3, 0), table);
+  });
+  REQUIRE(snapshot.find_lack(key_of(1, 9)));
+  CHECK(snapshot.find_lack(key_of(1, 9))->status == 12);
+  CHECK_FALSE(snapshot.find_silence(key_of(1, 9)));
+  REQUIRE(snapshot.find_silence(key_of(2, 9)));
+  CHECK(snapshot.find_silence(key_of(2, 9))->payload.size() == 12);
+  CHECK(snapshot.find_lack(key_of(2, 9)));
+  CHECK_FALSE(snapshot.find_lack(key_of(3, 9)));
+  AnswerKey of_other_attribute = key_of(2, 9);
+  of_other_attribute.attribute = smp::PKeyTable::attribute_id;
+  CHECK_FALSE(snapshot.find_lack(of_other_attribute));
+  CHECK(snapshot.find_silence(of_other_attribute));
+}

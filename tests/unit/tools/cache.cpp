@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// --cache and IBTOOL_CACHE: when a stored fabric stands for the one that is there, and what is told and kept.
+#include "tools/shared/cache.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "iba-gen/smp.hpp"
+#include "snapshot/new_file.hpp"
+#include "snapshot/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
+#include "support/program.hpp"
+#include "support/small_fabric.hpp"
+#include "support/snapshot_sql.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace ib;
+using namespace ibtest;
+using nlohmann::json;
+
+namespace {
+
+std::string content(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Bench : SmallFabric {
+  TemporaryDirectory directory;
+  std::string file = directory.file("one");
+
+  std::size_t requests() const {
+    std::size_t sum = 0;
+    for (FakeFabric::NodeId node = 0; node <= fabric.size(); ++node) sum += fabric.requests_to(node);
+    return sum;
+  }
+  Outcome run(std::vector<std::string> words) {
+    const std::size_t before = requests();
+    Outcome outcome = ibtool(fabric, std::move(words));
+    sent = requests() - before;
+    return outcome;
+  }
+  Outcome cached(std::vector<std::string> words) {
+    words.insert(words.end(), {"--cache", file});
+    return run(std::move(words));
+  }
+  /// Whether a run that lists hosts takes them from the file.
+  bool is_used(std::vector<std::string> words = {}) {
+    words.insert(words.begin(), "ibhosts");
+    const Outcome outcome = cached(std::move(words));
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == ibtool(fabric, {"ibhosts"}).out);
+    CHECK(outcome.err.empty() == (sent != 0));
+    return sent == 0;
+  }
+  /// Has the file say something else of the device through which it was read.
+  void change_origin(const std::function<void(json&)>& change) const {
+    json device = json::parse(snapshot::Snapshot(file).fact("device"));
+    change(device);
+    set_fact(file, "device", device.dump());
+  }
+  void set_age(std::chrono::seconds age) const {
+    const auto ended = std::chrono::system_clock::now() - age;
+    set_fact(file, "ended", std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(ended.time_since_epoch()).count()));
+  }
+
+  std::size_t sent{};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "A fabric from a cache costs no request, and a warning says of which time it is") {
+  const Outcome live = cached({"ibhosts"});
+  CHECK(live.err.empty());
+  CHECK(sent > 0);
+  const Outcome stored = cached({"ibhosts"});
+  CHECK(sent == 0);
+  CHECK(stored.out == live.out);
+  CHECK_THAT(stored.err, starts_with("W: fabric as of 20") && ends_with(", from " + file + "\n"));
+  CHECK(std::ranges::count(stored.err, '\n') == 1);
+}
+
+TEST_CASE_METHOD(Bench, "A cache is bound to the port through which it was read") {
+  const std::vector<std::function<void(json&)>> changes{
+      [](json& device) { device["node_guid"] = 0x999; },
+      [](json& device) { device["ports"][0]["gids"][0][1] = 0x999; },
+      [](json& device) { device["ports"][0]["gids"][0][0] = 0xfec0000000000000U; },
+      [](json& device) { device["ports"][0]["lid"] = 77; },
+      [](json& device) { device["ports"][0]["sm_lid"] = 77; },
+      [](json& device) { device["ports"][0]["phys_state"] = 2; },
+  };
+  const std::size_t which = GENERATE(range(std::size_t{}, std::size_t{6}));
+  CAPTURE(which);
+  cached({"ibhosts"});
+  change_origin([](json&) {});
+  CHECK(is_used());
+  change_origin(changes.at(which));
+  CHECK_FALSE(is_used());
+  CHECK(is_used());  // it was written anew
+}
+
+TEST_CASE_METHOD(Bench, "Another fabric's cache is not used") {
+  {
+    TwoWayFabric two;
+    REQUIRE(ibtool(two.fabric, {"ibhosts", "--cache", file}).status == 0);
+  }
+  CHECK_FALSE(is_used());
+  CHECK(is_used());
+}
+
+TEST_CASE_METHOD(Bench, "A cache is used until it is a day old, or as old as --cache-age says") {
+  using namespace std::chrono_literals;
+  cached({"ibhosts"});
+  set_age(23h);
+  CHECK(is_used());
+  CHECK_FALSE(is_used({"--cache-age", "22h"}));
+  set_age(25h);
+  CHECK(is_used({"--cache-age=2d"}));
+  CHECK(is_used({"--cache-age=1501m"}));
+  CHECK(is_used({"--cache-age=90060s"}));
+  CHECK_FALSE(is_used());
+  CHECK(is_used());
+  set_age(-1h);  // of a clock that was wrong
+  CHECK_FALSE(is_used());
+  CHECK_FALSE(is_used({"--cache-age", "0s"}));
+}
+
+TEST_CASE_METHOD(Bench, "--cache-age wants a time, and a cache") {
+  for (const char* word : {"", "1", "d", "1.5h", "-1d", "1w", "1 d", "99999999999999999999d", "36501d"}) {
+    const Outcome outcome = cached({"ibhosts", "--cache-age", word});
+    CAPTURE(word);
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.err, contains("is no time such as 30m, 12h or 7d"));
+  }
+  CHECK_THAT(run({"ibhosts", "--cache-age", "1d"}).err, contains("--cache-age goes with --cache or IBTOOL_CACHE"));
+}
+
+TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a cache") {
+  SECTION("The host had no link") {
+    fabric.set_link(here, 1, false);
+    cached({"ibhosts"});
+    fabric.set_link(here, 1, true);
+  }
+  SECTION("A node did not answer") {
+    fabric.node(other).faults.silent = true;
+    CHECK(cached({"ibhosts"}).status == 4);
+    fabric.node(other).faults.silent = false;
+  }
+  SECTION("It is damaged") {
+    cached({"ibhosts"});
+    run_sql(file, "DELETE FROM raw_node WHERE node=1");
+    const Outcome outcome = cached({"ibhosts"});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == ibtool(fabric, {"ibhosts"}).out);
+    CHECK_THAT(outcome.err, starts_with("W: '" + file + "' is a damaged snapshot") && ends_with("the fabric is read anew\n"));
+    CHECK(is_used());
+    return;
+  }
+  CHECK_FALSE(is_used());
+  CHECK(is_used());
+}
+
+TEST_CASE_METHOD(Bench, "A damaged answer is no reason to fail") {
+  cached({"dump_lfts"});
+  run_sql(file,
+          fmt::format("UPDATE raw_answer SET payload=zeroblob(3) WHERE attribute={}", unsigned{smp::LinearForwardingTable::attribute_id}));
+  const Outcome outcome = cached({"dump_lfts"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == ibtool(fabric, {"dump_lfts"}).out);
+  CHECK_THAT(outcome.err, contains("a checksum is wrong; it is read anew\n"));
+}
+
+TEST_CASE("LIDs that changed hands have the fabric read anew") {
+  TwoWayFabric two;
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("one");
+  const auto cached = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--cache", file});
+    return ibtool(two.fabric, std::move(words));
+  };
+  const std::vector<std::string> words =
+      GENERATE(as<std::vector<std::string>>(), std::vector<std::string>{"dump_lfts"}, std::vector<std::string>{"dump_lfts", "--json"},
+               std::vector<std::string>{"dump_lfts", "--json=lines"}, std::vector<std::string>{"iblinkinfo", "2"},
+               std::vector<std::string>{"ibroute", "2"}, std::vector<std::string>{"ibtracert", "3", "4"});
+  REQUIRE(cached(words).status == 0);
+  REQUIRE(cached(words).err.find("W: fabric as of") == 0);
+  // The switches exchange their LIDs.
+  for (auto& port : two.fabric.node(two.near).ports) port.info.lid = Lid{2};
+  for (auto& port : two.fabric.node(two.far).ports) port.info.lid = Lid{1};
+  for (const auto node : {two.near, two.far}) std::swap(two.fabric.node(node).lft[1], two.fabric.node(node).lft[2]);
+  const Outcome live = ibtool(two.fabric, words), stored = cached(words);
+  CAPTURE(words, stored.err);
+  CHECK(stored.status == live.status);
+  CHECK(stored.out == live.out);
+  CHECK_THAT(stored.err, contains("the fabric has changed; it is read anew\n"));
+  const Outcome again = cached(words);
+  CHECK(again.out == live.out);
+  CHECK_THAT(again.err, starts_with("W: fabric as of") && !contains("changed"));
+}
+
+TEST_CASE("Counters are not shown for the node that had their LID before") {
+  CountingFabric f(1);
+  const TemporaryDirectory directory;
+  f.pma.count(2, "symbol_error_counter") = 7;
+  f.other_pma.count(1, "port_rcv_errors") = 9;
+  const std::vector<std::string> words =
+      GENERATE(as<std::vector<std::string>>(), std::vector<std::string>{"ibqueryerrors"}, std::vector<std::string>{"ibdatacounters"});
+  std::vector<std::string> cached = words;
+  cached.insert(cached.end(), {"--cache", directory.file("one")});
+  REQUIRE(ibtool(f.fabric, cached).out == ibtool(f.fabric, words).out);
+  // The switch and the host exchange their LIDs.
+  for (auto& port : f.fabric.node(f.leaf).ports) port.info.lid = Lid{3};
+  f.fabric.node(f.other).ports[1].info.lid = Lid{1};
+  std::swap(f.fabric.node(f.leaf).lft[1], f.fabric.node(f.leaf).lft[3]);
+  const Outcome live = ibtool(f.fabric, words), stored = ibtool(f.fabric, cached);
+  CAPTURE(words, stored.err);
+  CHECK(stored.out == live.out);
+  CHECK(stored.status == live.status);
+  CHECK_THAT(stored.err, contains("the fabric has changed; it is read anew\n"));
+}
+
+TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there is asked once") {
+  cached({"dump_lfts"});
+  CHECK_THAT(cached({"dump_lfts"}).err, starts_with("W: fabric as of"));
+  CHECK(sent == 1);
+  cached({"iblinkinfo", "1"});
+  CHECK(sent == 1);
+}
+
+TEST_CASE_METHOD(Bench, "What came to the fabric after the cache was filled is found") {
+  cached({"ibhosts"});
+  const auto guest = fabric.add_ca(0x400, 1, "guest");
+  fabric.link(leaf, 3, guest, 1);
+  fabric.assign_lids();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"iblinkinfo", "4"}, std::vector<std::string>{"ibtracert", "2", "4"}}) {
+    const std::string before = content(file);
+    const Outcome live = run(words), stored = cached(words);
+    CAPTURE(words, stored.err);
+    CHECK(stored.status == live.status);
+    CHECK(stored.out == live.out);
+    std::ofstream(file, std::ios::binary) << before;
+  }
+}
+
+TEST_CASE_METHOD(Bench, "A lost MAD is asked again, a refusal is not") {
+  const std::string live = run({"dump_lfts"}).out;
+  auto& faults = fabric.node(leaf).faults;
+  SECTION("Lost") {
+    faults.ignores = smp::LinearForwardingTable::attribute_id;
+    CHECK(cached({"dump_lfts"}).status == 4);
+    faults.ignores = 0;
+    const Outcome again = cached({"dump_lfts"});
+    CHECK(again.status == 0);
+    CHECK(again.out == live);
+  }
+  SECTION("Refused") {
+    faults.status = 12;
+    faults.status_attribute = smp::LinearForwardingTable::attribute_id;
+    CHECK(cached({"dump_lfts"}).status == 4);
+    CHECK(cached({"dump_lfts"}).status == 4);
+    CHECK(sent == 1);  // the NodeInfo
+  }
+}
+
+TEST_CASE_METHOD(Bench, "A cache that can not be written costs a warning, not the command") {
+  const std::string live = run({"dump_lfts"}).out;
+  const auto costs_a_warning = [&](const std::string& why) {
+    const Outcome outcome = cached({"dump_lfts"});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == live);
+    CHECK_THAT(outcome.err, starts_with("W: ") && contains(why));
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+    CHECK(sent > 0);
+  };
+  SECTION("No directory") {
+    file = directory.file("none/one");
+    costs_a_warning("what is read is not kept");
+  }
+  SECTION("Another process") {
+    const snapshot::NewFile of_another(file);
+    costs_a_warning("is just being written by another process; what is read is not kept");
+  }
+  SECTION("A symbolic link") {
+    const std::string kept = directory.file("kept");
+    REQUIRE(ibtool(fabric, {"ibhosts", "--cache", kept}).status == 0);
+    const std::string before = content(kept);
+    std::filesystem::create_symlink(kept, file);
+    costs_a_warning("is a symbolic link: it is not used as a cache");
+    CHECK(content(kept) == before);
+  }
+  SECTION("One that may not be read") {
+    cached({"ibhosts"});
+    if (::geteuid() != 0) return;
+    std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+    REQUIRE(::seteuid(12345) == 0);
+    const Outcome outcome = cached({"dump_lfts"});
+    REQUIRE(::seteuid(0) == 0);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == live);
+    CHECK_THAT(outcome.err, starts_with("W: ") && contains(": it is not used as a cache\n"));
+  }
+  SECTION("Another user's") {
+    cached({"ibhosts"});
+    if (::geteuid() != 0) return;
+    REQUIRE(::chown(file.c_str(), 12345, 12345) == 0);
+    costs_a_warning("belongs to another user: it is not used as a cache");
+  }
+}
+
+TEST_CASE_METHOD(Bench, "Keys that a cache was filled without are asked for") {
+  constexpr std::uint64_t m_key = 0x1122334455667788;
+  fabric.node(other).ports[1].info.m_key = m_key;
+  cached({"ibhosts"});
+  CHECK(is_used());
+  CHECK_FALSE(is_used({"-K"}));
+  CHECK(is_used({"-K"}));
+  CHECK(snapshot::Snapshot(file).has_keys());
+  CHECK(is_used());
+}
+
+TEST_CASE_METHOD(Bench, "FDR10 that a cache was filled without is asked for, and not told to who does not ask") {
+  constexpr std::uint16_t connect_x3 = 0x1003;
+  for (const auto node : {leaf, other, here}) {
+    fabric.node(node).info.vendor_id = 0x2c9;
+    fabric.node(node).info.device_id = connect_x3;
+    for (auto& port : fabric.node(node).ports) {
+      port.info.link_speed_active = port.info.link_speed_enabled = port.info.link_speed_supported = 4;
+    }
+  }
+  smp::MlnxExtPortInfo mlnx;
+  mlnx.link_speed_supported = mlnx.link_speed_active = 1;
+  unsigned asked = 0;
+  fabric.network.tamper = [&](Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
+    if (!answer) return {};
+    if (load_be<std::uint16_t>(&request[16]) == smp::MlnxExtPortInfo::attribute_id) {
+      ++asked;
+      (*answer)[4] &= 0x80;  // the D bit of a directed route
+      (*answer)[5] = 0;
+      mlnx.pack(MutableBytes(*answer).subspan(64, 64));
+    }
+    return {*answer};
+  };
+  const std::string plain = run({"iblinkinfo"}).out, with_fdr10 = run({"iblinkinfo", "--fdr10"}).out;
+  REQUIRE(plain != with_fdr10);
+  CHECK(cached({"iblinkinfo"}).out == plain);
+  asked = 0;
+  CHECK(cached({"iblinkinfo", "--fdr10"}).out == with_fdr10);
+  CHECK(asked > 0);
+  CHECK(cached({"iblinkinfo", "--fdr10"}).out == with_fdr10);
+  CHECK(sent == 0);
+  CHECK(cached({"iblinkinfo"}).out == plain);
+  CHECK(sent == 0);
+}
+
+TEST_CASE_METHOD(Bench, "IBTOOL_CACHE is looked at by commands with --cache alone") {
+  Outside outside;
+  outside.cache = file;
+  REQUIRE(ibtool(fabric, {"ibhosts"}, outside).status == 0);
+  CHECK_THAT(ibtool(fabric, {"ibhosts"}, outside).err, starts_with("W: fabric as of"));
+  const auto guest = fabric.add_ca(0x400, 1, "guest");
+  fabric.link(leaf, 3, guest, 1);
+  fabric.assign_lids();
+  const std::string taken = directory.file("taken"), before = content(file);
+  const Outcome snapshot = ibtool(fabric, {"snapshot", taken, "--only", "topology"}, outside);
+  CHECK(snapshot.err.empty());
+  CHECK_THAT(snapshot.out, starts_with("4 nodes"));
+  CHECK(content(file) == before);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/cache.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/log.hpp"
+#include "snapshot/cache_terms.hpp"
+#include "snapshot/snapshot.hpp"
+
+namespace ib::tools {
+namespace {
+
+constexpr std::chrono::seconds usual_age = std::chrono::hours(24);
+
+/// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
+/// where the fabric comes from another file.
+std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
+  if (options.diags || options.load_cache || !options.has_cache) return std::nullopt;
+  if (session.options().from) {
+    if (options.cache) throw UsageError("--cache and --from exclude each other");
+    return std::nullopt;
+  }
+  const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
+  if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
+  if (options.cache_age && !given) throw UsageError("--cache-age goes with --cache or IBTOOL_CACHE");
+  if (!given) return std::nullopt;
+  const sys::EndPort& port = session.end_port();
+  const std::string number = std::to_string(port.number);
+  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
+                                                            {"${CA}", port.device->name},
+                                                            {"$C", port.device->name},
+                                                            {"$P", number},
+                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
+  std::string file = *given;
+  for (const auto& [word, value] : words) {
+    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
+      file.replace(at, word.size(), value);
+  }
+  return file;
+}
+
+enum class Kept : std::uint8_t { nothing, a_file, no_use };
+
+/// What is at the name of a cache. Of a symbolic link and of a file that somebody else wrote a warning tells: they are no caches of this
+/// user's. Root's are for all.
+Kept look_at(const std::string& file) {
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) return Kept::nothing;
+  if (S_ISLNK(status.st_mode)) {
+    log::warning(fmt::format("{} is a symbolic link: it is not used as a cache", quoted(file)));
+    return Kept::no_use;
+  }
+  if (!S_ISREG(status.st_mode)) return Kept::a_file;
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    log::warning(fmt::format("{} belongs to another user: it is not used as a cache", quoted(file)));
+    return Kept::no_use;
+  }
+  return status.st_size == 0 ? Kept::nothing : Kept::a_file;
+}
+
+}  // namespace
+
+std::chrono::seconds parse_age(std::string_view text) {
+  constexpr std::uint64_t minute = 60, hour = 60 * minute, day = 24 * hour, longest = 36500 * day;
+  std::uint64_t count = 0, unit = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (code == std::errc() && end + 1 == text.data() + text.size())
+    unit = *end == 's' ? 1 : *end == 'm' ? minute : *end == 'h' ? hour : *end == 'd' ? day : 0;
+  if (unit == 0 || count > longest / unit)
+    throw OptionError(fmt::format("--cache-age: {} is no time such as 30m, 12h or 7d (at most 36500d)", quoted(text)));
+  return std::chrono::seconds(count * unit);
+}
+
+bool has_cache(Session& session, const DiscoveryOptions& options) { return cache_file(session, options).has_value(); }
+
+CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::Subnet& subnet) {
+  CacheUse use;
+  const std::optional<std::string> file = cache_file(session, options);
+  if (!file) return use;
+  const Kept kept = look_at(*file);
+  if (kept == Kept::no_use) return use;
+  use.file = *file;
+  if (kept == Kept::nothing) return use;
+  try {
+    if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
+  } catch (const SysError& error) {
+    log::warning(fmt::format("{}: it is not used as a cache", error.message()));
+    use.file.reset();
+    return use;
+  }
+  if (options.refresh_cache || session.world().refresh_cache) return use;
+  std::unique_ptr<snapshot::Snapshot> cache;
+  subnet::Subnet stored;
+  try {
+    cache = std::make_unique<snapshot::Snapshot>(*file);
+    cache->read_fabric(stored, &session.end_port());
+  } catch (const UsageError& error) {
+    log::warning(fmt::format("{}; the fabric is read anew", error.message()));
+    return use;
+  }
+  const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
+  if (const std::string why = why_unfit(*cache, stored, terms); !why.empty()) {
+    if (session.options().error_level() >= 1) log::debug(fmt::format("Reading the fabric anew: {} does not do, {}", quoted(*file), why));
+    return use;
+  }
+  log::warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
+  session.use_cache(std::move(cache));
+  subnet = std::move(stored);
+  if (!options.fdr10) forget_fdr10(subnet);
+  forget_unwanted(subnet, options.needs);
+  use.is_loaded = true;
+  return use;
+}
+
+}  // namespace ib::tools
