@@ -288,8 +288,9 @@ class Iblinkinfo final : public Command {
   static void check_switch(const Fabric& fabric, NodeIndex at) {
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() == NodeKind::sw) return;
+    const PortIndex port = fabric.subnet.port_of(at, node.entry_port);
     throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
-                            fabric.subnet.lid(fabric.subnet.start).value));
+                            port == subnet::none ? 0 : fabric.subnet.lid(port).value));
   }
 
   Target target_;

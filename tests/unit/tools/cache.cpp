@@ -250,6 +250,18 @@ TEST_CASE_METHOD(Bench, "What came to the fabric after the cache was filled is f
   }
 }
 
+TEST_CASE_METHOD(Bench, "A target of the wrong kind has the LID that it has without a cache") {
+  const Outcome live = run({"iblinkinfo", "3"});
+  CHECK_THAT(live.err, contains("(LID 3) is not a switch"));
+  cached({"ibhosts"});
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"iblinkinfo", "3"}, std::vector<std::string>{"iblinkinfo", "3", "--refresh-cache"}}) {
+    const Outcome stored = cached(words);
+    CHECK(stored.status == live.status);
+    CHECK_THAT(stored.err, ends_with(live.err));
+  }
+}
+
 TEST_CASE_METHOD(Bench, "A lost MAD is asked again, a refusal is not") {
   const std::string live = run({"dump_lfts"}).out;
   auto& faults = fabric.node(leaf).faults;
