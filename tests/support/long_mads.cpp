@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A preload that puts MADs longer than a packet of InfiniBand before the first MAD that a program reads from umad, as an Omni-Path
-// adapter delivers them. Loaded before libumad2sim.so. read() keeps the kernel's rules (drivers/infiniband/core/user_mad.c): a MAD that does
-// not fit stays at the front of the queue, and the error is EINVAL if not even one segment of it fits, else ENOSPC.
+// adapter delivers them. Loaded before libumad2sim.so. read() keeps the kernel's rules (drivers/infiniband/core/user_mad.c): a MAD that
+// does not fit stays at the front of the queue, and the error is EINVAL if not even one segment of it fits, else ENOSPC.
 //
 //   IBTEST_LONG_MADS=2048,5000   their lengths
 #include <rdma/ib_user_mad.h>
