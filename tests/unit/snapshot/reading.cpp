@@ -221,30 +221,6 @@ TEST_CASE("P_Key tables: PartitionCap of end ports, PartitionEnforcementCap of a
         "0,1:0 0,1:10000 0,1:10001 0,1:20000 0,1:20001 0,1:30000 0,1:30001 0,1:40000 0,1:40001 0:0 0:10000");
 }
 
-TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not read; SLtoVL tables of as many ports are") {
-  FakeFabric fabric;
-  const auto leaf = fabric.add_switch(0x100, 254, "leaf"), here = fabric.add_ca(0x200, 1, "here");
-  fabric.link(leaf, 1, here, 1);
-  fabric.assign_lids();
-  fabric.attach(here);
-  fabric.node(leaf).info.partition_cap = 8;
-  fabric.node(leaf).switch_info.partition_enforcement_cap = 65535;
-  ReadFabric read(fabric);
-  const PartReading done = read.read(Part::pkeys);
-  CHECK(done.planned == 2 + 1 + 254 * 32);  // here, port 0, and 1,024 P_Keys of each other port
-  CHECK(read.times(smp::PKeyTable::attribute_id) == done.planned);
-  REQUIRE(done.failures.size() == 1);
-  CHECK(done.failures[0].why == "It claims 65535 P_Keys for a port; of each of its ports only the first 1024 were asked for.");
-  CHECK(done.failures[0].node == read.subnet.find_node(Guid{0x100}));
-
-  fabric.node(leaf).switch_info.partition_enforcement_cap = 1024;
-  ReadFabric large(fabric);
-  const PartReading whole = large.read(Part::pkeys);
-  CHECK(whole.planned == 2 + 1 + 254 * 32);
-  CHECK(whole.failures.empty());
-  CHECK(large.read(Part::sl2vl).planned == 1 + 255 * 255);
-}
-
 TEST_CASE("GUIDInfo of each port of an adapter comes through that port") {
   Bench bench;
   bench.far().ports[2].info.guid_cap = 9;

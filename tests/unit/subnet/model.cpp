@@ -110,6 +110,12 @@ TEST_CASE("a model has room for so many nodes and ports, whatever a node says of
   CHECK_FALSE(by_ports.has_room_for(node_info(3, smp::NodeType::channel_adapter, 1, 200)));  // it names a port beyond its last
 }
 
+TEST_CASE("a port takes little more than its PortInfo, and a node little more than its answers") {
+  // A subnet has up to two million ports. What few of them need does not belong here.
+  CHECK(sizeof(Port) <= 64 + 32);
+  CHECK(sizeof(Node) <= sizeof(smp::NodeInfo) + 64 + 20 + 36);
+}
+
 TEST_CASE("a new link takes its ends from the old ones") {
   Subnet subnet;
   const NodeIndex a = subnet.add_node(node_info(1, smp::NodeType::switch_, 4)),
