@@ -104,7 +104,7 @@ class Sweep {
   async::Task<> ask_silent_nodes_again();
   async::Task<> ask_again(NodeIndex node, Silence& silence);
   async::Task<bool> find_moved(NodeIndex node);
-  void look_beyond_again();
+  void look_beyond_again(const std::vector<NodeIndex>& moved);
   void report_silence(NodeIndex node, const Silence& silence);
   async::Task<> name_failed_nodes();
   async::Task<> read_name(NodeIndex node);
@@ -186,7 +186,7 @@ class Sweep {
   bool settling_{};
   unsigned doubts_left_;
 
-  bool moved_{};  // a node has moved since the last look beyond ports that did not answer
+  std::vector<NodeIndex> moved_;  // since the last look beyond ports that did not answer
   unsigned looks_again_left_;
 
   Trust combined_{};

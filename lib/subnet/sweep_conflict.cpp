@@ -176,7 +176,7 @@ bool Sweep::move(NodeIndex at, PortIndex from) {
   node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(from).node).hops + 1U);
   readings_[at].seen_beyond = none;
   readings_[at].by_route.give_another_chance();
-  moved_ = true;
+  moved_.push_back(at);
   const PortIndex old_end = subnet_.port(before).peer;
   if (old_end != none && subnet_.port(old_end).node == at) doubt(before);
   return true;

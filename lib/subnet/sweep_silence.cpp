@@ -70,9 +70,10 @@ async::Task<> Sweep::ask_silent_nodes_again() {
       all_asked = false;
     }
     co_await group_.join();
-    if (!std::exchange(moved_, false) || looks_again_left_ == 0) continue;
+    const std::vector<NodeIndex> moved = std::exchange(moved_, {});
+    if (moved.empty() || looks_again_left_ == 0) continue;
     --looks_again_left_;
-    look_beyond_again();
+    look_beyond_again(moved);
     co_await group_.join();
     all_asked = false;
   }
@@ -95,12 +96,15 @@ async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
   pump();
 }
 
-/// Looks again beyond the ports beyond which nobody answered: the request may have gone by the way to a node that has moved.
-void Sweep::look_beyond_again() {
-  std::erase_if(subnet_.failures, [this](const Failure& failure) {
+/// Looks again beyond the ports beyond which nobody answered, where the way there leads through a node that has moved: the request may
+/// have gone by the old way.
+void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
+  std::erase_if(subnet_.failures, [&](const Failure& failure) {
     if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
     const auto number = static_cast<std::uint8_t>(failure.port);
-    queue({What::beyond, number, true, level_beyond(failure.node), subnet_.port_of(failure.node, number)});
+    const PortIndex port = subnet_.port_of(failure.node, number);
+    if (std::ranges::none_of(moved, [&](NodeIndex node) { return leads_through(node, port); })) return false;
+    queue({What::beyond, number, true, level_beyond(failure.node), port});
     return true;
   });
   pump();
