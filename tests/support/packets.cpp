@@ -29,6 +29,12 @@ using ib::mad::simulator_bytes;
 constexpr std::size_t mad_size = ib::mad::packet_size;
 constexpr std::size_t packet_size = packet_header + mad_size;
 
+/// Whether ibsim gives a request back to its sender, since nobody got it: the fifth word of the header is a status then.
+bool is_returned(const std::uint8_t* packet) {
+  constexpr std::size_t status = 16, word = 4;
+  return std::any_of(packet + status, packet + status + word, [](std::uint8_t byte) { return byte != 0; });
+}
+
 /// The socket to ibsim: packets come by another one.
 std::atomic<int> socket_to_ibsim{-1};
 
@@ -70,10 +76,11 @@ class Packets {
     is_passing_ = false;
     arrived_.notify_all();
   }
-  /// Keeps the end of a MAD, which is now on its way; false if it is for nobody here.
-  bool keep(const std::uint8_t* mad) {
+  /// Keeps the end of the packet's MAD, which is now on its way; false if it is for nobody here.
+  bool keep(const std::uint8_t* packet) {
     const std::lock_guard lock{mutex_};
-    const bool is_for_client = ib::mad::is_smp(mad[1]) || (mad[3] & 0x80) != 0;
+    const std::uint8_t* const mad = packet + packet_header;
+    const bool is_for_client = ib::mad::is_smp(mad[1]) || (mad[3] & 0x80) != 0 || is_returned(packet);
     const auto takes = [&](const auto& entry) {
       const auto agent = entry.second.find(mad[1]);
       return agent != entry.second.end() && (is_for_client || agent->second);
@@ -137,8 +144,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buf
     const ssize_t got = real_read(fd, buffer, count);
     if (count != packet_size || got != static_cast<ssize_t>(packet_size)) return got;
     const auto* const packet = static_cast<const std::uint8_t*>(buffer);
-    if (packets().keep(packet + packet_header)) return got;
-    refuse(packet);
+    if (packets().keep(packet)) return got;
+    if (!is_returned(packet)) refuse(packet);
     pollfd more{fd, POLLIN, 0};
     while (real_poll(&more, 1, -1) < 0) {
     }

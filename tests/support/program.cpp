@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "async/clock.hpp"
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/run.hpp"
@@ -64,6 +65,12 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
   ib::async::FakeClock clock;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
+  if (outside.open_failure != 0) {
+    sysfs.write("class/infiniband_mad/abi_version", "5\n");
+    world.open_channel = [code = outside.open_failure](const ib::sys::EndPort&, ib::mad::GmpCarrier) -> std::unique_ptr<ib::mad::Channel> {
+      throw ib::SysError(code, "open", "/dev/infiniband/umad0");
+    };
+  }
   world.clock = outside.clock != nullptr ? outside.clock : &clock;
   world.cache_directory = outside.cache_directory;
   if (!outside.cache.empty()) world.cache = outside.cache;

@@ -28,6 +28,7 @@ struct Outside {
   std::string cache_directory{};               ///< of ibidsverify; empty: none
   std::string cache{};                         ///< IBTOOL_CACHE; empty: none
   std::vector<std::string> node_name_maps{};   ///< World::node_name_maps
+  int open_failure{};                          ///< errno with which the device of the fabric can not be opened; 0: it can
   std::string executable{};                    ///< World::executable
   std::map<std::string, std::string> links{};  ///< what World::read_link finds
 };

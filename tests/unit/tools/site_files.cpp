@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Mistakes in the files of a site and in numbers on the command line are told of, and do no more harm than they must.
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -127,6 +128,23 @@ TEST_CASE_METHOD(Site, "the site's names are those of the first file that is the
   CHECK_THAT(old_place.out, contains("\"leaf 1\""));
   CHECK(old_place.err == first_place.err);
   CHECK(std::string(subnet::node_name_map_files.front()) == "/etc/rdma/ib-node-name-map");
+}
+
+TEST_CASE_METHOD(Site, "a device that can not be opened: infiniband-diags' words, each on its stream") {
+  const ibtest::Outside closed{.open_failure = EACCES};
+  const auto query = ibtest::diags(fabric, {"saquery"}, closed);
+  CHECK(query.status == 255);
+  CHECK(query.out.empty());
+  CHECK_THAT(query.err, contains("sa_get_handle: umad_open_port on port (null):0 failed\n") &&
+                            contains("main: Failed to bind to the SA: Permission denied\n") && !contains("abi_version"));
+  const auto dump = ibtest::diags(fabric, {"smpdump", "1", "0x11"}, closed);
+  CHECK(dump.out.empty());
+  CHECK_THAT(dump.err, contains("main: can't open UMAD port ((null):0): Permission denied\n"));
+  const auto tables = ibtest::diags(fabric, {"dump_lfts"}, closed);
+  CHECK_THAT(tables.err, contains("can't open MAD port ((null):0)\nFailed to discover fabric\n"));
+  const auto ports = ibtest::diags(fabric, {"ibaddr"}, closed);
+  CHECK_THAT(ports.out, contains("Failed to open '(null)' port '0'"));
+  CHECK_THAT(ports.err, contains("mad_rpc_open_port: can't open UMAD port ((null):0)\n"));
 }
 
 TEST_CASE_METHOD(Site, "numbers have ranges, and complaints name them") {
