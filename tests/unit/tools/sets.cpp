@@ -184,7 +184,7 @@ TEST_CASE_METHOD(Site, "a LID that changed hands since the SA named it: the Set 
 TEST_CASE_METHOD(Site, "by the legacy name, too, a GUID whose LID changed hands is not set") {
   FakeSa sa(fabric);
   sa.path_lie = [](ib::sa::PathRecord& record) { record.dlid = ib::Lid{1}; };  // of leaf10, the SA says
-  for (const Words& words : std::vector<Words>{{"perfquery", "-R", "-G", "0x300", "3"}, {"ibportstate", "-G", "0x300", "3", "speed", "1"}}) {
+  for (const Words& words : std::vector<Words>{{"perfquery", "-R", "-G", "0x300", "3"}, {"perfquery", "-r", "-G", "0x300", "3"}}) {
     const Outcome refused = diags(fabric, words);
     INFO(words[0] << ": " << refused.out << refused.err);
     CHECK(refused.status == 255);
