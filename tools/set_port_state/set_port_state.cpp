@@ -40,7 +40,7 @@ struct Chosen {
   subnet::PortIndex port = none;  ///< port `number` of the end port's node
   path::Path path = path::IbPath{};
   smp::PortInfo info;
-  std::string description;  ///< of its node; empty where that does not tell it
+  std::string description;  ///< of its node; empty where that does not tell it, and where nothing is to be changed
 };
 
 /// "0005:…@3 \"leaf1\""
@@ -137,7 +137,7 @@ class SetPortState final : public Command {
         continue;
       }
       port.info = *info;
-      if (port.description.empty()) {
+      if (action_ != nullptr && port.description.empty()) {
         const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.path);
         if (description) port.description = fixed_text(description->node_string);
       }
@@ -183,7 +183,7 @@ class SetPortState final : public Command {
     fabric.subnet.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
   }
 
-  static Chosen find(const subnet::Subnet& subnet, const TargetPort& wanted) {
+  Chosen find(const subnet::Subnet& subnet, const TargetPort& wanted) const {
     const path::Path& target = *wanted.target.path;
     const subnet::FoundPort found = subnet::find_port(subnet, target);
     if (!found) {
@@ -201,7 +201,7 @@ class SetPortState final : public Command {
     if (chosen.number < 1 || chosen.number > node.info.num_ports)
       throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), chosen.number, node.info.num_ports));
     chosen.port = subnet.port_of(port.node, chosen.number);
-    if (node.has_description) chosen.description = node.description();
+    if (action_ != nullptr && node.has_description) chosen.description = node.description();
     return chosen;
   }
 
