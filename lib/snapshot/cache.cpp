@@ -11,24 +11,10 @@
 #include "snapshot/recording.hpp"
 #include "subnet/path_end.hpp"
 #include "subnet/port_paths.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::snapshot {
 namespace {
-
-/// The path for an SMP to the same place.
-path::Path smp_path_to(const path::Path& path) {
-  if (path.directed() != nullptr) return path;
-  path::IbPath to;
-  to.end_port = path.ib().end_port;
-  to.dlid = path.ib().dlid;
-  to.slid = to.end_port->lid;
-  to.dqpn = to.sqpn = Qpn{0};
-  to.qkey = 0;
-  to.m_key = path.ib().m_key;
-  to.retries = path.ib().retries;
-  to.timeout = path.ib().timeout;
-  return to;
-}
 
 /// Lets those go on who wait for an event, also where a task is cancelled.
 struct SetAtEnd {
@@ -104,7 +90,7 @@ Cache::Place Cache::place_of(const path::Path& path) {
 
 mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
   const SetAtEnd done{holder.asked};
-  const path::Path to = smp_path_to(path);
+  const path::Path to = subnet::smp_path_of(path);
   const mad::Result<smp::NodeInfo> told = co_await below_.try_subn_get<smp::NodeInfo>(to);
   if (!told) co_return;
   const subnet::Subnet& subnet = stored_->subnet();

@@ -10,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "iba-gen/cc.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::tools::congestion {
 namespace {
@@ -66,11 +67,7 @@ async::Task<std::vector<std::uint8_t>> Ask::set(const StructInfo& info, std::uin
 }
 
 async::Task<smp::NodeInfo> Ask::switch_info(const char* why) const {
-  path::IbPath smp = node.path.ib();
-  smp.dqpn = smp.sqpn = Qpn{0};
-  smp.qkey = 0;
-  smp.has_grh = false;
-  const path::Path path = smp;
+  const path::Path path = subnet::smp_path_of(node.path);
   mad::Result<smp::NodeInfo> answer = co_await session.transactor().try_subn_get<smp::NodeInfo>(path);
   const smp::NodeInfo info = session.take(std::move(answer), words(why));
   if (info.node_type != smp::NodeType::switch_) refuse("destination not a switch");

@@ -16,6 +16,7 @@
 #include "path/json.hpp"
 #include "sa/transactor.hpp"
 #include "subnet/counter_clears.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"
@@ -165,7 +166,7 @@ class Perfquery : public Command {
     if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return &info;
     if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
     const mad::Result<smp::PortInfoExtended> extended =
-        co_await session.transactor().try_subn_get<smp::PortInfoExtended>(smp_path(node), asked_.front());
+        co_await session.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), asked_.front());
     if (!extended) {
       session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
       co_return &info;
@@ -176,21 +177,12 @@ class Perfquery : public Command {
     co_return active ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
   }
 
-  /// SMPs to the node go by LID.
-  static path::Path smp_path(const Destination& node) {
-    path::IbPath path = node.path.ib();
-    path.dqpn = path.sqpn = Qpn{0};
-    path.qkey = 0;
-    path.has_grh = false;
-    return path;
-  }
-
   /// An attribute of the node. ibtool has it from the SA: an SMP would count at the port whose counters are wanted.
   template <class T>
   async::Task<T> read_smp(Session& session, const Destination& node) const {
     sa::SaTransactor records(session.transactor());
     mad::Transactor& from = as_diags_ ? session.transactor() : records;
-    mad::Result<T> value = co_await from.try_subn_get<T>(smp_path(node));
+    mad::Result<T> value = co_await from.try_subn_get<T>(subnet::smp_path_of(node.path));
     co_return session.take(std::move(value), {"main", "smp query nodeinfo failed"});
   }
 

@@ -14,6 +14,7 @@
 #include "mad/transactor.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
@@ -199,10 +200,7 @@ class Vendstat final : public Command {
   }
 
   static async::Task<> check_capability(const Device& device) {
-    path::IbPath smp = device.path.ib();
-    smp.dqpn = smp.sqpn = Qpn{0};
-    smp.qkey = 0;
-    const path::Path path = smp;
+    const path::Path path = subnet::smp_path_of(device.path);
     const auto info = co_await device.session.transactor().subn_get<smp::PortInfo>(path);
     if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) == 0) throw Error("Port does not support vendor MADs");
   }
