@@ -40,8 +40,8 @@ WORDS = {
 # so. The first of them read the topology, or paths, from the SA.
 FROM_SA = ("ibclearcounters", "init_all_ports", "set_port_state")
 SETS = [["ibportstate", SWITCH, PORT, "--dry-run", "arm"], ["set_port_state", "--dry-run", "--init", f"{SWITCH}@{PORT}"],
-        ["set_port_state", f"{SWITCH}@{PORT}"], ["query", "SubnSet", "SMPPortInfo", "-a", PORT, SWITCH], ["sminfo", "7", "0"], ["ibclearcounters", "--yes"],
-        ["ibclearcounters", SWITCH], ["init_all_ports", "--dry-run"]]
+        ["set_port_state", f"{SWITCH}@{PORT}"], ["query", "SubnSet", "SMPPortInfo", "-a", PORT, SWITCH], ["sminfo", "7", "0"],
+        ["ibclearcounters", "--yes"], ["ibclearcounters", SWITCH], ["init_all_ports", "--dry-run"]]
 SMP_CLASSES, SA_CLASS = ("0x01", "0x81"), "0x03"
 
 

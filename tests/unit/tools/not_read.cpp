@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, host0 = 2, leaf1 = 4;
+constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, leaf1 = 4;
 constexpr std::uint16_t group = 0xc005;
 
 /// A spine (LID 1), two leaves (2 and 5), two hosts on each (3 and 4, 6 and 7). The program runs at host 0 (LID 3).
