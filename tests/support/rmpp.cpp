@@ -107,7 +107,9 @@ std::uint32_t tid_of(Bytes mad) { return ib::load_be<std::uint32_t>(&mad[12]); }
 class Kernel {
  public:
   void registered(int fd, const ib_user_mad_reg_req& agent) {
-    note_agent(fd, agent.mgmt_class, std::ranges::any_of(agent.method_mask, [](auto methods) { return methods != 0; }));
+    std::array<std::uint8_t, sizeof agent.method_mask> methods{};
+    std::memcpy(methods.data(), static_cast<const void*>(&agent.method_mask), methods.size());  // the mask is not aligned
+    note_agent(fd, agent.mgmt_class, std::ranges::any_of(methods, [](std::uint8_t bits) { return bits != 0; }));
     const std::lock_guard lock{mutex_};
     if (agent.rmpp_version == 1) {
       agents_.insert({fd, agent.mgmt_class});
