@@ -27,16 +27,6 @@ const sa::TableInfo* table_of(const AnswerKey& key) {
   return nullptr;
 }
 
-/// The payload of an answer without keys; nothing if it has none.
-std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
-  if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
-  const sa::TableInfo* const table = table_of(key);
-  if (table == nullptr) return std::nullopt;
-  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
-  if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);
-  return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
-}
-
 AnswerKey key_in(const Statement& row) {
   AnswerKey key;
   key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
@@ -82,6 +72,15 @@ std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& ke
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   std::ranges::copy(without_secrets(payload.subspan(before), *info), bytes.begin() + static_cast<std::ptrdiff_t>(before));
   return bytes;
+}
+
+std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
+  if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
+  const sa::TableInfo* const table = table_of(key);
+  if (table == nullptr) return std::nullopt;
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);
+  return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
 }
 
 void copy_content(Database& from, Database& to, Keys keys) {

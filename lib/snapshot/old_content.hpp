@@ -16,6 +16,9 @@ namespace ib::snapshot {
 /// The stored_area() of an answer with zeros in the places of the keys that are set in it. Nothing if none is.
 std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload);
 
+/// The same for the payload of any row, a table of the SA too.
+std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
+
 /// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.
 /// Throws SqliteError, and UsageError for a row that holds a key and has a wrong checksum.
 void copy_content(Database& from, Database& to, Keys keys);

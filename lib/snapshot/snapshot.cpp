@@ -19,6 +19,7 @@
 #include "mad/error.hpp"
 #include "path/parse.hpp"
 #include "snapshot/format.hpp"
+#include "snapshot/old_content.hpp"
 #include "snapshot/origin.hpp"
 
 namespace ib::snapshot {
@@ -69,6 +70,7 @@ Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
   try {
     database_.emplace(fd_.get(), file_, Database::Mode::read);
     check_schema();
+    has_keys_ = fact("keys") == "shown";
   } catch (const SqliteError& error) {
     throw UsageError(error.message());
   }
@@ -138,7 +140,10 @@ bool Snapshot::is_in_place() const {
          open.st_ino == named.st_ino;
 }
 
-bool Snapshot::has_keys() { return fact("keys") == "shown"; }
+/// A file that says that it holds no keys may be passed on: it must hold none.
+void Snapshot::check_keys(const AnswerKey& key, Bytes payload) const {
+  if (!has_keys_ && without_keys_of(key, payload)) damaged("it says that it holds no keys, and holds one");
+}
 
 bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
 
@@ -234,6 +239,10 @@ void Snapshot::read_ports(Subnet& subnet) {
   }
   read_answers(smp::PortInfo::attribute_id, [&](std::int64_t node, std::int64_t number, Bytes payload) {
     const PortIndex at = port_at(node, number);
+    AnswerKey key;
+    key.mgmt_class = mad::mgmt_class::smp;
+    key.attribute = smp::PortInfo::attribute_id;
+    check_keys(key, payload);
     if (!subnet.port(at).has_info) return;  // not the sweep read it
     const auto info = padded<64>(payload);
     if (const auto owner_exists = later.find(at); owner_exists != later.end()) {
@@ -369,6 +378,11 @@ std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt
                                               row.integer(5), row.integer(6), row.integer(7)},
                                              payload);
   if (row.integer(9) != checksum) damaged("a checksum is wrong");
+  AnswerKey key;
+  key.mgmt_class = mgmt_class;
+  key.attribute = static_cast<std::uint16_t>(row.integer(0));
+  key.selector = static_cast<std::uint32_t>(row.integer(4));
+  if (row.integer(5) == answered) check_keys(key, payload);
   return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}, row.integer(7) != 0};
 } catch (const SqliteError& error) {
   throw UsageError(error.message());

@@ -36,7 +36,7 @@ class Snapshot {
   sys::DeviceList devices();
   unsigned port_number();
   /// Whether keys were stored.
-  bool has_keys();
+  bool has_keys() const { return has_keys_; }
   /// Whether the part `name` of `ibtool snapshot` was read.
   bool has_part(std::string_view name);
   /// Fills `subnet`, which must be empty, with the whole fabric. Paths of failures begin at `end_port`.
@@ -73,8 +73,10 @@ class Snapshot {
   template <class Take>
   void read_answers(std::uint16_t attribute, Take take);
   [[noreturn]] void damaged(std::string_view what) const;
+  void check_keys(const AnswerKey& key, Bytes payload) const;
 
   std::string file_;
+  bool has_keys_{};
   UniqueFd fd_;
   std::optional<Database> database_;
   std::optional<Statement> find_, find_next_port_;

@@ -208,6 +208,11 @@ TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one wi
   }
   CHECK_THAT(content(file), contains(bytes));
   CHECK(Snapshot(file).has_keys());
+  // A file that only says so is refused.
+  set_fact(file, "keys", "hidden");
+  subnet::Subnet lie;
+  CHECK_THROWS_WITH(Snapshot(file).read_fabric(lie, nullptr), contains("it says that it holds no keys, and holds one"));
+  set_fact(file, "keys", "shown");
   forget(4);
   {
     const auto use = used(Keys::hidden);
