@@ -125,15 +125,16 @@ class Files(case.FabricCase):
             time.sleep(0.001)
 
     def test_interrupted(self):
-        old = self.take()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            child = self.start(self.file, parts=())
-            self.wait_until_begun()
-            child.send_signal(number)
-            child.communicate(timeout=60)
-            self.assertEqual(-number, child.returncode)
-            self.assertEqual(["one"], os.listdir(self.directory))
-            self.assertEqual(old, self.content())
+        with self.other_fabric():
+            old = self.take()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                child = self.start(self.file, parts=())
+                self.wait_until_begun()
+                child.send_signal(number)
+                child.communicate(timeout=60)
+                self.assertEqual(-number, child.returncode)
+                self.assertEqual(["one"], os.listdir(self.directory))
+                self.assertEqual(old, self.content())
 
     def test_two_writers(self):
         self.take()
