@@ -243,7 +243,8 @@ mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request
     reason = fmt::format(": take one without --skip {0} (or with --only {0})", name(*part));
     cause = fmt::format("The snapshot {} has no part '{}'", quoted(snapshot_.file()), name(*part));
   }
-  return std::shared_ptr<const mad::MadError>(std::make_shared<NotRead>(who + reason, cause + reason, mad::to_mad(request), request.path));
+  return std::shared_ptr<const mad::MadError>(
+      std::make_shared<mad::NotRead>(who + reason, cause + reason, mad::to_mad(request), request.path));
 }
 
 }  // namespace ib::snapshot

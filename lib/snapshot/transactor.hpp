@@ -16,9 +16,6 @@
 
 namespace ib::snapshot {
 
-/// A snapshot does not have what is asked for. The message says what to read when one is taken.
-using NotRead = mad::NotRead;
-
 /// What is wanted changes a fabric, or needs one that is alive.
 class NeedsFabric : public UsageError {
  public:
@@ -31,7 +28,7 @@ class SnapshotTransactor final : public mad::Transactor {
   /// not stored has all bits set, so that whoever hides keys hides it; with Keys::shown it is zero.
   SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys);
 
-  /// The stored answer, or the stored failure; NotRead for what was not asked. Throws NeedsFabric for what a snapshot cannot
+  /// The stored answer, or the stored failure; mad::NotRead for what was not asked. Throws NeedsFabric for what a snapshot cannot
   /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 

@@ -21,7 +21,7 @@ namespace {
 bool is_no_answer(const mad::MadError& error) {
   if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
   return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
-         dynamic_cast<const snapshot::NotRead*>(&error) != nullptr;
+         dynamic_cast<const mad::NotRead*>(&error) != nullptr;
 }
 
 sa::PathWanted wanted_by(const CommonOptions& options, const path::IbPath& path) {

@@ -37,7 +37,7 @@ std::string status_line(unsigned status) {
 [[noreturn]] void give_up_as_diags(const Session& session, const StructInfo& record, const mad::MadError& error) {
   int status = EIO;
   std::string text;
-  if (dynamic_cast<const snapshot::NotRead*>(&error) != nullptr) {
+  if (dynamic_cast<const mad::NotRead*>(&error) != nullptr) {
     text = fmt::format("Query SA failed: {}\n", error.message());
   } else if (error.reply().empty()) {
     status = ETIMEDOUT;

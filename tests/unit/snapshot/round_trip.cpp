@@ -217,7 +217,7 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
   }
   SECTION("What was not asked is not made up") {
     route.hops = 1;  // the near switch
-    CHECK_THROWS_AS(swept.loop.run(ask_lft(answers, route, stored)), snapshot::NotRead);
+    CHECK_THROWS_AS(swept.loop.run(ask_lft(answers, route, stored)), mad::NotRead);
   }
 }
 
