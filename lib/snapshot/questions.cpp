@@ -108,7 +108,7 @@ struct Questionnaire::Agent {
   std::uint32_t last() const { return node.info.num_ports; }
 };
 
-Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), asked_infos_(subnet.ports().size()) {
+Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures) : subnet_(subnet), asked_infos_(subnet.ports().size()) {
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     for (unsigned number = 0; number < node.slots; ++number) {
@@ -119,7 +119,7 @@ Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), as
       first_agents_.try_emplace(at, port);
     }
   }
-  for (const subnet::Failure& failure : subnet.failures) {
+  for (const subnet::Failure& failure : failures) {
     if (failure.node == none || failure.port < 0 || failure.beyond || failure.attribute != "PortInfo") continue;
     const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
     if (port != none) asked_infos_[port] = true;

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
 #include "subnet/sa_crawl.hpp"
@@ -35,12 +38,13 @@ std::uint64_t tables(const DiscoverNeeds& needs) {
 
 }  // namespace
 
-async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
+async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
   const sys::EndPort& here = transactor.end_port();
   const Lid start = options.start.value_or(here.lid);
   const bool whole = options.radius == ~0U && !options.alone;
   SaRecords records;
-  DiscoverStats stats;
+  Discovered result;
+  DiscoverStats& stats = result.stats;
   if (whole) {
     stats.plan = tables(options.needs) - (options.nodes.empty() ? 0U : 1U);
     co_await read_tables(transactor, options, records);
@@ -51,11 +55,13 @@ async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet&
     stats.plan = crawl.queries();
   }
   stats.asked = stats.plan;
-  build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
-  if (whole) find_gaps(subnet, options.needs);
+  subnet.clear();
+  result.failures = build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
+  if (whole) std::ranges::move(find_gaps(subnet, options.needs), std::back_inserter(result.failures));
+  sort(result.failures, subnet);
   if (subnet.start == none)
     throw Error(fmt::format("The SA does not know the port at LID {}, where the discovery was to begin", start.value));
-  co_return stats;
+  co_return result;
 }
 
 }  // namespace ib::subnet

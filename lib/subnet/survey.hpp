@@ -25,6 +25,7 @@
 #include "async/timer.hpp"
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/flow.hpp"
 #include "subnet/model.hpp"
 #include "subnet/port_paths.hpp"

@@ -45,13 +45,14 @@ Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, pat
       looks_again_left_(max_looks_again),
       group_(loop) {}
 
-async::Task<> Sweep::run() {
+async::Task<Discovered> Sweep::run() {
   co_await ask_start();
   pump();
   co_await group_.join();
   co_await ask_silent_nodes_again();
   co_await name_failed_nodes();
-  subnet_.sort_failures();
+  sort(failures_, subnet_);
+  co_return Discovered{stats(), std::move(failures_)};
 }
 
 async::Task<> Sweep::ask_start() {
@@ -178,17 +179,18 @@ void Sweep::tell(std::string_view line) const {
   if (options_.tell) options_.tell(line);
 }
 
-void Sweep::fail(Failure failure) { subnet_.failures.push_back(std::move(failure)); }
+void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }
 
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
   fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
 }
 
-async::Task<DiscoverStats> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
+async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
   async::Loop& loop = co_await async::current_loop;
+  subnet.clear();
   Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
-  co_await sweep.run();
-  co_return sweep.stats();
+  Discovered discovered = co_await sweep.run();
+  co_return discovered;
 }
 
 }  // namespace ib::subnet

@@ -21,8 +21,7 @@ class Sweep {
  public:
   Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
 
-  async::Task<> run();
-  DiscoverStats stats() const;
+  async::Task<Discovered> run();
 
  private:
   using Answer = mad::Result<mad::Reply>;
@@ -110,6 +109,7 @@ class Sweep {
   async::Task<> read_name(NodeIndex node);
 
   // sweep_nodes.cpp: the meaning of answers
+  DiscoverStats stats() const;
   static Question question_of(What what);
   async::Task<> look_beyond(PortIndex from);
   async::Task<> read(Work work);
@@ -170,6 +170,7 @@ class Sweep {
   path::Path start_;
   DiscoverOptions options_;
   DiscoverStats stats_;
+  Failures failures_;
   std::uint64_t unasked_{};  // planned requests that were not sent because the node was silent
 
   std::deque<Work> ready_;                           // reads that are ready

@@ -96,9 +96,9 @@ class Session {
   void require_fabric(std::string_view what) const;
   /// The snapshot of --from.
   snapshot::Snapshot& snapshot();
-  /// Keeps the whole of `subnet`, which was just swept, and what is asked from now on in the file `cache`, until save_cache(). `fdr10`: the
+  /// Keeps the whole of `fabric`, which was just swept, and what is asked from now on in the file `cache`, until save_cache(). `fdr10`: the
   /// sweep asked for MlnxExtPortInfo. Where the file can not be written, a warning says so, and the run goes on.
-  void begin_cache(const std::string& cache, const subnet::Subnet& subnet, bool fdr10);
+  void begin_cache(const std::string& cache, const subnet::SweptSubnet& fabric, bool fdr10);
   /// Answers SMPs from `cache` where it has them. What it does not have is asked and added to its file.
   void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
   /// Whether use_cache() was called.
@@ -114,9 +114,9 @@ class Session {
   /// The table of the SA, if a target was looked up in it by its name; else empty.
   const std::vector<sa::NodeRecord>& node_records() const { return node_records_; }
   /// The whole fabric as seen from this host, if it was swept to look up a target by its name; else null.
-  const std::unique_ptr<subnet::Subnet>& swept() const { return swept_; }
-  /// The same, for good: after this there is none.
-  std::unique_ptr<subnet::Subnet> take_swept() { return std::move(swept_); }
+  const std::unique_ptr<subnet::SweptSubnet>& swept() const { return swept_; }
+  /// Moves the swept fabric out; swept() is null afterwards.
+  std::unique_ptr<subnet::SweptSubnet> take_swept() { return std::move(swept_); }
   /// Reads the service levels of `paths` from the SA, without --skip-sl. In ibtool's dialect a warning says why it did not give them. Where
   /// their table comes cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
   async::Task<> read_service_levels(subnet::PortPaths& paths);
@@ -249,7 +249,7 @@ class Session {
   bool end_port_fixed_{};                             ///< named by -P or by a target
   std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes the targets are; empty: the live one's
   std::vector<sa::NodeRecord> node_records_;          ///< see node_records()
-  std::unique_ptr<subnet::Subnet> swept_;             ///< see take_swept()
+  std::unique_ptr<subnet::SweptSubnet> swept_;             ///< see take_swept()
   std::unique_ptr<mad::Tracer> tracer_;
   std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
   bool sa_path_parsed_{};

@@ -183,9 +183,9 @@ void Session::make_cache(const std::string& file) {
   cache_ = std::make_unique<snapshot::Cache>(below_sa(), file, options_.keys, lost);
 }
 
-void Session::begin_cache(const std::string& cache, const subnet::Subnet& subnet, bool fdr10) {
+void Session::begin_cache(const std::string& cache, const subnet::SweptSubnet& fabric, bool fdr10) {
   make_cache(cache);
-  cache_->begin(subnet, fdr10);
+  cache_->begin(fabric, fdr10);
 }
 
 void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) {

@@ -119,7 +119,7 @@ async::Task<std::vector<Session::NamedPort>> Session::named_ports() {
     if (node_records_.empty()) co_await sweep_for_names();
   }
   std::vector<NamedPort> ports;
-  if (swept_) ports = ports_in(*swept_);
+  if (swept_) ports = ports_in(swept_->subnet);
   for (const sa::NodeRecord& node : node_records_) {
     path::IbPath path;
     path.dlid = node.lid;
@@ -143,10 +143,11 @@ async::Task<> Session::read_node_records() {
 }
 
 async::Task<> Session::sweep_for_names() {
-  auto subnet = std::make_unique<subnet::Subnet>();
-  const subnet::DiscoverStats stats = co_await subnet::discover(lowest_transactor(), *subnet, here(), {});
-  count_plan(stats);
-  swept_ = std::move(subnet);
+  auto swept = std::make_unique<subnet::SweptSubnet>();
+  subnet::Discovered discovered = co_await subnet::discover(lowest_transactor(), swept->subnet, here(), {});
+  swept->failures = std::move(discovered.failures);
+  count_plan(discovered.stats);
+  swept_ = std::move(swept);
 }
 
 /// The port of each node with a description by which the node was found.

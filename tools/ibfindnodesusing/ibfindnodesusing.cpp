@@ -127,7 +127,7 @@ class Ibfindnodesusing final : public Command {
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const NodeIndex at = co_await find_switch(session, fabric.subnet);
+    const NodeIndex at = co_await find_switch(session, fabric);
     emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
@@ -142,8 +142,9 @@ class Ibfindnodesusing final : public Command {
   }
 
   /// The switch of TARGET. A node that the sweep did not find is asked what it is, so that the error tells why it is none.
-  async::Task<NodeIndex> find_switch(Session& session, const subnet::Subnet& subnet) const {
-    const subnet::FoundPort found = subnet::find_port(subnet, *target_.path);
+  async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const subnet::FoundPort found = subnet::find_port(fabric, *target_.path);
     const NodeIndex at = found ? subnet.port(found.port).node : none;
     smp::NodeInfo info;
     if (at != none) info = subnet.node(at).info;

@@ -213,9 +213,9 @@ class Ibqueryerrors final : public Command {
   /// Reads each port again and again.
   async::Task<> watch(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
     std::map<subnet::PortIndex, subnet::PmaReading> before;
-    const std::vector<subnet::Failure> of_sweep = fabric.subnet.failures;
+    const std::vector<subnet::Failure> of_sweep = fabric.failures;
     const auto once = [&](Round round) -> async::Task<> {
-      fabric.subnet.failures = of_sweep;
+      fabric.failures = of_sweep;
       return watch_once(session, emit, fabric, paths, nodes, before, std::move(round));
     };
     if (emit.json()) emit.sink().begin_array("readings");

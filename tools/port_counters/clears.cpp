@@ -131,7 +131,7 @@ class Clear final : public Command {
     co_await check_meant_node(session, target_, fabric.subnet, node);
     const subnet::PortIndex first = fabric.subnet.node(node).first_port;
     if (fabric.subnet.node(node).kind() == subnet::NodeKind::sw) co_return first;
-    const subnet::FoundPort named = subnet::find_port(fabric.subnet, *target_.path);
+    const subnet::FoundPort named = subnet::find_port(fabric, *target_.path);
     co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
   }
 

@@ -81,7 +81,7 @@ std::chrono::seconds parse_age(std::string_view text) {
 
 bool has_cache(Session& session, const DiscoveryOptions& options) { return cache_file(session, options).has_value(); }
 
-CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::Subnet& subnet) {
+CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into) {
   CacheUse use;
   const std::optional<std::string> file = cache_file(session, options);
   if (!file) return use;
@@ -98,10 +98,10 @@ CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::S
   }
   if (options.refresh_cache || session.world().refresh_cache) return use;
   std::unique_ptr<snapshot::Snapshot> cache;
-  subnet::Subnet stored;
+  subnet::SweptSubnet stored;
   try {
     cache = std::make_unique<snapshot::Snapshot>(*file);
-    cache->read_fabric(stored, &session.end_port());
+    stored = cache->read_fabric(&session.end_port());
   } catch (const UsageError& error) {
     log::warning(fmt::format("{}; the fabric is read anew", error.message()));
     return use;
@@ -113,9 +113,9 @@ CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::S
   }
   log::warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
   session.use_cache(std::move(cache));
-  subnet = std::move(stored);
-  if (!options.fdr10) forget_fdr10(subnet);
-  forget_unwanted(subnet, options.needs);
+  into = std::move(stored);
+  if (!options.fdr10) forget_fdr10(into.subnet);
+  forget_unwanted(into, options.needs);
   use.is_loaded = true;
   return use;
 }

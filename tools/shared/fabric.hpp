@@ -43,7 +43,7 @@ void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Throws Error unless the node at `target`, which is requested to say who it is, is `node` of the model: what is set there was meant.
 async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
-bool is_cut_off(const subnet::Subnet& subnet);
+bool is_cut_off(const subnet::SweptSubnet& swept);
 /// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.
 void discover_as_diags(DiscoveryOptions& options);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
@@ -51,9 +51,9 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 /// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
 void open_for_libibnetdisc(Session& session);
 
-/// The result of a discovery.
-struct Fabric {
-  subnet::Subnet subnet;
+/// The result of a discovery: a model, what could not be read, and what goes with them. Commands add what they could not read themselves to
+/// the failures (add_failures()).
+struct Fabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
   std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
   /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
@@ -93,7 +93,7 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
 /// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
 Error not_a_switch(path::Path path, const smp::NodeInfo& node);
 
-/// The failure of a Get or Set of a PortInfo, for Subnet::failures.
+/// The failure of a Get or Set of a PortInfo, for add_failures().
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
 struct NodeDifference;
@@ -101,7 +101,7 @@ struct NodeDifference;
 /// The base of reports on a fabric. The exit status tells whether the fabric is complete.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
-  Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
+  Exit status() const override { return fabric.failures.empty() ? Exit::ok : Exit::incomplete; }
 
   /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;

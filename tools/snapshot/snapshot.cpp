@@ -107,7 +107,7 @@ class Snapshot final : public Command {
     report.verbose = session.options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
     std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, writer, report);
-    writer.put_fabric(fabric.subnet);
+    writer.put_fabric(fabric);
     report.answers = writer.answers();
     report.bytes = writer.commit();
     report.seconds = seconds_since(session, begin);
@@ -130,7 +130,7 @@ class Snapshot final : public Command {
     PartRow row;
     row.part = Part::topology;
     row.planned = row.answered = session.sweep_plan();
-    row.failures = fabric.subnet.failures.size();
+    row.failures = fabric.failures.size();
     row.seconds = seconds_since(session, begin);
     report.parts.push_back(row);
     writer.put_part(name(Part::topology));
@@ -161,7 +161,7 @@ class Snapshot final : public Command {
       writer.put_part(name(part));
     };
     snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
-    snapshot::Reading reading(recording, fabric.subnet, std::move(how));
+    snapshot::Reading reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;
     std::ranges::copy_if(snapshot::all_parts(), std::back_inserter(wanted), [this](Part part) { return is_wanted(part); });

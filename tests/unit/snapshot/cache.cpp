@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Bench, "A file that took the place of the one that was read get
     Swept of_other(small.fabric);
     snapshot::Writer writer(other, Keys::hidden);
     writer.put_origin(small.fabric.end_port());
-    writer.put_fabric(of_other.subnet);
+    writer.put_fabric(of_other);
     writer.commit();
   }
   const std::string before = content(other);
@@ -210,8 +210,7 @@ TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one wi
   CHECK(Snapshot(file).has_keys());
   // A file that only says so is refused.
   set_fact(file, "keys", "hidden");
-  subnet::Subnet lie;
-  CHECK_THROWS_WITH(Snapshot(file).read_fabric(lie, nullptr), contains("it says that it holds no keys, and holds one"));
+  CHECK_THROWS_WITH(Snapshot(file).read_fabric(nullptr), contains("it says that it holds no keys, and holds one"));
   set_fact(file, "keys", "shown");
   forget(4);
   {

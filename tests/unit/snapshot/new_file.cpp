@@ -59,13 +59,13 @@ struct Bench {
   void store() {
     snapshot::Writer writer(file, Keys::hidden);
     writer.put_origin(small.fabric.end_port());
-    writer.put_fabric(swept.subnet);
+    writer.put_fabric(swept);
     writer.commit();
   }
   /// How many nodes the file has.
   std::size_t nodes() const {
-    subnet::Subnet subnet;
-    Snapshot(file).read_fabric(subnet, nullptr);
+    const subnet::SweptSubnet stored = Snapshot(file).read_fabric(nullptr);
+    const subnet::Subnet& subnet = stored.subnet;
     return subnet.nodes().size();
   }
   std::vector<std::string> names() const {
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(Bench, "A signal that ends the process leaves nothing unfinishe
   if (child == 0) {
     ::signal(signal, SIG_DFL);  // the tests' own handlers
     snapshot::Writer writer(file, Keys::hidden);
-    writer.put_fabric(swept.subnet);
+    writer.put_fabric(swept);
     ::raise(signal);
     ::_exit(0);
   }

@@ -338,7 +338,7 @@ TEST_CASE("a node that fell silent in the sweep is not asked for tables") {
   Bench bench;
   bench.far().faults.answers_left = 2;
   ReadFabric read(bench.fabric, 1);
-  REQUIRE_FALSE(read.subnet.failures.empty());
+  REQUIRE_FALSE(read.failures.empty());
   const std::size_t before = bench.fabric.requests_to(bench.other);
   for (const Part part : {Part::ports, Part::sl2vl, Part::pkeys, Part::guids}) CHECK(read.read(part).failures.empty());
   CHECK(bench.fabric.requests_to(bench.other) == before);

@@ -70,7 +70,7 @@ void check_node(const Swept& swept, std::uint64_t guid) {
   CHECK(node.has_description);
   for (unsigned number = node.kind() == NodeKind::sw ? 0 : 1; number < node.slots; ++number)
     CHECK(swept.subnet.port(node.first_port + number).has_info);
-  for (const Failure& failure : swept.subnet.failures) {
+  for (const Failure& failure : swept.failures) {
     INFO(name(failure.kind) << ' ' << failure.port << ' ' << failure.beyond << ' ' << failure.attribute << ' ' << failure.why);
     CHECK(failure.node != at);
   }
