@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "counters/clears.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
@@ -17,7 +18,6 @@
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 #include "snapshot/recording.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/mlnx_vendor.hpp"
 
 namespace ib::snapshot {

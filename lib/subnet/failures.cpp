@@ -8,8 +8,8 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/set_target.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::subnet {
 namespace {

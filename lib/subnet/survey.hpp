@@ -32,6 +32,8 @@
 
 namespace ib::subnet {
 
+inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
+
 /// How the ports of a survey are reached.
 enum class SurveyWay : std::uint8_t {
   gmp,  ///< the GMP agents at the LID of the port's end port

@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "base/log.hpp"
+#include "counters/readings.hpp"
 #include "sa/records.hpp"
 #include "subnet/order.hpp"
-#include "subnet/pma_readings.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/link_back.hpp"
@@ -175,7 +175,7 @@ async::Task<> CheckedNodes::find_paths_to(Session& session, subnet::PortPaths& p
   const path::IbPath& sa = session.transactor().sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
   std::vector<subnet::PortIndex> ends;
-  for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
+  for (const subnet::PortIndex port : counters::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
   for (const subnet::PortIndex end : ends) {
     // Some SAs have no path to the requesting port itself. infiniband-diags asks for that of -D all the same.

@@ -31,7 +31,7 @@ bool is_details(std::uint16_t attribute) {
 }
 
 /// libibmad's line; it would have tried a node that cannot be reached as well.
-void tell_request(const Session& session, const subnet::PmaProblem& problem, Lid lid) {
+void tell_request(const Session& session, const counters::PmaProblem& problem, Lid lid) {
   if (problem.error) {
     session.tell_failure(*problem.error);
   } else {
@@ -41,8 +41,8 @@ void tell_request(const Session& session, const subnet::PmaProblem& problem, Lid
 
 }  // namespace
 
-void ErrorReport::tell_problem(const Session& session, const subnet::PmaNode& node, const subnet::PmaReading& reading,
-                               const subnet::PmaProblem& problem) const {
+void ErrorReport::tell_problem(const Session& session, const counters::PmaNode& node, const counters::PmaReading& reading,
+                               const counters::PmaProblem& problem) const {
   const Lid lid = fabric.subnet.lid(reading.port);
   if (problem.set) return tell_clear(session, node, problem, reading.port, reading.select);
   tell_request(session, problem, lid);
@@ -53,8 +53,8 @@ void ErrorReport::tell_problem(const Session& session, const subnet::PmaNode& no
                                               diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value, reading.select));
 }
 
-void ErrorReport::tell_clear(const Session& session, const subnet::PmaNode& node, const subnet::PmaProblem& problem, subnet::PortIndex port,
-                             unsigned select) const {
+void ErrorReport::tell_clear(const Session& session, const counters::PmaNode& node, const counters::PmaProblem& problem,
+                             subnet::PortIndex port, unsigned select) const {
   const Lid lid = fabric.subnet.lid(port);
   tell_request(session, problem, lid);
   const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
@@ -63,7 +63,7 @@ void ErrorReport::tell_clear(const Session& session, const subnet::PmaNode& node
                                      : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
-void ErrorReport::tell_problems(const Session& session, const subnet::PmaNode& node) const {
+void ErrorReport::tell_problems(const Session& session, const counters::PmaNode& node) const {
   if (node.problem) {
     const Lid lid = fabric.subnet.lid(node.first);
     tell_request(session, *node.problem, lid);
@@ -71,18 +71,18 @@ void ErrorReport::tell_problems(const Session& session, const subnet::PmaNode& n
                                                         diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
                                                         fabric.subnet.port(node.first).number));
   }
-  const auto tell_all = [&](const subnet::PmaReading& reading) {
-    for (const subnet::PmaProblem& problem : reading.problems) tell_problem(session, node, reading, problem);
+  const auto tell_all = [&](const counters::PmaReading& reading) {
+    for (const counters::PmaProblem& problem : reading.problems) tell_problem(session, node, reading, problem);
     // What could not be read was not cleared either.
     if (wanted.clears() && !reading.known() && !reading.problems.empty()) {
-      subnet::PmaProblem clear = reading.problems.back();
+      counters::PmaProblem clear = reading.problems.back();
       clear.attribute = pm::PortCounters::attribute_id;
       tell_clear(session, node, clear, reading.port, reading.select);
     }
   };
   if (node.all) tell_all(*node.all);
   std::ranges::for_each(node.ports, tell_all);
-  for (const subnet::PmaProblem& problem : node.clear_problems) tell_clear(session, node, problem, node.first, subnet::all_ports);
+  for (const counters::PmaProblem& problem : node.clear_problems) tell_clear(session, node, problem, node.first, subnet::all_ports);
 }
 
 }  // namespace ib::tools::ibqueryerrors

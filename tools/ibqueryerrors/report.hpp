@@ -23,14 +23,14 @@ struct ErrorReport final : FabricReport {
   Exit status() const override;
 
   /// Adds a node to the summary.
-  void count(const subnet::PmaNode& node);
+  void count(const counters::PmaNode& node);
   /// What the programs of infiniband-diags say on stderr of requests to a node that failed.
-  void tell_problems(const Session& session, const subnet::PmaNode& node) const;
-  void node_text(TextOut& out, const subnet::PmaNode& node) const;
+  void tell_problems(const Session& session, const counters::PmaNode& node) const;
+  void node_text(TextOut& out, const counters::PmaNode& node) const;
 
   const Wanted& wanted;
   const ErrorRules& rules;
-  subnet::PmaReadings readings;
+  counters::PmaReadings readings;
   bool has_thresholds = true;  ///< the file of thresholds could be read
   subnet::Grouping grouping;   ///< for the ports on the front of a box; only where ports are reported
   bool diags{};
@@ -43,19 +43,19 @@ struct ErrorReport final : FabricReport {
   std::string name(subnet::NodeIndex node) const;
   std::string guid(Guid value) const;
 
-  bool has_errors(const subnet::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading).empty(); }
-  bool is_told(const subnet::PmaReading& reading) const;
-  void header(TextOut& out, const subnet::PmaNode& node) const;
-  void reading_text(TextOut& out, const subnet::PmaNode& node, const subnet::PmaReading& reading) const;
-  std::string errors_text(const subnet::PmaReading& reading) const;
-  std::string traffic_text(const subnet::PmaReading& reading, bool with_zeros) const;
+  bool has_errors(const counters::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading).empty(); }
+  bool is_told(const counters::PmaReading& reading) const;
+  void header(TextOut& out, const counters::PmaNode& node) const;
+  void reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const;
+  std::string errors_text(const counters::PmaReading& reading) const;
+  std::string traffic_text(const counters::PmaReading& reading, bool with_zeros) const;
   void link_text(TextOut& out, subnet::PortIndex port) const;
   std::string external(subnet::PortIndex port) const;
-  void visit_node(out::Sink& sink, const subnet::PmaNode& node) const;
-  void visit_reading(out::Sink& sink, const subnet::PmaReading& reading) const;
-  void tell_problem(const Session& session, const subnet::PmaNode& node, const subnet::PmaReading& reading,
-                    const subnet::PmaProblem& problem) const;
-  void tell_clear(const Session& session, const subnet::PmaNode& node, const subnet::PmaProblem& problem, subnet::PortIndex port,
+  void visit_node(out::Sink& sink, const counters::PmaNode& node) const;
+  void visit_reading(out::Sink& sink, const counters::PmaReading& reading) const;
+  void tell_problem(const Session& session, const counters::PmaNode& node, const counters::PmaReading& reading,
+                    const counters::PmaProblem& problem) const;
+  void tell_clear(const Session& session, const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port,
                   unsigned select) const;
 };
 

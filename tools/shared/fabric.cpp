@@ -386,8 +386,7 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
     failed = std::make_shared<const mad::MadError>(error);
   }
   if (failed) {  // for libibnetdisc, this is a fabric without nodes
-    fabric.failures.push_back(
-        {.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
   }
 }
 
@@ -476,13 +475,25 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
   if (!any_read && !failures.empty() && only_unread) throw Error(cause_of(failures.front()));
 }
 
-void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
+namespace {
+
+/// Prints those of `met` that the fabric does not have, and returns them.
+subnet::Failures print_new(const Session& session, const Fabric& fabric, subnet::Failures met) {
   std::set<FailureKey> known;
   for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
-  std::erase_if(failures,
-                [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
-  print_failures(session, fabric.subnet, failures);
-  std::ranges::move(failures, std::back_inserter(fabric.failures));
+  std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
+  print_failures(session, fabric.subnet, met);
+  return met;
+}
+
+}  // namespace
+
+void add_failures(const Session& session, Fabric& fabric, subnet::Failures met) {
+  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(fabric.failures));
+}
+
+void FabricReport::add_failures(const Session& session, subnet::Failures met) {
+  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(failures));
 }
 
 }  // namespace ib::tools

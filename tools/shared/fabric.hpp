@@ -82,9 +82,9 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// Prints an `E:` line on stderr for each of `failures`, which were met after the discovery, and adds them to those of the fabric. Similar
+/// Prints an `E:` line on stderr for each of `met`, which came after the discovery, and adds them to those of the fabric. Similar
 /// failures share a line.
-void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures);
+void add_failures(const Session& session, Fabric& fabric, subnet::Failures met);
 
 /// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
 /// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
@@ -101,7 +101,11 @@ struct NodeDifference;
 /// The base of reports on a fabric. The exit status tells whether the fabric is complete.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
-  Exit status() const override { return fabric.failures.empty() ? Exit::ok : Exit::incomplete; }
+  Exit status() const override { return fabric.failures.empty() && failures.empty() ? Exit::ok : Exit::incomplete; }
+
+  /// For one of several readings: prints those of `met` that the fabric does not have already, and adds them to the report's own failures.
+  /// The next reading begins without them.
+  void add_failures(const Session& session, subnet::Failures met);
 
   /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;
@@ -116,10 +120,11 @@ struct FabricReport : Report {
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
   /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
   void visit_port_members(out::Sink& sink, subnet::PortIndex at) const;
-  /// Writes the member `unreachable`: the failures with their reasons.
+  /// Writes the member `unreachable`: the failures of the fabric and of the report, with their reasons.
   void visit_failures(out::Sink& sink) const;
 
   const Fabric& fabric;
+  subnet::Failures failures;  ///< besides those of the fabric
 
  private:
   void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/counter_clears.hpp"
+#include "counters/clears.hpp"
 
 #include <set>
 
+#include "counters/pma_supports.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
-#include "subnet/pma_supports.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 namespace {
 
 constexpr unsigned counter_select_bits = 16;
@@ -21,22 +21,22 @@ void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name,
 /// Clears the counters for survey_clears().
 class ClearSurvey {
  public:
-  ClearSurvey(const Subnet& subnet, const std::vector<PortIndex>& ports, CounterChoice choice)
+  ClearSurvey(const subnet::Subnet& subnet, const std::vector<subnet::PortIndex>& ports, CounterChoice choice)
       : subnet_(subnet), choice_(std::move(choice)), supports_(subnet) {
-    std::map<NodeIndex, std::set<unsigned>> external;
-    for (const PortIndex at : ports) {
-      const Port& port = subnet.port(at);
-      if (port.number != 0 && subnet.node(port.node).kind() == NodeKind::sw) external[port.node].insert(port.number);
+    std::map<subnet::NodeIndex, std::set<unsigned>> external;
+    for (const subnet::PortIndex at : ports) {
+      const subnet::Port& port = subnet.port(at);
+      if (port.number != 0 && subnet.node(port.node).kind() == subnet::NodeKind::sw) external[port.node].insert(port.number);
     }
     for (const auto& [node, numbers] : external) {
       if (numbers.size() > 1 && numbers.size() >= subnet.node(node).info.num_ports) whole_.insert(node);
     }
   }
 
-  async::Task<mad::Result<CounterClear>> clear(SurveyPort port) {
+  async::Task<mad::Result<CounterClear>> clear(subnet::SurveyPort port) {
     const mad::Result<PmaSupport> support = co_await supports_.of(port);
     if (!support) co_return support.shared_error();
-    const NodeIndex node = subnet_.port(port.index).node;
+    const subnet::NodeIndex node = subnet_.port(port.index).node;
     const bool has_all = support->all_port_select();
     if (whole_.contains(node) && has_all && port.number != 0) {
       mad::Result<CounterClear> all = co_await clear_all(node, port, *support);
@@ -49,15 +49,15 @@ class ClearSurvey {
 
  private:
   /// Sends the one Set for a whole switch. The other ports wait for its end.
-  async::Task<mad::Result<CounterClear>> clear_all(NodeIndex node, SurveyPort port, PmaSupport support) {
-    return cleared_.get(node, clear_counters(port.transactor, port.path, all_ports, support, choice_));
+  async::Task<mad::Result<CounterClear>> clear_all(subnet::NodeIndex node, subnet::SurveyPort port, PmaSupport support) {
+    return cleared_.get(node, clear_counters(port.transactor, port.path, subnet::all_ports, support, choice_));
   }
 
-  const Subnet& subnet_;
+  const subnet::Subnet& subnet_;
   CounterChoice choice_;
   PmaSupports supports_;
-  std::set<NodeIndex> whole_;  // switches with all external ports in the survey
-  async::Once<NodeIndex, mad::Result<CounterClear>> cleared_{has_answered};
+  std::set<subnet::NodeIndex> whole_;  // switches with all external ports in the survey
+  async::Once<subnet::NodeIndex, mad::Result<CounterClear>> cleared_{has_answered};
 };
 
 }  // namespace
@@ -85,7 +85,7 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {
 async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number, PmaSupport support,
                                                       CounterChoice choice) {
   CounterClear clear = clear_of(support, choice);
-  clear.by_all_ports = number == all_ports;
+  clear.by_all_ports = number == subnet::all_ports;
   if (clear.port_counters != 0) {
     const auto reply = co_await reset_counters(transactor, pma, pm::PortCounters::info(), number, clear.port_counters);
     if (!reply) co_return reply.shared_error();
@@ -97,12 +97,13 @@ async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transacto
   co_return clear;
 }
 
-async::Task<Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                                  CounterChoice choice, SurveyOptions options) {
+async::Task<subnet::Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                          std::vector<subnet::PortIndex> ports, CounterChoice choice,
+                                                          subnet::SurveyOptions options) {
   ClearSurvey clears(subnet, ports, std::move(choice));
-  const SurveyQuestion<CounterClear> ask = [&clears](SurveyPort port) { return clears.clear(port); };
-  Surveyed<CounterClear> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
+  const subnet::SurveyQuestion<CounterClear> ask = [&clears](subnet::SurveyPort port) { return clears.clear(port); };
+  subnet::Surveyed<CounterClear> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
   co_return found;
 }
 
-}  // namespace ib::subnet
+}  // namespace ib::counters

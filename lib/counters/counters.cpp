@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
+#include "counters/attributes.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
-#include "subnet/pma_supports.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 namespace {
 
 namespace capability = pm::capability_mask;
 
 constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended ends in IBA 1.2.1
 constexpr unsigned counter_select2_bit = 16, qp1_dropped_bit = 17;
-constexpr std::uint64_t half_range = std::uint64_t{1} << 63;
-
-/// Whether a field selects counters instead of counting.
-bool is_selector(const FieldInfo& field) {
-  return field.name == "port_select" || field.name == "counter_select" || field.name == "counter_select2";
-}
 
 std::uint16_t needed_for(std::string_view counter) {
   if (counter == "port_xmit_wait") return capability::port_counters_xmit_wait_supported;
@@ -65,29 +60,16 @@ std::vector<CounterInfo> make_counter_infos() {
   return all;
 }
 
-/// Requests `attribute` of port `number` from a PMA.
-async::Task<mad::Result<std::vector<std::uint8_t>>> ask_pma(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
-                                                            std::uint8_t number) {
-  const std::array<std::uint8_t, 2> port_select{0, number};  // byte 1 in every attribute of a port
-  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_get(pma, attribute, 0, port_select);
-  co_return answer;
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
-CounterChange::Kind kind_of(const CounterValue& before, const CounterValue& after) {
-  using Kind = CounterChange::Kind;
-  if (!before.known() || before.bits != after.bits) return Kind::unknown;
-  // A counter of 64 bits wrapped if it went down by more than half of its range. At line rate, half of the range takes decades.
-  const bool wrapped = after.bits == 64 && after.value - before.value < half_range;
-  if (after.value < before.value && !wrapped) return Kind::reset;
-  return after.saturated() ? Kind::saturated : Kind::counted;
-}
-
-CounterChange change(const CounterInfo& info, const CounterValue& before, const CounterValue& after, double seconds) {
-  CounterChange change{kind_of(before, after), {}, {}};
-  if (change.kind != CounterChange::Kind::counted) return change;
-  change.delta = after.value - before.value;  // modulo 2^64
-  if (seconds > 0) change.rate = static_cast<double>(*change.delta) * std::max(1U, info.octets) / seconds;
-  return change;
+bool is_named(const FieldInfo* field, std::string_view name) {
+  if (field == nullptr) return false;
+  const std::array names{field->name, field->iba_name, field->libibmad_name, field->perfquery_name};
+  return std::ranges::any_of(names, [name](std::string_view known) { return same_word(known, name); });
 }
 
 }  // namespace
@@ -95,6 +77,14 @@ CounterChange change(const CounterInfo& info, const CounterValue& before, const 
 std::span<const CounterInfo> counter_infos() {
   static const std::vector<CounterInfo> infos = make_counter_infos();
   return infos;
+}
+
+const CounterInfo* find_counter(std::string_view name) {
+  const std::span<const CounterInfo> infos = counter_infos();
+  if (name.empty()) return nullptr;
+  const auto found = std::ranges::find_if(
+      infos, [name](const CounterInfo& counter) { return is_named(counter.narrow, name) || is_named(counter.wide, name); });
+  return found == infos.end() ? nullptr : &*found;
 }
 
 bool PmaSupport::extended() const {
@@ -142,57 +132,15 @@ async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transacto
   co_return PmaSupport{info->capability_mask, info->capability_mask2};
 }
 
-async::Task<mad::Result<CounterReading>> read_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number,
-                                                       PmaSupport support) {
-  std::vector<std::uint8_t> narrow, wide;
-  const bool all_wide =
-      std::ranges::none_of(counter_infos(), [&](const CounterInfo& info) { return support.narrow(info) && !support.wide(info); });
-  if (!all_wide) {
-    mad::Result<std::vector<std::uint8_t>> answer = co_await ask_pma(transactor, pma, pm::PortCounters::info(), number);
-    if (!answer) co_return answer.shared_error();
-    narrow = std::move(*answer);
+void add_counters(CounterReading& sum, const CounterReading& reading) {
+  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
+  sum.values.resize(std::max(sum.values.size(), reading.values.size()));
+  for (std::size_t i = 0; i < reading.values.size(); ++i) {
+    const CounterValue& added = reading.values[i];
+    CounterValue& total = sum.values[i];
+    total.value = added.value > greatest - total.value ? greatest : total.value + added.value;
+    if (added.known()) total.bits = 64;  // a sum has room for more than each of its parts
   }
-  if (support.extended()) {
-    mad::Result<std::vector<std::uint8_t>> answer = co_await ask_pma(transactor, pma, pm::PortCountersExt::info(), number);
-    if (!answer) co_return answer.shared_error();
-    wide = std::move(*answer);
-  }
-  co_return merge_counters(support, narrow, wide);
 }
 
-namespace {
-
-async::Task<mad::Result<CounterReading>> read_surveyed(PmaSupports& supports, SurveyPort port) {
-  const mad::Result<PmaSupport> support = co_await supports.of(port);
-  if (!support) co_return support.shared_error();
-  mad::Result<CounterReading> reading = co_await read_counters(port.transactor, port.path, port.number, *support);
-  co_return reading;
-}
-
-}  // namespace
-
-async::Task<Surveyed<CounterReading>> survey_counters(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                                      SurveyOptions options) {
-  PmaSupports supports(subnet);
-  const SurveyQuestion<CounterReading> ask = [&supports](SurveyPort port) { return read_surveyed(supports, port); };
-  Surveyed<CounterReading> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
-  co_return found;
-}
-
-std::optional<std::uint64_t> least_growth(const CounterValue& before, const CounterValue& after) {
-  const CounterChange::Kind kind = kind_of(before, after);
-  const bool is_full = kind == CounterChange::Kind::saturated;
-  if (kind != CounterChange::Kind::counted && !(is_full && after.value > before.value)) return std::nullopt;
-  return after.value - before.value;
-}
-
-std::vector<CounterChange> difference(const CounterReading& before, const CounterReading& after, double seconds) {
-  std::vector<CounterChange> changes;
-  const std::span<const CounterInfo> infos = counter_infos();
-  for (std::size_t i = 0; i < infos.size() && i < before.values.size() && i < after.values.size(); ++i) {
-    changes.push_back(change(infos[i], before.values[i], after.values[i], seconds));
-  }
-  return changes;
-}
-
-}  // namespace ib::subnet
+}  // namespace ib::counters

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Thresholds of error counters: the file of infiniband-diags, and the numbers that hold without one.
-#include "subnet/error_thresholds.hpp"
+#include "counters/thresholds.hpp"
+
+#include <limits>
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
-using ib::subnet::ErrorThresholds;
-using ib::subnet::find_counter;
+using ib::counters::ErrorThresholds;
+using ib::counters::find_counter;
+
+namespace {
+
+CounterReading reading(std::string_view name, std::uint64_t value, std::uint8_t bits) {
+  CounterReading made;
+  for (const CounterInfo& info : counter_infos()) made.values.push_back(info.name == name ? CounterValue{value, bits} : CounterValue{});
+  return made;
+}
+
+}  // namespace
 
 TEST_CASE("a counter has a name in the IBA, of libibmad, of perfquery and of iba-defs") {
   for (const char* name : {"portXmitDiscards", "PortXmitDiscards", "XmtDiscards", "port_xmit_discards", "PORTXMITDISCARDS"}) {
@@ -63,4 +75,28 @@ TEST_CASE("a site's file changes the usual thresholds that it names, and leaves 
 TEST_CASE("a file of thresholds that can not be read is a system error") {
   CHECK_THROWS_AS(ErrorThresholds::read("/nonexistent/thresholds"), ib::SysError);
   CHECK_THROWS_AS(ErrorThresholds::read("/dev/zero"), ib::UsageError);
+}
+
+TEST_CASE("counters are beyond a threshold when they are greater, and a threshold of 0 is none") {
+  const ErrorThresholds usual = ErrorThresholds::usual();
+  CHECK(check_counters(reading("symbol_error_counter", 10, 16), usual).empty());
+  const subnet::Findings found = check_counters(reading("symbol_error_counter", 11, 16), usual);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].field == "symbolErrorCounter");
+  CHECK(found[0].found == "11");
+  CHECK_FALSE(found[0].error);
+  CHECK(check_counters(reading("symbol_error_counter", 11, 0), usual).empty());  // not known
+  CHECK(check_counters(reading("symbol_error_counter", 11, 16), ErrorThresholds::parse("SymbolErrors=0\n")).empty());
+}
+
+TEST_CASE("counters add up, and stop at what 64 bits hold") {
+  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
+  CounterReading sum;
+  add_counters(sum, reading("vl15_dropped", 60, 16));
+  add_counters(sum, reading("vl15_dropped", 50, 16));
+  CHECK(sum["vl15_dropped"].value == 110);
+  CHECK(sum["vl15_dropped"].known());
+  CHECK_FALSE(sum["link_downed_counter"].known());
+  add_counters(sum, reading("vl15_dropped", greatest, 64));
+  CHECK(sum["vl15_dropped"].value == greatest);
 }

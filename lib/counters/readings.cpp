@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One survey of up to three questions to a node: what its PMA can and what all its ports have counted together, asked at one of its
-// ports; then the ports about which more is to be known; then the Set that clears all of those at once. What follows from an answer is
+// One survey of up to three questions to a node: the capabilities of its PMA and what all its ports have counted together, asked at one of
+// its ports; then the ports about which more is to be known; then the Set that clears all of those at once. What follows from an answer is
 // asked before the next nodes are, so that nodes are complete about in their order.
-#include "subnet/pma_readings.hpp"
+#include "counters/readings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "iba/wire.hpp"
 #include "subnet/failures.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 namespace {
 
 using BytesResult = mad::Result<std::vector<std::uint8_t>>;
@@ -31,7 +31,7 @@ CounterValue value_of(Bytes attribute, const FieldInfo* field) {
 }
 
 /// The data area of the answer, cut to the attribute.
-async::Task<BytesResult> ask(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select) {
+async::Task<BytesResult> request(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select) {
   const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
   BytesResult answer = co_await transactor.try_get(pma, attribute, 0, port_select);
   if (answer) answer->resize(attribute.bytes);
@@ -42,20 +42,69 @@ std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint1
 
 using Error = std::shared_ptr<const mad::MadError>;  // null: none
 
+PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
+  PmaReading reading;
+  reading.port = port;
+  reading.select = select;
+  reading.support = support;
+  return reading;
+}
+
+async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                   std::vector<std::uint8_t>& to) {
+  BytesResult answer = co_await request(transactor, pma, attribute, reading.select);
+  if (answer) {
+    to = std::move(*answer);
+  } else {
+    reading.problems.push_back({id_of(attribute), false, answer.shared_error()});
+  }
+}
+
+/// A counter that the PMA says not to count holds nothing (IBA 16.1.3.5).
+void clear_uncounted(PmaReading& reading) {
+  for (const CounterInfo& counter : counter_infos()) {
+    if (counter.narrow != nullptr && !reading.counters.empty() && !reading.support.narrow(counter))
+      wire::set_bits(reading.counters, counter.narrow->bit_offset, counter.narrow->bits, 0);
+  }
+}
+
+/// Reads into `reading` what is wanted of its PortSelect. What fails is the last of its problems, and nothing is known then.
+async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const PmaWanted& wanted) {
+  const bool additional = has_additional(reading.support) && reading.support.extended();
+  const bool extended = reading.support.extended() && (additional || wanted.traffic || wanted.traffic_only);
+  const bool basic = !extended || (!additional && !wanted.traffic_only);
+  const async::Loop& loop = co_await async::current_loop;
+  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), reading.counters);
+  reading.counters_time = loop.now();
+  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), reading.extended);
+  reading.extended_time = loop.now();
+  if (!reading.problems.empty()) {
+    reading.counters.clear();
+    reading.extended.clear();
+    co_return;
+  }
+  clear_uncounted(reading);
+  if (!wanted.tells || !wanted.tells(reading)) co_return;
+  if (wanted.wants_discard_details && wanted.wants_discard_details(reading))
+    co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), reading.discard_details);
+  if (wanted.wants_error_details && wanted.wants_error_details(reading))
+    co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), reading.error_details);
+}
+
 /// The readings of a fabric, while they are made.
 class Reader {
  public:
-  Reader(mad::Transactor& transactor, const Subnet& subnet, const PmaWanted& wanted, const SurveyOptions& options)
+  Reader(mad::Transactor& transactor, const subnet::Subnet& subnet, const PmaWanted& wanted, const subnet::SurveyOptions& options)
       : subnet_(subnet),
         wanted_(wanted),
         survey_(
-            transactor, subnet, options, [this](std::size_t question, SurveyPort port) { return ask_for(steps_[question], port); },
+            transactor, subnet, options, [this](std::size_t question, subnet::SurveyPort port) { return ask_for(steps_[question], port); },
             [this](std::size_t question) { ended(question); }) {}
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  async::Task<PmaReadings> read(std::vector<NodeIndex> nodes) {
-    for (const NodeIndex node : nodes) add(node);
+  async::Task<PmaReadings> read(std::vector<subnet::NodeIndex> nodes) {
+    for (const subnet::NodeIndex node : nodes) add(node);
     nodes_.resize(heads_.size());
     open_.resize(heads_.size(), 1);
     steps_.reserve(heads_.size());
@@ -83,18 +132,23 @@ class Reader {
   };
   /// A node and the port whose PMA is asked first.
   struct Head {
-    NodeIndex node;
-    PortIndex port;
+    subnet::NodeIndex node;
+    subnet::PortIndex port;
   };
 
-  void add(NodeIndex at) {
-    const Node& of = subnet_.node(at);
-    const std::vector<PortIndex> ports = countable_ports(subnet_, at);
-    const PortIndex first = of.kind() == NodeKind::sw ? of.first_port : ports.empty() ? none : ports.front();
-    if (first != none) heads_.push_back({at, first});
+  void add(subnet::NodeIndex at) {
+    const subnet::Node& of = subnet_.node(at);
+    const std::vector<subnet::PortIndex> ports = ports_of(at);
+    const bool is_switch = of.kind() == subnet::NodeKind::sw;
+    if (ports.empty() && (!is_switch || wanted_.ports_of)) return;
+    heads_.push_back({at, is_switch ? of.first_port : ports.front()});
   }
 
-  /// The readings of a node, which begin to be with the first question to it.
+  std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const {
+    return wanted_.ports_of ? wanted_.ports_of(node) : countable_ports(subnet_, node);
+  }
+
+  /// The readings of a node; none before the first question to it.
   PmaNode& node_at(std::size_t at) {
     std::unique_ptr<PmaNode>& node = nodes_[at];
     if (!node) {
@@ -116,7 +170,7 @@ class Reader {
     if (wanted_.forgets && is_clean) nodes_[at].reset();
   }
 
-  async::Task<Error> ask_for(Step step, SurveyPort port) {
+  async::Task<Error> ask_for(Step step, subnet::SurveyPort port) {
     PmaNode& node = node_at(step.node);
     switch (step.kind) {
       case Step::head:
@@ -177,7 +231,7 @@ class Reader {
     return any;
   }
 
-  void add_next(Step step, PortIndex port) {
+  void add_next(Step step, subnet::PortIndex port) {
     ++open_[step.node];
     steps_.push_back(step);
     survey_.add_next(port);
@@ -186,7 +240,7 @@ class Reader {
   void add_ports(std::uint32_t at) {
     PmaNode& node = node_at(at);
     const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
-    for (const PortIndex port : countable_ports(subnet_, node.node)) {
+    for (const subnet::PortIndex port : ports_of(node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
       // One that was silent about itself is not asked again for each of its ports.
       if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
@@ -209,7 +263,7 @@ class Reader {
     std::iota(questions.begin(), questions.end(), 0);
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
     for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
-    for (const Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
+    for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
     for (const std::unique_ptr<PmaNode>& node : nodes_) {
       if (!node) continue;
       for (const PmaReading& reading : node->ports) add_failures(node->node, subnet_.port(reading.port).number, reading.problems);
@@ -218,13 +272,13 @@ class Reader {
   }
 
   /// Adds the Sets that were sent and failed. What was not sent is a failure already: its agent is silent.
-  void add_failures(NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
+  void add_failures(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
     for (const PmaProblem& problem : problems) {
       if (!problem.set || !problem.error) continue;
       const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
       if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
       const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
-      readings_.failures.push_back({.kind = kind_of(*problem.error),
+      readings_.failures.push_back({.kind = subnet::kind_of(*problem.error),
                                     .node = node,
                                     .port = port,
                                     .attribute = std::string(info->title),
@@ -235,8 +289,8 @@ class Reader {
 
   /// ClassPortInfo, the counters of all ports together where they can be had so, and if these tell nothing all that is to be done
   /// afterwards.
-  async::Task<Error> read_head(PmaNode& node, SurveyPort port) {
-    node.all.reset();  // of a time before
+  async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
+    node.all.reset();  // left by an earlier attempt
     std::optional<PmaSupport> support;
     if (wanted_.known_support) support = wanted_.known_support(node.node);
     if (!support) {
@@ -246,66 +300,18 @@ class Reader {
     }
     node.support = *support;
     if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
-    PmaReading reading = start(port.index, all_ports, *support);
-    co_await fill(reading, port);
+    PmaReading reading = start(port.index, subnet::all_ports, *support);
+    co_await fill(reading, port.transactor, port.path, wanted_);
     const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
     const Error error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
     std::vector<const PmaReading*> read(1, &*node.all);
-    if (!tells && node.all->known()) node.clear_problems = co_await clear(port, all_ports, *support, std::move(read));
+    if (!tells && node.all->known()) node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
     co_return error;
   }
 
-  bool is_read_by_port(PortIndex port) const {
-    return wanted_.each_port || (wanted_.each_host_port && subnet_.node(subnet_.port(port).node).kind() != NodeKind::sw);
-  }
-
-  static PmaReading start(PortIndex port, std::uint8_t select, const PmaSupport& support) {
-    PmaReading reading;
-    reading.port = port;
-    reading.select = select;
-    reading.support = support;
-    return reading;
-  }
-
-  /// Reads into `reading` what is wanted of its PortSelect. What fails is the last of its problems, and nothing is known then.
-  async::Task<> fill(PmaReading& reading, SurveyPort port) {
-    const bool additional = has_additional(reading.support) && reading.support.extended();
-    const bool extended = reading.support.extended() && (additional || wanted_.traffic || wanted_.traffic_only);
-    const bool basic = !extended || (!additional && !wanted_.traffic_only);
-    const async::Loop& loop = co_await async::current_loop;
-    if (basic) co_await take(reading, port, pm::PortCounters::info(), reading.counters);
-    reading.counters_time = loop.now();
-    if (extended && reading.problems.empty()) co_await take(reading, port, pm::PortCountersExt::info(), reading.extended);
-    reading.extended_time = loop.now();
-    if (!reading.problems.empty()) {
-      reading.counters.clear();
-      reading.extended.clear();
-      co_return;
-    }
-    clear_uncounted(reading);
-    if (!wanted_.tells || !wanted_.tells(reading)) co_return;
-    if (wanted_.wants_discard_details && wanted_.wants_discard_details(reading))
-      co_await take(reading, port, pm::PortXmitDiscardDetails::info(), reading.discard_details);
-    if (wanted_.wants_error_details && wanted_.wants_error_details(reading))
-      co_await take(reading, port, pm::PortRcvErrorDetails::info(), reading.error_details);
-  }
-
-  static async::Task<> take(PmaReading& reading, SurveyPort port, const StructInfo& attribute, std::vector<std::uint8_t>& to) {
-    BytesResult answer = co_await ask(port.transactor, port.path, attribute, reading.select);
-    if (answer) {
-      to = std::move(*answer);
-    } else {
-      reading.problems.push_back({id_of(attribute), false, answer.shared_error()});
-    }
-  }
-
-  /// A counter that the PMA says not to count holds nothing (IBA 16.1.3.5).
-  static void clear_uncounted(PmaReading& reading) {
-    for (const CounterInfo& counter : counter_infos()) {
-      if (counter.narrow != nullptr && !reading.counters.empty() && !reading.support.narrow(counter))
-        wire::set_bits(reading.counters, counter.narrow->bit_offset, counter.narrow->bits, 0);
-    }
+  bool is_read_by_port(subnet::PortIndex port) const {
+    return wanted_.each_port || (wanted_.each_host_port && subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw);
   }
 
   bool ports_are_wanted(const PmaNode& node) const {
@@ -318,9 +324,9 @@ class Reader {
     return support.extended() && wanted_.traffic_only ? pm::PortCountersExt::attribute_id : pm::PortCounters::attribute_id;
   }
 
-  async::Task<Error> read_port(PmaNode& node, std::size_t at, SurveyPort port) {
+  async::Task<Error> read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
     PmaReading reading = start(port.index, port.number, node.support);
-    co_await fill(reading, port);
+    co_await fill(reading, port.transactor, port.path, wanted_);
     if (!reading.known()) co_return reading.problems.back().error;
     if (!node.support.all_port_select()) {
       std::vector<const PmaReading*> read(1, &reading);
@@ -341,7 +347,7 @@ class Reader {
 
   /// Sets to zero what is to be cleared of a port, or of all. `read` is what was read of it, or of each of them. An attribute of which
   /// nothing was read is read first, and not cleared where it cannot be read. Returns what failed.
-  async::Task<std::vector<PmaProblem>> clear(SurveyPort port, std::uint8_t select, PmaSupport support,
+  async::Task<std::vector<PmaProblem>> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
                                              std::vector<const PmaReading*> read) {
     std::vector<PmaProblem> problems;
     if (!wanted_.clear) co_return problems;
@@ -359,7 +365,7 @@ class Reader {
     for (const Part& part : parts) {
       if (part.mask == 0) continue;
       if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
-        const BytesResult value = co_await ask(port.transactor, port.path, part.attribute, select);
+        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select);
         if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
         if (!value) continue;
       }
@@ -370,17 +376,17 @@ class Reader {
   }
 
   /// The ports of this node were read one by one, though they can be cleared together.
-  async::Task<Error> clear_node(PmaNode& node, SurveyPort port) {
+  async::Task<Error> clear_node(PmaNode& node, subnet::SurveyPort port) {
     std::vector<const PmaReading*> read;
     for (const PmaReading& reading : node.ports) read.push_back(&reading);
-    std::vector<PmaProblem> problems = co_await clear(port, all_ports, node.support, std::move(read));
+    std::vector<PmaProblem> problems = co_await clear(port, subnet::all_ports, node.support, std::move(read));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     node.clear_problems = std::move(problems);
     co_return nullptr;
   }
 
   /// Other ports of this node did not answer.
-  async::Task<Error> clear_read_port(PmaNode& node, std::size_t at, SurveyPort port) {
+  async::Task<Error> clear_read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
     std::vector<const PmaReading*> read(1, &node.ports[at]);
     std::vector<PmaProblem> problems = co_await clear(port, port.number, node.support, std::move(read));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
@@ -388,7 +394,7 @@ class Reader {
     co_return nullptr;
   }
 
-  const Subnet& subnet_;
+  const subnet::Subnet& subnet_;
   const PmaWanted& wanted_;
   PmaReadings readings_;
   std::vector<Head> heads_;
@@ -397,38 +403,81 @@ class Reader {
   std::vector<std::uint16_t> open_;              // by head: questions that have not ended
   std::size_t told_{};                           // nodes that `told` was called with
   std::set<const ib::Error*> known_errors_;      // of the failures
-  Survey survey_;
+  subnet::Survey survey_;
 };
 
 }  // namespace
 
+bool PmaReading::errors_in_extended() const { return has_additional(support) && !extended.empty(); }
+
 CounterValue PmaReading::error_count(const CounterInfo& counter) const {
-  if (has_additional(support) && !extended.empty()) return value_of(extended, counter.wide);
+  if (errors_in_extended()) return value_of(extended, counter.wide);
   return value_of(counters, counter.narrow);
 }
 
-async::Time PmaReading::error_time() const { return has_additional(support) && !extended.empty() ? extended_time : counters_time; }
+async::Time PmaReading::error_time() const { return errors_in_extended() ? extended_time : counters_time; }
 
 CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
   if (extended.empty()) return value_of(counters, counter.narrow);
   return support.wide(counter) ? value_of(extended, counter.wide) : CounterValue{};
 }
 
-std::vector<PortIndex> countable_ports(const Subnet& subnet, NodeIndex at) {
-  const Node& node = subnet.node(at);
-  const bool has_port0 = node.kind() == NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
-  std::vector<PortIndex> ports;
+namespace {
+
+CounterChange change_in(const std::optional<CounterGrowth>& growth, const FieldInfo* field) {
+  return growth && field != nullptr ? growth->change(*field) : CounterChange{};
+}
+
+std::optional<double> seconds_of(const std::optional<CounterGrowth>& growth) { return growth ? growth->seconds : std::nullopt; }
+
+}  // namespace
+
+CounterChange PmaGrowth::error_change(const CounterInfo& counter) const {
+  return errors_in_extended ? change_in(extended, counter.wide) : change_in(counters, counter.narrow);
+}
+
+CounterChange PmaGrowth::traffic_change(const CounterInfo& counter) const {
+  if (!extended) return change_in(counters, counter.narrow);
+  return support.wide(counter) ? change_in(extended, counter.wide) : CounterChange{};
+}
+
+std::optional<double> PmaGrowth::error_seconds() const { return seconds_of(errors_in_extended ? extended : counters); }
+std::optional<double> PmaGrowth::traffic_seconds() const { return seconds_of(extended ? extended : counters); }
+
+PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second) {
+  PmaGrowth growth;
+  growth.support = reading.support;
+  growth.errors_in_extended = reading.errors_in_extended();
+  const auto take_one = [&](const StructInfo& attribute, async::Time time, Bytes bytes) {
+    return bytes.empty() ? std::nullopt : history.take(key, attribute, time, bytes, octets_per_second);
+  };
+  growth.counters = take_one(pm::PortCounters::info(), reading.counters_time, reading.counters);
+  growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
+  return growth;
+}
+
+std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {
+  const subnet::Node& node = subnet.node(at);
+  const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+  std::vector<subnet::PortIndex> ports;
   for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
     if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
   }
   return ports;
 }
 
-async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const Subnet& subnet, std::vector<NodeIndex> nodes, PmaWanted wanted,
-                                   SurveyOptions options) {
+async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
+                                 const PmaWanted& wanted) {
+  PmaReading reading = start(subnet::none, select, support);
+  co_await fill(reading, transactor, pma, wanted);
+  co_return reading;
+}
+
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
+                                   PmaWanted wanted, subnet::SurveyOptions options) {
   Reader reader(transactor, subnet, wanted, options);
   PmaReadings readings = co_await reader.read(std::move(nodes));
   co_return readings;
 }
 
-}  // namespace ib::subnet
+}  // namespace ib::counters

@@ -13,16 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
+#include "subnet/port_checks.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 
 /// The site's file of thresholds. It need not exist.
 inline constexpr const char* default_error_thresholds_file = "/etc/infiniband-diags/error_thresholds";
-
-/// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
-/// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
-const CounterInfo* find_counter(std::string_view name);
 
 /// The thresholds of error counters, for example of one file.
 class ErrorThresholds {
@@ -62,4 +59,9 @@ class ErrorThresholds {
   std::vector<BadLine> bad_lines_;
 };
 
-}  // namespace ib::subnet
+/// Whether only PortCountersExtended can tell that a counter exceeds `threshold`: PortCounters does not have it, or not in enough bits.
+bool needs_extended(const ErrorThresholds::Threshold& threshold);
+/// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
+subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds);
+
+}  // namespace ib::counters

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // All counters of a port together: PortCounters and PortCountersExtended (IBA 16.1.3.5, 16.1.4.11). Each counter comes from the
 // attribute with its widest field, as far as the ClassPortInfo of the PMA says that the PMA supports the counter. The names and
-// widths of the counters come from iba-defs. Also the differences between two readings.
+// widths of the counters come from iba-defs.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "iba-gen/mad.hpp"
-#include "subnet/survey.hpp"
+#include "iba/struct_info.hpp"
+#include "mad/transactor.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 
 /// A counter with its name in iba-defs and its fields.
 struct CounterInfo {
@@ -25,9 +26,13 @@ struct CounterInfo {
   bool ietf{};                ///< `wide` needs CapabilityMask.IsExtendedWidthSupported: counters of unicast and multicast packets
   unsigned octets{};          ///< octets of data per count (IBA 16.1.3.5: 4); 0 if the counter does not count data
   bool traffic{};             ///< counts data or packets without errors; other counters are for errors and waiting
-  /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see counter_clears.hpp); 0 if it has none.
+  /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see clears.hpp); 0 if it has none.
   std::uint64_t narrow_reset{}, wide_reset{};
 };
+
+/// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
+/// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
+const CounterInfo* find_counter(std::string_view name);
 
 /// All counters: first those of PortCounters in their order, then those that only PortCountersExtended has.
 std::span<const CounterInfo> counter_infos();
@@ -65,36 +70,10 @@ struct CounterReading {
 
 /// Merges the two attributes of a port. Either may be empty if it was not read.
 CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended);
+/// Adds up the counters of several ports. A counter that one of them does not know counts as 0 there.
+void add_counters(CounterReading& sum, const CounterReading& reading);
 
 /// Requests the ClassPortInfo of a PMA.
 async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma);
 
-/// Reads the counters of port `number` of a PMA, by one or two MADs: as few as possible.
-async::Task<mad::Result<CounterReading>> read_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number,
-                                                       PmaSupport support);
-
-/// Reads the counters of many ports. Each PMA is asked for its ClassPortInfo once. `options.way` must be gmp.
-async::Task<Surveyed<CounterReading>> survey_counters(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                                      SurveyOptions options);
-
-/// The change of a counter between two readings.
-struct CounterChange {
-  enum class Kind : std::uint8_t {
-    unknown,    ///< not known in one of the readings, or of different widths
-    counted,    ///< `delta` is exact, also after a wrap at 64 bits
-    saturated,  ///< at the greatest value of its field: it counted that much or more
-    reset,      ///< the value went down: the counter was cleared in between
-  };
-  Kind kind{};
-  std::optional<std::uint64_t> delta;  ///< in the unit of the counter; absent if not known
-  std::optional<double> rate;          ///< per second: octets for data, otherwise the unit of the counter; absent if not known
-};
-
-/// What a counter has counted at least from `before` to `after`: exactly that, unless it is saturated now. Absent if that is not known:
-/// after a reset, or if it was saturated before.
-std::optional<std::uint64_t> least_growth(const CounterValue& before, const CounterValue& after);
-
-/// The changes from `before` to `after`, in the order of counter_infos(). Rates need `seconds` > 0.
-std::vector<CounterChange> difference(const CounterReading& before, const CounterReading& after, double seconds);
-
-}  // namespace ib::subnet
+}  // namespace ib::counters

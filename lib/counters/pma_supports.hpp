@@ -4,9 +4,9 @@
 #pragma once
 
 #include "async/once.hpp"
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 
 /// Whether an agent answered, if only to refuse: an async::Once keeps that, and asks again what was silent.
 template <class T>
@@ -16,17 +16,17 @@ bool has_answered(const mad::Result<T>& answer) {
 
 class PmaSupports {
  public:
-  explicit PmaSupports(const Subnet& subnet) : subnet_(subnet) {}
+  explicit PmaSupports(const subnet::Subnet& subnet) : subnet_(subnet) {}
 
   /// The capabilities of the PMA of `port`. A PMA that did not answer is asked again, because the survey knows whether the PMA
   /// is silent and when to try again.
-  async::Task<mad::Result<PmaSupport>> of(SurveyPort port) {
+  async::Task<mad::Result<PmaSupport>> of(subnet::SurveyPort port) {
     return answers_.get(subnet_.end_port_of(port.index), read_pma_support(port.transactor, port.path));
   }
 
  private:
-  const Subnet& subnet_;
-  async::Once<PortIndex, mad::Result<PmaSupport>> answers_{has_answered};  ///< by end port
+  const subnet::Subnet& subnet_;
+  async::Once<subnet::PortIndex, mad::Result<PmaSupport>> answers_{has_answered};  ///< by end port
 };
 
-}  // namespace ib::subnet
+}  // namespace ib::counters

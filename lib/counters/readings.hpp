@@ -13,11 +13,12 @@
 #include <optional>
 #include <vector>
 
+#include "counters/clears.hpp"
+#include "counters/counters.hpp"
+#include "counters/history.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/counter_clears.hpp"
-#include "subnet/counters.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 
 /// A request to a PMA that brought nothing.
 struct PmaProblem {
@@ -28,7 +29,7 @@ struct PmaProblem {
 
 /// What one port has counted, or all ports of a node together.
 struct PmaReading {
-  PortIndex port = none;                                     ///< of all ports together: the port whose PMA was asked
+  subnet::PortIndex port = subnet::none;                     ///< of all ports together: the port whose PMA was asked
   std::uint8_t select{};                                     ///< PortSelect: the number of the port, or all_ports
   PmaSupport support;                                        ///< of its PMA; nothing where that did not tell
   std::vector<std::uint8_t> counters, extended;              ///< PortCounters, PortCountersExtended; empty where they were not read
@@ -38,7 +39,11 @@ struct PmaReading {
 
   /// The counters were read, as far as they were asked for.
   bool known() const { return !counters.empty() || !extended.empty(); }
-  /// A counter from the attribute that holds errors: PortCountersExtended where its additional part is there, else PortCounters.
+  /// Whether PortCountersExtended holds the counters of errors: its additional part was read.
+  bool errors_in_extended() const;
+  /// All counters together, each from the widest attribute that was read.
+  CounterReading merged() const { return merge_counters(support, counters, extended); }
+  /// A counter from the attribute that holds errors (errors_in_extended()).
   CounterValue error_count(const CounterInfo& counter) const;
   /// When the attribute came from which error_count() and traffic_count() take counters.
   async::Time error_time() const;
@@ -49,8 +54,8 @@ struct PmaReading {
 
 /// What a node has counted.
 struct PmaNode {
-  NodeIndex node = none;
-  PortIndex first = none;                  ///< the port whose PMA was asked for ClassPortInfo
+  subnet::NodeIndex node = subnet::none;
+  subnet::PortIndex first = subnet::none;  ///< the port whose PMA was asked for ClassPortInfo
   PmaSupport support;                      ///< of that PMA; nothing where it did not tell
   std::optional<PmaProblem> problem;       ///< of ClassPortInfo
   std::optional<PmaReading> all;           ///< of all ports together
@@ -66,10 +71,12 @@ struct PmaWanted {
   bool traffic_only{};
   /// Each port is asked, whatever all of them together have counted.
   bool each_port{};
-  /// The same of what is no switch.
+  /// Every port of a CA or router is read.
   bool each_host_port{};
+  /// The ports of a node that are read, by number. Null: countable_ports(). A node without any is passed over.
+  std::function<std::vector<subnet::PortIndex>(subnet::NodeIndex)> ports_of;
   /// What is known of a node's PMA already: it is not asked for ClassPortInfo. Null: nothing.
-  std::function<std::optional<PmaSupport>(NodeIndex)> known_support;
+  std::function<std::optional<PmaSupport>(subnet::NodeIndex)> known_support;
   /// Whether a reading has something to tell: then the ports of its node are asked one by one. Null: never.
   std::function<bool(const PmaReading&)> tells;
   /// Which details are to be read with a reading that tells; null: none.
@@ -84,15 +91,39 @@ struct PmaWanted {
 };
 
 struct PmaReadings {
-  std::vector<PmaNode> nodes;     ///< in the order in which they were named; none with PmaWanted::forgets
-  std::vector<Failure> failures;  ///< one for each agent that is silent, or request that was refused
+  std::vector<PmaNode> nodes;             ///< in the order in which they were named; none with PmaWanted::forgets
+  std::vector<subnet::Failure> failures;  ///< one for each agent that is silent, or request that was refused
 };
 
+/// What a port has counted between two readings, each counter in the attribute from which PmaReading takes it.
+struct PmaGrowth {
+  std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without a reading before
+  bool errors_in_extended{};                        ///< PortCountersExtended holds the errors
+  PmaSupport support;
+
+  /// Whether there is a reading before.
+  bool known() const { return counters || extended; }
+  /// As PmaReading::error_count() and traffic_count().
+  CounterChange error_change(const CounterInfo& counter) const;
+  CounterChange traffic_change(const CounterInfo& counter) const;
+  /// The seconds between the readings of error_change(), and of traffic_change(); absent if not known.
+  std::optional<double> error_seconds() const;
+  std::optional<double> traffic_seconds() const;
+};
+
+/// Keeps a known reading in `history`, and compares it with the one before. `octets_per_second` as in CounterGrowth.
+PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second = {});
+
 /// The ports of a node that GMPs can be asked about: those that are known to be there, port 0 of a switch if that is an enhanced one.
-std::vector<PortIndex> countable_ports(const Subnet& subnet, NodeIndex node);
+std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);
+
+/// Reads the counters of one PortSelect of the PMA at `pma`, which supports `support`: the attributes that `wanted` asks for, and nothing
+/// more. Clears nothing. What failed is the last of the problems.
+async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
+                                 const PmaWanted& wanted);
 
 /// Reads, and clears, as `wanted` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
-async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const Subnet& subnet, std::vector<NodeIndex> nodes, PmaWanted wanted,
-                                   SurveyOptions options);
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
+                                   PmaWanted wanted, subnet::SurveyOptions options);
 
-}  // namespace ib::subnet
+}  // namespace ib::counters

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Clears: which counters, by which Sets, and all ports of a switch by one.
-#include "subnet/counter_clears.hpp"
+#include "counters/clears.hpp"
 
+#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "subnet/port_paths.hpp"
@@ -10,6 +11,7 @@
 #include "unit/subnet/swept.hpp"
 
 using namespace ib;
+using namespace ib::counters;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
 using ibtest::FakePma;
@@ -45,10 +47,12 @@ struct Bench {
   std::set<std::string> left(std::uint8_t number) {
     std::set<std::string> names;
     for (const PmaSupport& as : {support(), PmaSupport{static_cast<std::uint16_t>(support().capability_mask & ~0x600U), 0}}) {
-      const auto reading = sweep.loop.run(read_counters(*sweep.rpc, path(), number, as));
-      REQUIRE(reading);
+      const PmaWanted wanted{.traffic = true};
+      const PmaReading read = sweep.loop.run(read_pma(*sweep.rpc, path(), number, as, wanted));
+      REQUIRE(read.known());
+      const CounterReading reading = read.merged();
       for (std::size_t i = 0; i < counter_infos().size(); ++i) {
-        if (reading->values[i].value != 0) names.insert(std::string(counter_infos()[i].name));
+        if (reading.values[i].value != 0) names.insert(std::string(counter_infos()[i].name));
       }
     }
     return names;

@@ -7,11 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
+#include "subnet/survey.hpp"
 
-namespace ib::subnet {
-
-inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
+namespace ib::counters {
 
 /// Clears the counters in `mask` of port `number` (or all_ports) in one attribute of performance management. Bits that the
 /// attribute has no room for are ignored. PortExtendedSpeedsCounters has 64 bits in CounterSelect.
@@ -38,7 +37,8 @@ async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transacto
 /// Clears the selected counters of many ports. Each PMA is asked for its ClassPortInfo once. If `ports` has all external ports
 /// of a switch and its PMA has AllPortSelect, one Set clears all of them. If the PMA refuses that, they are cleared one by one.
 /// `options.way` must be gmp.
-async::Task<Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                                  CounterChoice choice, SurveyOptions options);
+async::Task<subnet::Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                          std::vector<subnet::PortIndex> ports, CounterChoice choice,
+                                                          subnet::SurveyOptions options);
 
-}  // namespace ib::subnet
+}  // namespace ib::counters

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/error_thresholds.hpp"
+#include "counters/thresholds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -12,32 +11,12 @@
 #include "base/parse.hpp"
 #include "iba/text.hpp"
 
-namespace ib::subnet {
+namespace ib::counters {
 namespace {
 
 constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
 
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
-}
-
-bool is_named(const FieldInfo* field, std::string_view name) {
-  if (field == nullptr) return false;
-  const std::array names{field->name, field->iba_name, field->libibmad_name, field->perfquery_name};
-  return std::ranges::any_of(names, [name](std::string_view known) { return same_word(known, name); });
-}
-
 }  // namespace
-
-const CounterInfo* find_counter(std::string_view name) {
-  const std::span<const CounterInfo> infos = counter_infos();
-  if (name.empty()) return nullptr;
-  const auto found = std::ranges::find_if(
-      infos, [name](const CounterInfo& counter) { return is_named(counter.narrow, name) || is_named(counter.wide, name); });
-  return found == infos.end() ? nullptr : &*found;
-}
 
 ErrorThresholds ErrorThresholds::usual() {
   constexpr std::pair<std::string_view, std::uint64_t> table[] = {
@@ -107,4 +86,23 @@ void ErrorThresholds::add(const ErrorThresholds& other) {
   bad_lines_.insert(bad_lines_.end(), other.bad_lines_.begin(), other.bad_lines_.end());
 }
 
-}  // namespace ib::subnet
+bool needs_extended(const ErrorThresholds::Threshold& threshold) {
+  const FieldInfo* narrow = threshold.counter->narrow;
+  return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
+}
+
+subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds) {
+  subnet::Findings findings;
+  for (const auto& [counter, most] : thresholds.all()) {
+    const CounterValue& value = reading[counter->name];
+    if (most == 0 || !value.known() || value.value <= most) continue;
+    const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
+    findings.push_back({.field = field.iba_name,
+                        .found = fmt::to_string(value.value),
+                        .expected = fmt::to_string(most),
+                        .relation = subnet::Finding::Relation::at_most});
+  }
+  return findings;
+}
+
+}  // namespace ib::counters

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The counters of a fabric with the fewest MADs: sums first, ports where a sum tells something; details, clears, and PMAs that are
 // silent, refuse or can little.
-#include "subnet/pma_readings.hpp"
+#include "counters/readings.hpp"
 
 #include <algorithm>
 
+#include "counters/thresholds.hpp"
 #include "iba-gen/mad.hpp"
-#include "subnet/error_thresholds.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
 using namespace ib;
+using namespace ib::counters;
 using namespace ib::subnet;
 using ibtest::FakePma;
 using ibtest::Swept;
@@ -367,4 +368,53 @@ TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their 
   CHECK(readings.nodes.empty());
   REQUIRE(readings.failures.size() == failures.size());
   CHECK(readings.failures[0].why == failures[0].why);
+}
+
+TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not asked") {
+  const NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+  wanted.each_port = true;
+  wanted.ports_of = [&](NodeIndex node) {
+    return node == leaf ? std::vector{swept.subnet.port_of(leaf, 2), swept.subnet.port_of(leaf, 4)} : std::vector<PortIndex>();
+  };
+  read(std::vector{leaf, swept.subnet.find_node(Guid{0x300})});
+  REQUIRE(readings.nodes.size() == 1);
+  REQUIRE(readings.nodes[0].ports.size() == 2);
+  CHECK(readings.nodes[0].ports[1].select == 4);
+  CHECK(readings.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a PMA that was silent for a while is read at the end, its ClassPortInfo too") {
+  pma(0).service().faults.drop_next = 3;
+  wanted.each_port = true;
+  const PmaNode& node = read_leaf();
+  CHECK(readings.failures.empty());
+  for (const PmaReading& reading : node.ports) CHECK(reading.known());
+}
+
+TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from the attribute that holds it") {
+  CounterHistory history;
+  wanted.each_port = wanted.traffic = true;
+  for (const bool is_simple : {false, true}) {
+    CAPTURE(is_simple);
+    if (is_simple) make_simple(pma(0));
+    const NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+    const auto growth_of_port_2 = [&] {
+      const PmaReading& reading = read_leaf().ports.at(1);
+      REQUIRE(reading.select == 2);
+      return take(history, counter_key(swept.subnet, leaf, 2), reading);
+    };
+    pma(0).count(2, "port_xmit_data") = 1000;
+    pma(0).count(2, "symbol_error_counter") = 5;
+    if (!is_simple) CHECK_FALSE(growth_of_port_2().known());
+    if (is_simple) growth_of_port_2();
+    pma(0).count(2, "port_xmit_data") = 1250;
+    pma(0).count(2, "symbol_error_counter") = 9;
+    swept.clock.advance(2s);
+    const PmaGrowth growth = growth_of_port_2();
+    REQUIRE(growth.known());
+    CHECK(growth.errors_in_extended == !is_simple);
+    CHECK(growth.error_change(*find_counter("symbol_error_counter")).delta == 4U);
+    CHECK(growth.traffic_change(*find_counter("port_xmit_data")).delta == 250U);
+    CHECK(growth.error_change(*find_counter("link_downed_counter")).delta == 0U);
+  }
 }
