@@ -45,7 +45,7 @@ build_in() (
   shift 2
   say "Building in $directory"
   if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then export CXX='ccache g++'; fi
-  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source"
+  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source" CCACHE_SLOPPINESS=pch_defines,time_macros
   # A directory that was set up for a checkout in another place is of no use here.
   if [ -e "$directory/source" ] && [ "$(cat "$directory/source")" != "$source" ]; then rm -rf "$directory"; fi
   if [ ! -e "$directory/build.ninja" ]; then
@@ -64,5 +64,6 @@ prepare() {
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
-  build_in "$build" "${MESON_OPTIONS:-}" "$@"
+  # To try and to test, not to measure: half the time of a build goes into debug information and optimization.
+  build_in "$build" "-Ddebug=false -Doptimization=1 ${MESON_OPTIONS:-}" "$@"
 }
