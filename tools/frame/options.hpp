@@ -84,8 +84,21 @@ struct TargetPort {
   std::optional<std::uint8_t> port;
 };
 
-/// Reads the text of a target. Throws UsageError with the reason.
-using TargetReader = std::function<path::Path(std::string_view)>;
+/// A target by its name, which is looked up when the fabric may be asked.
+struct NamedTarget {
+  std::string word;
+  std::optional<std::string> complaint{};  ///< what is wrong with the word if no node has that name; absent: that none has it
+  std::string argument{};                  ///< which operand it is, for complaints
+  std::function<void(path::Path)> found;   ///< gets the path
+};
+
+/// Reads the text of targets.
+struct TargetReader {
+  /// The path of an address. Nothing for what may be a name. Throws UsageError with the reason.
+  std::function<std::optional<path::Path>(std::string_view)> address;
+  /// Keeps a name until it is looked up.
+  std::function<void(NamedTarget)> look_up;
+};
 
 /// Something that the command needs is missing: the usage line helps.
 class MissingOperands : public UsageError {

@@ -36,6 +36,13 @@ int print(const World& world, std::string_view text) {
 
 int print_version(const World& world) { return print(world, fmt::format("ibtool {}\n", version)); }
 
+/// Runs a command when the nodes are known that its targets name.
+async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
+  co_await session.targets().find_names();
+  async::Task<> run = command.run(session, emit);
+  co_await std::move(run);
+}
+
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
             const World& world) {
@@ -50,7 +57,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     if (info.needs_fabric) session.require_fabric(info.name);
-    loop.run(command.run(session, emit));
+    loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();
     emit.finish();

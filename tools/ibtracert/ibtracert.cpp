@@ -115,7 +115,8 @@ class Ibtracert final : public Command {
         const bool found = co_await std::move(traced);
         if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
       } else {
-        Target source = read_target(session, line.source), target = read_target(session, line.destination);
+        Target source = co_await read_target(session, line.source);
+        Target target = co_await read_target(session, line.destination);
         if (reverse_) std::swap(source, target);
         async::Task<> traced = pair(session, emit, tracer, source, target);
         co_await std::move(traced);
@@ -137,16 +138,11 @@ class Ibtracert final : public Command {
     session.refuse(Error(""), {"main", fmt::format("cannot open ports-file {}", *file_)});
   }
 
-  static Target read_target(Session& session, const std::string& word) {
-    path::ParseOptions how;
-    how.devices = &session.devices();
-    how.default_end_port = &session.end_port();
-    how.require_end_port = &session.end_port();
-    how.form = session.options().address;
+  static async::Task<Target> read_target(Session& session, std::string word) {
     Target target;
     target.word = word;
-    target.path = path::parse_target(word, how);
-    return target;
+    target.path = co_await session.targets().path(std::move(word));
+    co_return target;
   }
 
   // ibtool

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Targets by name, in ibtool's dialect. A word that is no address is looked up among the names of nodes: those of the site and the
-// descriptions of the nodes. The SA knows the nodes. If no SA answers, the fabric is swept. What is read is kept for the next name, and
-// for the command. If the command reads a stored fabric, its nodes are meant, and nothing is asked.
+#include "tools/frame/targets.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <tuple>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "sa/nodes.hpp"
-#include "subnet/discovery.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 
 /// A port of a node by which the node may be meant.
-struct Session::NamedPort {
+struct Targets::NamedPort {
   Guid node;
   unsigned number{};
   std::string description;
@@ -60,27 +57,109 @@ NameMatch match_name(std::string_view name, std::string_view word) {
 
 }  // namespace
 
-path::Path Session::parse_target(std::string_view text) {
-  if (options_.combined) return parse_combined(text);
-  try {
-    return parse_as(text, options_.address);
-  } catch (const UsageError& error) {
-    if (options_.address != path::Form::any || !may_be_name(text)) throw;
-    return loop_.run(path_of_name(std::string(text), error.message()));
+Targets::Targets(Stack& stack, Callbacks callbacks) : stack_(stack), host_(stack.host()), callbacks_(std::move(callbacks)) {}
+
+Targets::~Targets() = default;
+
+void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) {
+  read_stored_ = set.stored_fabric_reader();
+  TargetReader reader;
+  reader.address = [this](std::string_view word) { return address(word); };
+  reader.look_up = [this](NamedTarget name) { pending_.push_back(std::move(name)); };
+  set.bind(words, host_.options().combined, reader);
+  parse_sa_path();
+}
+
+async::Task<> Targets::find_names() {
+  for (const NamedTarget& name : std::exchange(pending_, {})) {
+    try {
+      path::Path path = co_await this->path(name.word);
+      name.found(std::move(path));
+    } catch (const UsageError& error) {
+      throw UsageError(name.argument + name.complaint.value_or(error.message()));
+    }
   }
 }
 
-async::Task<path::Path> Session::path_of_name(std::string word, std::string complaint) {
+async::Task<path::Path> Targets::path(std::string word) {
+  std::string complaint;
+  try {
+    co_return parse(word);
+  } catch (const UsageError& error) {
+    if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
+    complaint = error.message();
+  }
+  path::Path path = co_await find(std::move(word), std::move(complaint));
+  co_return path;
+}
+
+/// The path of an address; nothing for what may be a name.
+std::optional<path::Path> Targets::address(std::string_view word) try { return parse(word); } catch (const UsageError&) {
+  if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
+  return std::nullopt;
+}
+
+path::Path Targets::parse(std::string_view word) {
+  return host_.options().combined ? parse_combined(word) : parse_as(word, host_.options().address);
+}
+
+/// The end port of targets that name none. Null on a host without an end port if the targets are those of a stored fabric.
+const sys::EndPort* Targets::default_end_port() {
+  const bool must_be = !read_stored_ || host_.options().device || host_.options().port;
+  try {
+    return &host_.end_port();
+  } catch (const Error&) {
+    if (must_be) throw;
+    return nullptr;
+  }
+}
+
+path::Path Targets::parse_as(std::string_view word, path::Form form) {
+  path::ParseOptions how;
+  how.devices = &host_.devices();
+  how.default_end_port = default_end_port();
+  const bool is_named = host_.is_end_port_named();
+  how.require_end_port = is_named ? host_.chosen_end_port() : nullptr;
+  how.require_device = !is_named && host_.options().device ? how.default_end_port->device : nullptr;
+  how.form = form;
+  path::Path path = path::parse_target(word, how);
+  if (path.ib().end_port != nullptr) host_.name_end_port(*path.ib().end_port);
+  return path;
+}
+
+/// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
+path::Path Targets::parse_combined(std::string_view word) {
+  const std::size_t blank = word.find(' ');
+  const path::Path first = parse_as(word.substr(0, blank), path::Form::lid);
+  const path::Path rest = parse_as(word.substr(blank + 1), path::Form::direct);
+  path::IbDrPath path = *rest.directed();
+  path.dlid = first.ib().dlid;
+  path.slid = path.dr_slid = host_.end_port().lid;
+  return path;
+}
+
+void Targets::parse_sa_path() {
+  const std::optional<std::string>& text = host_.options().sa_path;
+  if (!text || std::exchange(sa_path_parsed_, true)) return;
+  try {
+    path::Path path = parse_as(*text, path::Form::any);
+    if (path.directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
+    stack_.set_sa_target(std::move(path));
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(path::without_secrets(*text)), e.message()));
+  }
+}
+
+async::Task<path::Path> Targets::find(std::string word, std::string complaint) {
   std::vector<NamedPort> ports;
   if (read_stored_) {
     subnet::Subnet stored;
     read_stored_(stored);
     ports = ports_in(stored);
   } else {
-    parse_sa_path();
     ports = co_await named_ports();
   }
-  const subnet::NodeNameMap& names = node_name_map();
+  const subnet::NodeNameMap& names = callbacks_.names();
   const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
   const auto match = [&](const NamedPort& port) {
     return std::min(match_name(port.description, word), match_name(name_of_port(port), word));
@@ -101,10 +180,11 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
     if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
     throw UsageError(fmt::format("several nodes {}: {}", best == NameMatch::whole ? "are called so" : "have this in their names", list));
   }
-  debug(1, fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
+  callbacks_.debug(fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
   if (best == NameMatch::piece) {
-    refuse_sets(fmt::format("{} is only a piece of the name {} of {}: what changes something wants whole words of a name, or an address",
-                            quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].node)));
+    stack_.refuse_sets(
+        fmt::format("{} is only a piece of the name {} of {}: what changes something wants whole words of a name, or an address",
+                    quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].node)));
   }
   path::Path path = ports[0].path;
   path.ib().meant = ports[0].node;
@@ -113,10 +193,10 @@ async::Task<path::Path> Session::path_of_name(std::string word, std::string comp
 }
 
 /// Every end port that has a node with a name.
-async::Task<std::vector<Session::NamedPort>> Session::named_ports() {
+async::Task<std::vector<Targets::NamedPort>> Targets::named_ports() {
   if (node_records_.empty() && !swept_) {
     co_await read_node_records();
-    if (node_records_.empty()) co_await sweep_for_names();
+    if (node_records_.empty()) co_await sweep();
   }
   std::vector<NamedPort> ports;
   if (swept_) ports = ports_in(swept_->subnet);
@@ -129,29 +209,29 @@ async::Task<std::vector<Session::NamedPort>> Session::named_ports() {
   co_return ports;
 }
 
-async::Task<> Session::read_node_records() {
-  co_await prepare_sa();
-  const path::IbPath& sa = transactor().sa_path().ib();
+async::Task<> Targets::read_node_records() {
+  co_await stack_.prepare_sa();
+  const path::IbPath& sa = stack_.transactor().sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) co_return;  // no SA is known
   try {
     const sa::Pattern all(sa::NodeRecord::info());
-    sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
+    sa::Nodes nodes = co_await sa::find_nodes(stack_.transactor(), all);
     node_records_ = std::move(nodes.records);
   } catch (const mad::MadError& error) {
-    debug(1, fmt::format("The SA does not tell the names of nodes: {}", error.message()));
+    callbacks_.debug(fmt::format("The SA does not tell the names of nodes: {}", error.message()));
   }
 }
 
-async::Task<> Session::sweep_for_names() {
+async::Task<> Targets::sweep() {
   auto swept = std::make_unique<subnet::SweptSubnet>();
-  subnet::Discovered discovered = co_await subnet::discover(lowest_transactor(), swept->subnet, here(), {});
+  subnet::Discovered discovered = co_await subnet::discover(stack_.lowest_transactor(), swept->subnet, stack_.here(), {});
   swept->failures = std::move(discovered.failures);
-  count_plan(discovered.stats);
+  callbacks_.swept(discovered.stats);
   swept_ = std::move(swept);
 }
 
 /// The port of each node with a description by which the node was found.
-std::vector<Session::NamedPort> Session::ports_in(const subnet::Subnet& subnet) {
+std::vector<Targets::NamedPort> Targets::ports_in(const subnet::Subnet& subnet) {
   std::vector<NamedPort> ports;
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
