@@ -3,6 +3,7 @@
 #include "subnet/port_paths.hpp"
 
 #include "counters/counters.hpp"
+#include "subnet/survey.hpp"
 
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
