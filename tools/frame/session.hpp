@@ -117,8 +117,7 @@ class Session {
   const std::unique_ptr<subnet::SweptSubnet>& swept() const { return swept_; }
   /// Moves the swept fabric out; swept() is null afterwards.
   std::unique_ptr<subnet::SweptSubnet> take_swept() { return std::move(swept_); }
-  /// Reads the service levels of `paths` from the SA, without --skip-sl. In ibtool's dialect a warning says why it did not give them. Where
-  /// their table comes cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
+  /// Reads the service levels of `paths` from the SA, without --skip-sl. In ibtool's dialect a warning says why it did not give them.
   async::Task<> read_service_levels(subnet::PortPaths& paths);
   /// Warns once a run, in ibtool's dialect, that GMPs use SL 0, and `why`: the SA did not give their SL. Nothing if `why` is empty.
   void tell_sl_0(std::string_view why);
@@ -256,8 +255,7 @@ class Session {
   std::unique_ptr<snapshot::Snapshot> snapshot_;
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
   std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
-  std::unique_ptr<mad::Transactor> whole_tables_;         ///< on it where its channel loses segments
-  std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
+  std::unique_ptr<SetGuard> guard_;                       ///< on it: Sets pass through it
   std::string why_no_sets_;                               ///< a TARGET is a piece of a name; see SetGuard::refuse_sets()
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> transactor_;           ///< what stands on these, if anything

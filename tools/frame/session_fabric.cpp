@@ -13,7 +13,6 @@
 #include "mad/rpc.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
-#include "sa/simulator_tables.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
@@ -95,9 +94,7 @@ void Session::require_fabric(std::string_view what) const {
 void Session::open_fabric() {
   mad::Limits limits;
   if (options_.outstanding_smps) limits = mad::Limits::outstanding(*options_.outstanding_smps);
-  auto channel = open_channel();
-  const bool loses_segments = channel->loses_segments();
-  auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, open_channel(), limits);
   // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
   if (options_.debug > (dialect_ == Dialect::diags ? 1 : 0)) {
     tracer_ = std::make_unique<mad::LineTracer>(options_.debug, log::debug, options_.keys);
@@ -108,13 +105,7 @@ void Session::open_fabric() {
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   progress_.count_mads(rpc_->stats());
-  if (loses_segments) {
-    std::function<void(std::string_view)> tell;
-    if (dialect_ == Dialect::ibtool && options_.debug >= 1) tell = log::debug;
-    whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
-  }
-  mad::Transactor& live = whole_tables_ ? *whole_tables_ : *rpc_;
-  guard_ = std::make_unique<SetGuard>(live, options_.dry_run);
+  guard_ = std::make_unique<SetGuard>(*rpc_, options_.dry_run);
   guard_->refuse_sets(why_no_sets_);
   stack_transactor();
 }

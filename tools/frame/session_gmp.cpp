@@ -41,12 +41,7 @@ void Session::tell_sl_0(std::string_view why) {
 async::Task<> Session::read_service_levels(subnet::PortPaths& paths) {
   if (options_.skip_sl) co_return;
   co_await prepare_sa();
-  if (whole_tables_) {
-    rpc_->sa_path() = transactor().sa_path();
-    co_await paths.read_service_levels(*rpc_, subnet::CutTable::is_ignored);
-  } else {
-    co_await paths.read_service_levels(transactor());
-  }
+  co_await paths.read_service_levels(transactor());
   tell_sl_0(paths.why_sl_0());
 }
 

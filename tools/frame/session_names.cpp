@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/escape.hpp"
+#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/rpc.hpp"
 #include "path/parse.hpp"
@@ -136,6 +137,10 @@ async::Task<> Session::read_node_records() {
   try {
     const sa::Pattern all(sa::NodeRecord::info());
     sa::Nodes nodes = co_await sa::find_nodes(transactor(), all);
+    if (nodes.torn) {
+      log::warning("the SA's table of nodes came without its end: the fabric is swept for their names");
+      co_return;
+    }
     node_records_ = std::move(nodes.records);
   } catch (const mad::MadError& error) {
     debug(1, fmt::format("The SA does not tell the names of nodes: {}", error.message()));
