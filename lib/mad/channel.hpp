@@ -87,8 +87,6 @@ class Channel {
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// The greatest number of requests that may be in flight, whatever limit a user asks for.
   virtual unsigned max_in_flight() const { return ~0U; }
-  /// Whether a MAD that a sender leaves to its kernel to segment arrives only as its first packet. False for all real hardware.
-  virtual bool loses_segments() const { return false; }
 };
 
 }  // namespace ib::mad

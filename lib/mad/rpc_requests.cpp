@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr Duration longest_stop = 20ms;
 
 /// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts. There is none where a
-/// simulator reports at once that it has dropped a request: nothing is full there, and each of infiniband-diags' programs repeats it at
+/// channel reports at once that it has dropped a request: nothing is full there, and each of infiniband-diags' programs repeats it at
 /// once.
 Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
 /// The pause after a node has answered that it is busy.

@@ -24,11 +24,18 @@ bool is_only_segment_of_request(Bytes mad) {
          RmppView(mad).flags() == whole;
 }
 
+/// Whether `mad` is the beginning of a table that an SA has left to its kernel to segment.
+bool is_table_without_segments(Bytes mad) {
+  return HeaderView(mad).mgmt_class() == mgmt_class::sa && HeaderView(mad).is_response() && RmppView::is_active(mad) &&
+         RmppView(mad).type() == rmpp::Type::none;
+}
+
+constexpr std::size_t rmpp_flags_at = 26;  // IBA 13.6.2.1
+
 class Simulator final : public UmadHost {
  public:
   bool reports_timeouts() const override { return false; }
   unsigned max_in_flight() const override { return 20; }  // two sockets of 11 packets
-  bool loses_segments() const override { return true; }
   /// The loop sees a signal or another descriptor at least that often.
   async::Duration poll_slice() const override { return std::chrono::milliseconds(100); }
   /// The SA repeats the RMPP header of a request in its answer, where the header of a segment would be wrong. The only segment
@@ -36,8 +43,12 @@ class Simulator final : public UmadHost {
   void prepare(MutableBytes mad) const override {
     if (is_only_segment_of_request(mad)) set_whole(mad);
   }
-  void receive(MutableBytes mad) const override {
-    if (!passes_all_bytes_ && mad.size() > simulator_bytes) std::ranges::fill(mad.subspan(simulator_bytes), std::uint8_t{});
+  std::size_t receive(MutableBytes mad) const override {
+    if (passes_all_bytes_ || mad.size() <= simulator_bytes) return mad.size();
+    std::ranges::fill(mad.subspan(simulator_bytes), std::uint8_t{});
+    if (!is_table_without_segments(mad)) return mad.size();
+    mad[rmpp_flags_at] |= rmpp::flags::first;
+    return simulator_bytes;
   }
   void serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent) override {
     if (issm_) return;

@@ -7,11 +7,11 @@
 //   therefore polls it alone, in slices. Its read() may return the negative error number itself.
 // - It reports no timeouts.
 // - It and ibsim block each other when each has filled the other's socket, which holds 11 packets.
-// - It passes on only simulator_bytes of a MAD and reports 256 bytes. The rest is old content of its memory, and is set to zero
-//   here. The preloads of our tests pass on the whole MAD; they define simulator_tail_symbol.
+// - It passes on only simulator_bytes of a MAD and reports up to 256 bytes. The rest is old content of its memory, and is set to
+//   zero here. The preloads of our tests pass on the whole MAD; they define simulator_tail_symbol.
 // - It does no RMPP. If an SA leaves an answer to its kernel to segment, only the first MAD arrives, Active and with RMPPType
-//   0. A table therefore ends after simulator_bytes; sa/simulator_tables.hpp repairs this. An SA repeats the RMPP header of the
-//   request in its answer.
+//   0. A longer table is cut to simulator_bytes and marked as the first segment here, so that its readers see that its end is
+//   missing. An SA repeats the RMPP header of the request in its answer.
 // - It delivers requests only to a program that has opened an issm device. It then delivers SMPs too, and ends the program when
 //   a MAD comes for a class without an agent.
 #pragma once

@@ -156,13 +156,12 @@ void Device::deliver(MutableBytes umad) {
   ib_user_mad_t header{};
   std::memcpy(&header, umad.data(), header_bytes);
   const MutableBytes mad = umad.subspan(header_bytes);
-  const Bytes bytes = mad;
   if (header.status != 0) {
-    events_->send_failed(bytes, static_cast<int>(header.status));
+    events_->send_failed(mad, static_cast<int>(header.status));
     return;
   }
-  host_->receive(mad);
-  events_->received(bytes, umad_source(header.addr, end_port_));
+  const std::size_t size = host_->receive(mad);
+  events_->received(mad.first(size), umad_source(header.addr, end_port_));
 }
 
 class UmadChannel final : public Channel {
@@ -188,7 +187,6 @@ class UmadChannel final : public Channel {
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return host().reports_timeouts(); }
   unsigned max_in_flight() const override { return host().max_in_flight(); }
-  bool loses_segments() const override { return host().loses_segments(); }
 
  private:
   Device& device(bool smp) {

@@ -25,14 +25,12 @@ class UmadHost {
   virtual bool reports_timeouts() const { return true; }
   /// Channel::max_in_flight() of the device.
   virtual unsigned max_in_flight() const { return ~0U; }
-  /// Channel::loses_segments() of the device.
-  virtual bool loses_segments() const { return false; }
   /// The longest duration of one poll() of the device; see async::Loop::watch(). Zero means no limit.
   virtual async::Duration poll_slice() const { return async::Duration::zero(); }
   /// May change a MAD before it is sent.
   virtual void prepare(MutableBytes /*mad*/) const {}
-  /// May change a MAD that was received.
-  virtual void receive(MutableBytes /*mad*/) const {}
+  /// May change a MAD that was received. Returns how many of its bytes really arrived.
+  virtual std::size_t receive(MutableBytes mad) const { return mad.size(); }
   /// The program is about to answer requests that come to `end_port`. `add_agent` registers an agent that answers nothing for a
   /// class that has no agent yet. Called for each class that is served.
   virtual void serve(const sys::EndPort& /*end_port*/, const std::function<void(std::uint8_t mgmt_class)>& /*add_agent*/) {}

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
@@ -11,14 +12,17 @@
 namespace ib::sa {
 namespace {
 
-/// The link among the results of `query` that really starts at LID `from`.
-async::Task<std::optional<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from) {
+/// The link among the results of `query` that really starts at LID `from`; else `not_found`, which says so if the results came without
+/// their end.
+async::Task<mad::Result<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from, const mad::MadError& not_found) {
   const auto table = co_await try_subn_adm_get_table(transactor, query);
-  if (!table) co_return std::nullopt;
+  const auto error = std::make_shared<mad::SaError>(dynamic_cast<const mad::SaError&>(not_found));
+  if (!table) co_return error;
   const auto is_it = [&](const LinkRecord& link) { return link.from_lid == from && link.from_port == query.record.from_port; };
   const auto found = std::ranges::find_if(table->records, is_it);
-  if (found == table->records.end()) co_return std::nullopt;
-  co_return *found;
+  if (found != table->records.end()) co_return *found;
+  if (table->torn) error->note(fmt::format("the SA's table of links from ports {} came without its end", query.record.from_port));
+  co_return error;
 }
 
 }  // namespace
@@ -31,9 +35,8 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
   if (link || !port || !is_no_records(link.error())) co_return link;
   LinkRecord::Query by_port;
   by_port.from_port(*port);
-  const std::optional<LinkRecord> found = co_await pick(transactor, by_port, from);
-  if (found) co_return *found;
-  co_return link;
+  mad::Result<LinkRecord> found = co_await pick(transactor, by_port, from, link.error());
+  co_return found;
 }
 
 Lid end_of(const LinkRecord& link) {

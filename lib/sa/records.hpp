@@ -15,7 +15,7 @@ namespace ib::sa {
 struct Records {
   const StructInfo* type{};
   RecordBuffer bytes;  ///< one row for each record; a row may be shorter than the type, and missing bytes count as zero
-  bool torn = false;   ///< the answer ends within a record: the SA may have more records
+  bool torn = false;   ///< the answer came without its end: the SA may have more records
 };
 
 /// The method that requests all records of a kind: SubnAdmGetTable, else GetMulti or GetTraceTable if the record has only that.

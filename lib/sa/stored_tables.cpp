@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sa/stored_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -94,12 +96,19 @@ class Reader {
       return;
     }
     try {
-      if (!exists_once(table.record())) static_cast<void>(table_rows(*reply, least_size(table.record())));
+      if (!exists_once(table.record())) check_end(at, table, *reply);
     } catch (const Error& error) {
       failures_[at] = TableFailure{&table, nullptr, error.message()};
       return;
     }
     if (reading_.keep) reading_.keep(table, *reply);
+  }
+
+  /// Notes a failure if the table came without its end. What came is kept, and whoever reads it later sees that it is not all. Throws Error
+  /// if the answer contradicts itself.
+  void check_end(std::size_t at, const TableInfo& table, const mad::Reply& reply) {
+    const TableRows rows = table_rows(reply, least_size(table.record()));
+    if (rows.torn) failures_[at] = TableFailure{&table, nullptr, fmt::format("only its first {} records arrived", rows.records.size())};
   }
 
   mad::Transactor& transactor_;

@@ -54,10 +54,10 @@ struct TableReading {
   bool with_keys = false;
 };
 
-/// A table that could not be read.
+/// A table that could not be read, or came without its end; what came of it is kept.
 struct TableFailure {
   const TableInfo* table;
-  std::shared_ptr<const mad::MadError> error;  ///< null if the answer contradicts itself, or has lost its end
+  std::shared_ptr<const mad::MadError> error;  ///< null if the answer contradicts itself, or came without its end
   std::string why;                             ///< a message for people
 };
 

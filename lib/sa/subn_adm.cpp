@@ -19,8 +19,13 @@ using mad::packet_size;
 std::size_t end_of_records(Bytes mad, bool& torn) {
   const mad::RmppView segment(mad);
   const mad::DataArea area = mad::data_area(mad::mgmt_class::sa);
+  if (segment.type() != rmpp::Type::data) {
+    const auto place = static_cast<std::uint8_t>(segment.flags() & (rmpp::flags::first | rmpp::flags::last));
+    torn = place == rmpp::flags::first;
+    if (!torn && mad.size() == packet_size) throw Error("The answer is not cut into segments: where its records end is not known");
+    return mad.size();
+  }
   if (mad.size() != packet_size) return mad.size();
-  if (segment.type() != rmpp::Type::data) throw LostEnd();
   // A reassembled answer keeps the header of one segment. An answer of this length is a single segment, or the beginning of a
   // table.
   torn = (segment.flags() & rmpp::flags::last) == 0;

@@ -16,23 +16,17 @@
 
 namespace ib::sa {
 
-/// Of a table only the first MAD arrived, as its SA left it to its kernel to segment: where the simulated umad stands for the kernel.
-class LostEnd : public Error {
- public:
-  LostEnd() : Error("The answer has lost its end: nobody has cut it into segments") {}
-};
-
 /// The records of a SubnAdmGetTableResp or a similar answer.
 template <class T>
 struct Table {
   std::vector<T> records;
-  bool torn = false;  ///< the answer ends within a record: there may be more records; see table_rows()
+  bool torn = false;  ///< the answer came without its end: there may be more records; see table_rows()
 };
 
 /// The records of an answer as byte ranges.
 struct TableRows {
   RecordRows records;
-  bool torn = false;  ///< the answer ends within a record
+  bool torn = false;  ///< the answer came without its end
 };
 
 /// The records of a SubnAdmGetTableResp as byte ranges of `reply`, each of at least `record_size` bytes. Works for any method;
@@ -41,9 +35,9 @@ struct TableRows {
 /// The last record may lack its padding. Zeros may follow it, because some senders count the whole last segment. Other bytes
 /// are the beginning of a missing record, so the table is torn.
 ///
-/// An answer of one packet is whole if it is the last segment. An answer that nobody segmented (RMPPType 0) is whole if it is
-/// shorter than a packet. Any other answer that fills a packet has lost its end. If it is a first segment, its records are
-/// returned and the table is torn. If nobody segmented it, LostEnd is thrown.
+/// An answer of one packet is whole if it is the last segment; else the records that came are returned, and the table is torn. An answer
+/// that nobody segmented (RMPPType 0) is torn if its RMPPFlags say that it is a first segment, and else whole if it is shorter than a
+/// packet: where its records end in a whole packet is not known, and Error is thrown.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
 
 /// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it
@@ -57,7 +51,7 @@ template <class T>
 mad::Task<std::vector<T>> taken_whole(mad::Task<mad::Result<Table<T>>> tried) {
   mad::Result<Table<T>> result = co_await std::move(tried);
   Table<T> table = std::move(result).take();
-  if (table.torn) throw Error("The SA's answer ends within a record");
+  if (table.torn) throw Error("The SA's table came without its end");
   co_return std::move(table.records);
 }
 

@@ -22,8 +22,9 @@ std::vector<std::uint8_t> answer_header(const mad::Request& request) {
   return mad;
 }
 
-}  // namespace
-
+/// Makes `mad` a whole answer to a SubnAdmGetTable, as after the reassembly of its segments. `mad` has the header of an SA's MAD and then
+/// records, `step` bytes each, a multiple of 8. With `torn` true, the beginning of a missing record is added, so that table_rows() calls
+/// the table torn.
 void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn) {
   constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
   constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
@@ -35,6 +36,8 @@ void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn) {
   store_be(&header[mad::attribute_offset_offset], static_cast<std::uint16_t>(size == 0 ? 0 : step / 8));
   std::copy_n(header.begin(), begin, mad.begin());
 }
+
+}  // namespace
 
 TableReply::TableReply(const mad::Request& request, std::size_t step) : request_(request), step_(step), mad_(answer_header(request)) {}
 

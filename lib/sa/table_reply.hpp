@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Answers in the form in which an SA's answers arrive, made by this program: from parts of a table, or from a stored table.
+// Answers in the form in which an SA's answers arrive, made by this program from a stored table.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,6 @@
 #include "mad/request.hpp"
 
 namespace ib::sa {
-
-/// Makes `mad` a whole answer to a SubnAdmGetTable, as after the reassembly of its segments. `mad` has the header of an SA's MAD
-/// and then records, `step` bytes each, a multiple of 8. With `torn` true, the beginning of a missing record is added, so that
-/// table_rows() calls the table torn.
-void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn);
 
 /// Collects the records that answer a SubnAdmGet or SubnAdmGetTable.
 class TableReply {

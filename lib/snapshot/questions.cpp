@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "counters/clears.hpp"
+#include "counters/attributes.hpp"
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
@@ -15,6 +15,7 @@
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
 #include "subnet/smp_tables.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::snapshot {
 namespace {

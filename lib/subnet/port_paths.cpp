@@ -90,7 +90,7 @@ std::string PortPaths::why_no_gmp(PortIndex port) const {
   return "No LID of its own is known: GMPs do not reach it.";
 }
 
-async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor, CutTable cut) {
+async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   routes_.clear();
   why_sl_0_.clear();
   const path::IbPath& sa = transactor.sa_path().ib();
@@ -111,8 +111,6 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor, CutTab
     }
   } catch (const SysError&) {
     throw;
-  } catch (const sa::LostEnd& error) {
-    if (cut == CutTable::is_told) why_sl_0_ = error.message();
   } catch (const Error& error) {  // an answer that contradicts itself
     why_sl_0_ = error.message();
   }

@@ -38,12 +38,6 @@ inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, 
 /// The reason for SL 0 where this port has never heard of a subnet manager.
 inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
 
-/// What becomes of a table of paths that comes without its end (sa::LostEnd).
-enum class CutTable : std::uint8_t {
-  is_told,     ///< why_sl_0() tells of it
-  is_ignored,  ///< SL 0 is used, as if the SA had not been asked
-};
-
 /// The paths from `start` to the ports of a model.
 class PortPaths {
  public:
@@ -63,7 +57,7 @@ class PortPaths {
   /// Reads the reversible paths from the end port of `start` to all other ports: one SubnAdmGetTable(PathRecord) (IBA
   /// 15.2.5.16). gmp() then uses LIDs, SL, P_Key and packet life time of the records. If the SA does not give them, SL 0
   /// remains and why_sl_0() gives the reason. Throws SysError.
-  async::Task<> read_service_levels(mad::Transactor& transactor, CutTable cut = CutTable::is_told);
+  async::Task<> read_service_levels(mad::Transactor& transactor);
 
   /// The same for one end port, from a path that the SA gave for it.
   void use(PortIndex end_port, const path::Path& path);

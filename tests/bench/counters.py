@@ -3,8 +3,8 @@
 """Our ibqueryerrors and Debian's in turn on simulated fat trees: wall time, CPU, MADs, and their ratios.
 
 opensm gives the LIDs, answers for the service levels and sweeps no more; its table of LIDs is kept in --keep, so that the next run begins
-at once. The fabric is as Debian has it: of the table of paths both programs get the first MAD, and do with SL 0. With --rmpp our preloads
-do what a kernel does for them, the table arrives, and each MAD costs the time of two more libraries. Each program is measured whole, with
+at once. Our preloads do for both programs what a kernel does, so that the table of paths arrives; each MAD costs the time of two more
+libraries. Each program is measured whole, with
 --load-cache of a file that Debian's ibnetdiscover wrote, and after discovery: whole without what the ibnetdiscover of the same program
 takes. The plan of MADs behind discovery is one table of paths (SubnAdmGetTable), a ClassPortInfo a node, and a PortCounters a node that
 has AllPortSelect or a port of one that has not; what is sent beyond it is printed by its reason. Nothing here passes or fails on a time:
@@ -94,7 +94,7 @@ def bench(nodes, args, folder):
         net.flush()
         print(f"\n{nodes} nodes: {tree.counts['Ca']} hosts, {tree.counts['Switch']} switches of {radix} ports", flush=True)
         # -I: GUIDs are not compared in pairs while loading, which would take minutes. -s 0: one sweep.
-        with simfabric.Fabric(net.name, options=["-I"], rmpp=args.rmpp, lids=kept if os.path.exists(kept) else None,
+        with simfabric.Fabric(net.name, options=["-I"], lids=kept if os.path.exists(kept) else None,
                               load_timeout=3600, sm_options=["-s", "0"]) as fabric:
             os.makedirs(args.keep, exist_ok=True)
             shutil.copy(fabric.path("guid2lid"), kept)
@@ -112,7 +112,6 @@ def main():
     parser.add_argument("--nodes", type=int, nargs="*", choices=sorted(SIZES), default=sorted(SIZES))
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program, of which the best counts (1 at the largest size)")
     parser.add_argument("--delay", type=int, default=200, metavar="µS", help="time that a MAD takes in the delayed runs")
-    parser.add_argument("--rmpp", action="store_true", help="with RMPP, as on a kernel")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ibtool-bench"), metavar="DIRECTORY",
                         help="where tables of LIDs are kept for the next run")
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), metavar="DIRECTORY",

@@ -11,7 +11,6 @@
 
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
-#include "sa/simulator_tables.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/reading.hpp"
 #include "subnet/discovery.hpp"
@@ -89,12 +88,9 @@ int main(int argc, char** argv) {
   try {
     const sys::DeviceList devices = sys::DeviceList::read();
     async::Loop loop;
-    auto channel = mad::open_umad(devices.default_end_port());
-    const bool loses_segments = channel->loses_segments();
-    mad::Rpc rpc(loop, std::move(channel));
-    sa::SimulatorTables whole_tables(rpc);
+    mad::Rpc rpc(loop, mad::open_umad(devices.default_end_port()));
     std::vector<Told> told;
-    loop.run(read_all(loses_segments ? static_cast<mad::Transactor&>(whole_tables) : rpc, parts_of(argc, argv), told));
+    loop.run(read_all(rpc, parts_of(argc, argv), told));
     std::string text;
     for (const Told& one : told) {
       text += fmt::format("{}\"{}\": {{\"planned\": {}, \"answered\": {}, \"refused\": {}, \"failures\": {}}}", text.empty() ? "" : ", ",

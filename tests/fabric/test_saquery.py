@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""saquery and query on opensm's database, beside Debian's saquery where both get whole answers: the simulator passes on
-the first 224 bytes of a table, so questions are about one node or link at a time."""
+"""saquery and query on opensm's database, beside Debian's saquery."""
 import ipaddress
 import json
 import re

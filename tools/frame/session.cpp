@@ -105,6 +105,7 @@ Targets::Callbacks Session::target_callbacks() {
   callbacks.names = [this]() -> const subnet::NodeNameMap& { return node_name_map(); };
   callbacks.swept = [this](const subnet::DiscoverStats& stats) { count_plan(stats); };
   callbacks.debug = [this](std::string_view line) { debug(1, line); };
+  callbacks.warn = log::warning;
   return callbacks;
 }
 

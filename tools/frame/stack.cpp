@@ -10,7 +10,6 @@
 #include "mad/channel.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
-#include "sa/simulator_tables.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
@@ -29,7 +28,6 @@ void Stack::close() {
   top_.reset();
   cache_.reset();
   guard_.reset();
-  whole_tables_.reset();
   if (rpc_ && manners_.count_mads) manners_.count_mads(nullptr);
   rpc_.reset();
   stored_.reset();
@@ -77,19 +75,12 @@ void Stack::open_fabric() {
   mad::Limits limits;
   if (options.outstanding_smps) limits = mad::Limits::outstanding(*options.outstanding_smps);
   auto channel = manners_.open_channel ? manners_.open_channel() : host_.world().open_channel(host_.end_port(), options.gmp);
-  const bool loses_segments = channel->loses_segments();
   auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
   rpc->set_tracer(manners_.tracer.get());
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
-  if (loses_segments) {
-    std::function<void(std::string_view)> tell;
-    if (host_.dialect() == Dialect::ibtool && options.debug >= 1) tell = [this](std::string_view line) { debug(1, line); };
-    whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
-  }
-  mad::Transactor& live = whole_tables_ ? *whole_tables_ : *rpc_;
-  guard_ = std::make_unique<SetGuard>(live, options.dry_run);
+  guard_ = std::make_unique<SetGuard>(*rpc_, options.dry_run);
   guard_->refuse_sets(why_no_sets_);
   stack_on_top();
 }

@@ -148,7 +148,6 @@ class Stack {
   // What close() takes down, from below.
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
   std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
-  std::unique_ptr<mad::Transactor> whole_tables_;         ///< on it where its channel loses segments
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa

@@ -110,13 +110,7 @@ void Stack::tell_sl_0(std::string_view why) {
 async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
   if (host_.options().skip_sl) co_return;
   co_await prepare_sa();
-  // Where the table comes cut, on stock ibsim, SL 0 is used: ibsim looks at no SL, so that they are not worth a query for each port.
-  if (whole_tables_) {
-    rpc_->sa_path() = transactor().sa_path();
-    co_await paths.read_service_levels(*rpc_, subnet::CutTable::is_ignored);
-  } else {
-    co_await paths.read_service_levels(transactor());
-  }
+  co_await paths.read_service_levels(transactor());
   tell_sl_0(paths.why_sl_0());
 }
 

@@ -216,6 +216,10 @@ async::Task<> Targets::read_node_records() {
   try {
     const sa::Pattern all(sa::NodeRecord::info());
     sa::Nodes nodes = co_await sa::find_nodes(stack_.transactor(), all);
+    if (nodes.torn) {
+      callbacks_.warn("the SA's table of nodes came without its end: the fabric is swept for their names");
+      co_return;
+    }
     node_records_ = std::move(nodes.records);
   } catch (const mad::MadError& error) {
     callbacks_.debug(fmt::format("The SA does not tell the names of nodes: {}", error.message()));

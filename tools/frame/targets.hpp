@@ -26,6 +26,7 @@ class Targets {
     std::function<const subnet::NodeNameMap&()> names;              ///< the site's names for nodes
     std::function<void(const subnet::DiscoverStats& stats)> swept;  ///< a sweep was needed
     std::function<void(std::string_view line)> debug;               ///< what a name was taken for
+    std::function<void(std::string_view line)> warn;
   };
   Targets(Stack& stack, Callbacks callbacks);
   ~Targets();

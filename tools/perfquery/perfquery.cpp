@@ -271,7 +271,7 @@ class Perfquery : public Command {
     if (thresholds_) reading.thresholds = &*thresholds_;
     for (PortCounts& now : report.ports) {
       // All of one PMA: the port alone tells them apart.
-      const counters::CounterKey key{.port = static_cast<std::uint8_t>(now.port)};
+      const counters::CounterKey key{{}, 0, static_cast<std::uint8_t>(now.port)};
       auto growth = history.take(key, report.info, now.time, now.bytes);
       reading.samples.push_back({now.port, std::move(now.bytes), std::move(growth)});
     }

@@ -14,6 +14,7 @@
 #include "iba/wire.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
+#include "subnet/survey.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {

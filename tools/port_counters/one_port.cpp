@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "counters/clears.hpp"
+#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/wire.hpp"

@@ -78,7 +78,8 @@ async::Task<> Ask::fetch(FormedReport& report, std::uint8_t method, std::uint32_
   mad::Result<sa::Records> tried = co_await sa::try_records(asked, asked.sa_path(), report.pattern, method, modifier);
   if (tried) {
     report.records = std::move(*tried);
-    if (!as_diags && report.records.torn) warn_torn(report.records.bytes.size());
+    const std::size_t arrived = report.records.bytes.size();
+    if (report.records.torn) as_diags ? session.diags_warning("sa_query", torn_text(arrived)) : warn_torn(arrived);
     co_return;
   }
   if (as_diags) give_up_as_diags(session, report.pattern.record(), tried.error());

@@ -246,6 +246,7 @@ async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text) {
   if (const auto lid = parse_lid(text)) co_return *lid;
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) co_return std::nullopt;
   const sa::Nodes nodes = co_await named(ask.session, text);
+  if (nodes.torn && nodes.records.empty()) warn_torn(0);
   if (nodes.records.empty()) co_return std::nullopt;
   co_return nodes.records.front().lid;
 }

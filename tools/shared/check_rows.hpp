@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/thresholds.hpp"
 #include "subnet/port_checks.hpp"
 #include "tools/shared/fabric.hpp"
 

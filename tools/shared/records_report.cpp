@@ -66,9 +66,13 @@ void RecordsReport::text(TextOut& out) const {
   if (none) out.write("No Records.\n");
 }
 
-void warn_torn(std::size_t arrived) {
-  log::warning(arrived == 1 ? "the answer of the SA was cut on its way: only the first record arrived"
-                            : fmt::format("the answer of the SA was cut on its way: only the first {} records arrived", arrived));
+std::string torn_text(std::size_t arrived) {
+  const std::string what = arrived == 0   ? "no whole record"
+                           : arrived == 1 ? "only the first record"
+                                          : fmt::format("only the first {} records", arrived);
+  return fmt::format("the answer of the SA was cut on its way: {} arrived", what);
 }
+
+void warn_torn(std::size_t arrived) { log::warning(torn_text(arrived)); }
 
 }  // namespace ib::tools

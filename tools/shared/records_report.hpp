@@ -26,7 +26,9 @@ struct RecordsReport : Report {
   Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }
 };
 
-/// Prints a line on stderr if an answer was not complete, with the number of records that arrived.
+/// What is said of an answer that came without its end, with the number of records that arrived.
+std::string torn_text(std::size_t arrived);
+/// Prints that as a warning on stderr.
 void warn_torn(std::size_t arrived);
 
 }  // namespace ib::tools

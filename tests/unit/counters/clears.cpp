@@ -47,7 +47,8 @@ struct Bench {
   std::set<std::string> left(std::uint8_t number) {
     std::set<std::string> names;
     for (const PmaSupport& as : {support(), PmaSupport{static_cast<std::uint16_t>(support().capability_mask & ~0x600U), 0}}) {
-      const PmaWanted wanted{.traffic = true};
+      PmaWanted wanted;
+      wanted.traffic = true;
       const PmaReading read = sweep.loop.run(read_pma(*sweep.rpc, path(), number, as, wanted));
       REQUIRE(read.known());
       const CounterReading reading = read.merged();

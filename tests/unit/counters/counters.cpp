@@ -32,7 +32,8 @@ struct Bench {
   }
   CounterReading read() {
     const PmaSupport support{pma.capability_mask, pma.capability_mask2};
-    const PmaWanted wanted{.traffic = true};
+    PmaWanted wanted;
+    wanted.traffic = true;
     const PmaReading reading = sweep.loop.run(read_pma(*sweep.rpc, *gmp_path(sweep.subnet, port, start), 2, support, wanted));
     REQUIRE(reading.known());
     return reading.merged();

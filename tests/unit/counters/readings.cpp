@@ -371,12 +371,12 @@ TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their 
 }
 
 TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not asked") {
-  const NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+  const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
   wanted.each_port = true;
   wanted.ports_of = [&](NodeIndex node) {
-    return node == leaf ? std::vector{swept.subnet.port_of(leaf, 2), swept.subnet.port_of(leaf, 4)} : std::vector<PortIndex>();
+    return node == at_leaf ? std::vector{swept.subnet.port_of(at_leaf, 2), swept.subnet.port_of(at_leaf, 4)} : std::vector<PortIndex>();
   };
-  read(std::vector{leaf, swept.subnet.find_node(Guid{0x300})});
+  read(std::vector{at_leaf, swept.subnet.find_node(Guid{0x300})});
   REQUIRE(readings.nodes.size() == 1);
   REQUIRE(readings.nodes[0].ports.size() == 2);
   CHECK(readings.nodes[0].ports[1].select == 4);
@@ -384,7 +384,7 @@ TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not ask
 }
 
 TEST_CASE_METHOD(Bench, "a PMA that was silent for a while is read at the end, its ClassPortInfo too") {
-  pma(0).service().faults.drop_next = 3;
+  pma.service().faults.drop_next = 2;
   wanted.each_port = true;
   const PmaNode& node = read_leaf();
   CHECK(readings.failures.empty());
@@ -396,19 +396,19 @@ TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from
   wanted.each_port = wanted.traffic = true;
   for (const bool is_simple : {false, true}) {
     CAPTURE(is_simple);
-    if (is_simple) make_simple(pma(0));
-    const NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+    if (is_simple) make_simple(pma);
+    const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
     const auto growth_of_port_2 = [&] {
       const PmaReading& reading = read_leaf().ports.at(1);
       REQUIRE(reading.select == 2);
-      return take(history, counter_key(swept.subnet, leaf, 2), reading);
+      return take(history, counter_key(swept.subnet, at_leaf, 2), reading);
     };
-    pma(0).count(2, "port_xmit_data") = 1000;
-    pma(0).count(2, "symbol_error_counter") = 5;
+    pma.count(2, "port_xmit_data") = 1000;
+    pma.count(2, "symbol_error_counter") = 5;
     if (!is_simple) CHECK_FALSE(growth_of_port_2().known());
     if (is_simple) growth_of_port_2();
-    pma(0).count(2, "port_xmit_data") = 1250;
-    pma(0).count(2, "symbol_error_counter") = 9;
+    pma.count(2, "port_xmit_data") = 1250;
+    pma.count(2, "symbol_error_counter") = 9;
     swept.clock.advance(2s);
     const PmaGrowth growth = growth_of_port_2();
     REQUIRE(growth.known());

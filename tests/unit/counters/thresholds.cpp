@@ -7,8 +7,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
-using ib::counters::ErrorThresholds;
-using ib::counters::find_counter;
+using namespace ib;
+using namespace ib::counters;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "sa/links.hpp"
 
 #include "mad/rpc.hpp"
+#include "sa/records.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 
@@ -53,6 +54,18 @@ TEST_CASE("a link that the SA does not find by its LID is found by its port") {
   CHECK(ring.sa.asked.size() == 2);
   CHECK(ring.find(4, 1)->to_lid == Lid{1});  // a round LID
   CHECK(ring.sa.asked.size() == 1);
+}
+
+TEST_CASE("a link that is not in what came of a table without its end may exist for all that") {
+  Ring ring(40);
+  ring.sa.lmc = 3;
+  ring.sa.cut = true;
+  CHECK(ring.find(1, 3)->to_lid == Lid{42});  // of three ports 3
+  CHECK(ring.find(2, 1)->to_lid == Lid{3});   // among the first of 42 ports 1
+  const auto link = ring.find(39, 1);
+  REQUIRE_FALSE(link);
+  CHECK(link.error().lines(0).front() == "the SA's table of links from ports 1 came without its end");
+  CHECK(sa::is_no_records(link.error()));
 }
 
 TEST_CASE("the error where there is no link is that of the first query") {

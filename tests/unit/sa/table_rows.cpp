@@ -51,6 +51,14 @@ TEST_CASE("a table that nobody segmented is whole where it is shorter than a pac
   REQUIRE_THROWS_AS(table_rows(answer(256, 112, rmpp::Type::none, 0), 108), Error);
 }
 
+TEST_CASE("a table that nobody segmented is torn where its flags say that it is a first segment, even if it ends with a record") {
+  is_table(answer(header_of_sa + 21 * 8, 8, rmpp::Type::none, first), 6, 21, true);
+  is_table(answer(header_of_sa + 21 * 8, 8, rmpp::Type::none, first | last), 6, 21, false);
+  is_table(answer(header_of_sa + 168, 112, rmpp::Type::none, first), 108, 1, true);
+  is_table(answer(256, 112, rmpp::Type::none, first), 108, 1, true);
+  is_table(answer(header_of_sa + 168, 176, rmpp::Type::none, first), 176, 0, true);
+}
+
 TEST_CASE("a table of one segment ends where its length says, or with the reassembled MAD") {
   is_table(answer(256, 64, rmpp::Type::data, first | last, 20 + 2 * 64), 64, 2, false);
   is_table(answer(256, 8, rmpp::Type::data, first | last, 220), 6, 25, false);

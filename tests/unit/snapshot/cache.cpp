@@ -43,7 +43,7 @@ struct Bench {
   }
   void store(Keys keys = Keys::hidden) {
     const auto begun = cache(keys);
-    begun->begin(swept.subnet, false);
+    begun->begin(swept, false);
     REQUIRE(begun->save());
   }
   std::unique_ptr<Cache> used(Keys keys = Keys::hidden) {
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one wi
   Swept with_key(two.fabric);
   {
     const auto begun = cache(Keys::shown);
-    begun->begin(with_key.subnet, false);
+    begun->begin(with_key, false);
     REQUIRE(begun->save());
   }
   CHECK_THAT(content(file), contains(bytes));

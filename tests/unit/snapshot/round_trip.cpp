@@ -129,7 +129,6 @@ TEST_CASE("What failed is stored with its error") {
   REQUIRE(swept.failures.size() == 1);
   Snapshot snapshot(store(directory.file("one"), small.fabric, swept));
   const subnet::SweptSubnet stored = snapshot.read_fabric(&small.fabric.end_port());
-  const subnet::Subnet& subnet = stored.subnet;
   REQUIRE(stored.failures.size() == 1);
   const subnet::Failure &read = stored.failures[0], &written = swept.failures[0];
   CHECK(read.kind == written.kind);

@@ -3,7 +3,7 @@
 // itself is told.
 #include "subnet/sa_discovery.hpp"
 
-#include "sa/simulator_tables.hpp"
+#include "mad/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
@@ -19,7 +19,7 @@ namespace {
 /// A discovery from the SA of a fabric, on a fake clock.
 struct FromSa : SweptSubnet {
   explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : SweptSubnet{Subnet(limits), {}}, fabric(of) {
-    Discovered discovered = loop.run(discover_from_sa(tables, subnet, options));
+    Discovered discovered = loop.run(discover_from_sa(rpc, subnet, options));
     stats = std::move(discovered.stats);
     failures = std::move(discovered.failures);
   }
@@ -33,8 +33,6 @@ struct FromSa : SweptSubnet {
   async::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
-  std::string told;
-  sa::SimulatorTables tables{rpc, [this](std::string_view line) { told += line; }};
   DiscoverStats stats;
 };
 
@@ -82,17 +80,6 @@ FakeFabric odd_fabric() {
   return fabric;
 }
 
-/// Gives the host's port an LMC in its own eyes; LIDs for it would clash with those of others.
-void reattach_with_lmc(FakeFabric& fabric, std::uint8_t lmc) {
-  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
-    if (fabric.port_guid(id, 1) != fabric.end_port().port_guid()) continue;
-    std::swap(fabric.node(id).ports[1].info.lmc, lmc);
-    fabric.attach(id);
-    std::swap(fabric.node(id).ports[1].info.lmc, lmc);
-    return;
-  }
-}
-
 }  // namespace
 
 TEST_CASE("four queries tell what a sweep finds, and no SMP leaves") {
@@ -114,28 +101,36 @@ TEST_CASE("four queries tell what a sweep finds, and no SMP leaves") {
   }
 }
 
-TEST_CASE("where tables come without their end, they are asked for in parts") {
-  for (FakeFabric& fabric : std::array{FakeFabric::fat_tree(4, 2, 3), odd_fabric()}) {
-    const Swept swept(fabric);
-    FakeSa sa(fabric);
-    sa.cut = true;
-    const FromSa from_sa(fabric);
-    CHECK(from_sa.told.starts_with("The SANodeRecord table came back cut: asked for it in parts."));
-    CHECK(from_sa.failures.empty());
-    CHECK(facts(from_sa.subnet) == facts(swept.subnet));
+TEST_CASE("a table that comes without its end is one failure, and what came of it is the model") {
+  FakeFabric fabric = FakeFabric::fat_tree(4, 2, 3);
+  const Swept swept(fabric);
+  FakeSa sa(fabric);
+  sa.cut = true;
+  SaDiscoverOptions options;
+  for (const Node& node : swept.subnet.nodes()) {  // the table of nodes was read before
+    sa::NodeRecord record;
+    record.lid = swept.subnet.lid(swept.subnet.end_port_of(node.first_port + node.entry_port));
+    record.node_info = node.info;
+    options.nodes.push_back(record);
   }
+  const FromSa from_sa(fabric, options);
+  CHECK(from_sa.subnet.nodes().size() == swept.subnet.nodes().size());
+  REQUIRE(from_sa.failures.size() == 2);  // the table of switches fits
+  CHECK(from_sa.failures[0].why == "The SA's table of PortInfoRecords came without its end: 2 arrived.");
+  CHECK(from_sa.failures[1].why == "The SA's table of LinkRecords came without its end: 25 arrived.");
+  for (const Failure& failure : from_sa.failures) CHECK(failure.node == none);
 }
 
-TEST_CASE("an SA that rounds LIDs where it is asked for links tells all of them") {
-  for (FakeFabric& fabric : std::array{FakeFabric::fat_tree(4, 2, 3), odd_fabric()}) {
-    const Swept swept(fabric);
-    FakeSa sa(fabric);
-    sa.cut = true;
-    sa.lmc = 3;
-    reattach_with_lmc(fabric, 3);
+TEST_CASE("where the start of the discovery is not in what came of the table of nodes, the error says that it came without its end") {
+  FakeFabric fabric = FakeFabric::fat_tree(4, 2, 3);
+  FakeSa sa(fabric);
+  sa.cut = true;
+  try {
     const FromSa from_sa(fabric);
-    CHECK(from_sa.failures.empty());
-    CHECK(facts(from_sa.subnet) == facts(swept.subnet));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.message().starts_with("The SA does not know the port at LID "));
+    CHECK(std::ranges::count(error.lines(0), "The SA's table of NodeRecords came without its end: 1 arrived.") == 1);
   }
 }
 
