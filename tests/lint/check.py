@@ -19,7 +19,7 @@ import sys
 # The layers of lib/ and their height; what is on one height is mutually invisible. out knows the types of iba,
 # and mad has a channel over verbs.
 LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "out": 1.5, "sys": 2, "path": 3, "verbs": 3.5, "mad": 4, "sa": 5, "subnet": 6,
-          "routing": 7, "snapshot": 7, "tools": 8}
+          "formats": 7, "routing": 7, "snapshot": 7, "tools": 8}
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
