@@ -18,9 +18,21 @@ void MulticastTables::add(SwitchIndex at, const subnet::MulticastTable& table) {
   for (const auto& [mlid, ports] : sets) entries_.push_back({Lid{mlid}, at, ports});
 }
 
+void MulticastTables::add(SwitchIndex at, Lid mlid, const PortSet& ports) {
+  known_[at] = true;
+  entries_.push_back({mlid, at, ports});
+}
+
 void MulticastTables::finish() {
-  std::ranges::sort(entries_,
-                    [](const MulticastEntry& a, const MulticastEntry& b) { return std::pair(a.mlid, a.at) < std::pair(b.mlid, b.at); });
+  const auto key = [](const MulticastEntry& entry) { return std::pair(entry.mlid, entry.at); };
+  std::ranges::stable_sort(entries_, {}, key);
+  std::vector<MulticastEntry> last;
+  for (const MulticastEntry& entry : entries_) {
+    if (!last.empty() && key(last.back()) == key(entry)) last.pop_back();
+    last.push_back(entry);
+  }
+  std::erase_if(last, [](const MulticastEntry& entry) { return entry.ports.words == PortSet{}.words; });
+  entries_ = std::move(last);
 }
 
 std::vector<Lid> MulticastTables::groups() const {

@@ -38,6 +38,10 @@ class MulticastTables {
 
   /// Adds the table of a switch. Each switch once.
   void add(SwitchIndex at, const subnet::MulticastTable& table);
+  /// Adds an entry from a file. A later one of a switch and group goes over an earlier one. The table of the switch counts as read.
+  void add(SwitchIndex at, Lid mlid, const PortSet& ports);
+  /// The table of the switch counts as read, whatever was added.
+  void set_known(SwitchIndex at) { known_[at] = true; }
   /// To be called after the last table.
   void finish();
 

@@ -10,7 +10,8 @@ namespace {
 using subnet::NodeKind;
 using subnet::PortIndex;
 
-bool is_active(const subnet::Port& port) { return !port.has_info || port.state() == smp::PortState::active; }
+/// A port whose state is not known (a listing of a topology names none) counts as Active: it has a link.
+bool is_active(const subnet::Port& port) { return port.state() == smp::PortState::no_change || port.state() == smp::PortState::active; }
 
 bool is_aggregation_node(const subnet::Node& node) {
   return node.has_description && node.description().find("Aggregation Node") != std::string_view::npos;

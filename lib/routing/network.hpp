@@ -87,6 +87,8 @@ class Network {
   std::vector<Destination> destinations(bool with_switches) const;
   /// The switch with the model's node `node`, or none.
   SwitchIndex switch_of(subnet::NodeIndex node) const { return switch_of_node_[node]; }
+  /// The host with the model's port `port`, or none.
+  HostIndex host_of(subnet::PortIndex port) const { return host_of_port_[port]; }
   /// The LID of port 0; zero if it has none.
   Lid lid_of(SwitchIndex at) const { return subnet_.lid(subnet_.node(switches_[at].node).first_port); }
   const subnet::Subnet& subnet() const { return subnet_; }
