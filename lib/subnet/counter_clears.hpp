@@ -11,6 +11,8 @@
 
 namespace ib::subnet {
 
+/// The reset masks of all counters of PortXmitDiscardDetails and PortRcvErrorDetails (IBA 16.1.4.2, 16.1.4.1).
+inline constexpr std::uint64_t all_discard_details = 0xf, all_error_details = 0x3f;
 inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
 
 /// Clears the counters in `mask` of port `number` (or all_ports) in one attribute of performance management. Bits that the

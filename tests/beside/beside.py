@@ -120,6 +120,7 @@ def ran(done, ignored, with_stderr):
     text = golden.steady(done.stdout).splitlines()
     if with_stderr:
         text += ["-- stderr"] + golden.steady(done.stderr).splitlines()
+    text = [re.sub(r"^\[\d+\] (?=\w+: )", "[0] ", line) for line in text]
     text = [re.sub(r"\[pid \d+\]", "[pid 0]", re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", line)) for line in text]
     for expression in ignored:
         text = [re.sub(expression, "", line) for line in text]
