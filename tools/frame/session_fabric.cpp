@@ -289,6 +289,7 @@ void Session::give_up(const std::shared_ptr<const mad::MadError>& error, const D
 }
 
 void Session::debug_path(std::string_view name, const path::Path& path) const {
+  if (dialect_ == Dialect::diags) return;  // infiniband-diags prints nothing of paths
   debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, options_.keys)));
 }
 
