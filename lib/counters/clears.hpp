@@ -12,6 +12,9 @@
 
 namespace ib::counters {
 
+/// The reset masks of all counters of PortXmitDiscardDetails and PortRcvErrorDetails (IBA 16.1.4.2, 16.1.4.1).
+inline constexpr std::uint64_t all_discard_details = 0xf, all_error_details = 0x3f;
+
 /// Clears the counters in `mask` of port `number` (or all_ports) in one attribute of performance management. Bits that the
 /// attribute has no room for are ignored. PortExtendedSpeedsCounters has 64 bits in CounterSelect.
 async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,

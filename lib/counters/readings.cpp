@@ -352,15 +352,14 @@ class Reader {
     std::vector<PmaProblem> problems;
     if (!wanted_.clear) co_return problems;
     const CounterClear masks = clear_of(support, wanted_.clear);
-    constexpr std::uint64_t discard_details = 0xf, error_details = 0x3f;  // all of their counters (IBA 16.1.4.2, 16.1.4.1)
     struct Part {
       const StructInfo& attribute;
       std::uint64_t mask;
       bool is_told;  // PMAs need not have details
     };
     const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
-                           Part{pm::PortXmitDiscardDetails::info(), wanted_.clear_details ? discard_details : 0, false},
-                           Part{pm::PortRcvErrorDetails::info(), wanted_.clear_details ? error_details : 0, false},
+                           Part{pm::PortXmitDiscardDetails::info(), wanted_.clear_details ? all_discard_details : 0, false},
+                           Part{pm::PortRcvErrorDetails::info(), wanted_.clear_details ? all_error_details : 0, false},
                            Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
     for (const Part& part : parts) {
       if (part.mask == 0) continue;

@@ -30,7 +30,10 @@ for folder in ("golden", "support"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 import golden  # noqa: E402
 import simfabric  # noqa: E402
+from bounds import settle  # noqa: E402
 
+HELP = re.compile(r"^Usage: .*", re.MULTILINE | re.DOTALL)  # is ours, in words of our own
+PACKETS = 10000  # the second program that asks finds counted what the first has sent
 LINES = os.path.join(HERE, "lines.txt")
 HEAD = re.compile(r"^(Switch|Ca|Rt)\s+(\d+)\s+\"[SHR]-([0-9a-f]{16})\"\s*# \"(.*)\"(.*)$")
 PORT = re.compile(r"^\[(\d+)\](?:\(([0-9a-f]+)\))?\s+\"([SHR])-([0-9a-f]{16})\"\[(\d+)\].*?# (?:lid (\d+) )?")
@@ -115,26 +118,33 @@ def fill(line, values):
     return [re.sub(r"\{(\w+)\}", lambda match: values[match[1]], word) for word in shlex.split(line)]
 
 
-def ran(done, ignored, with_stderr):
-    """What is compared of a run, as lines, without what the expressions `ignored` match."""
-    text = golden.steady(done.stdout).splitlines()
-    if with_stderr:
-        text += ["-- stderr"] + golden.steady(done.stderr).splitlines()
-    text = [re.sub(r"\[pid \d+\]", "[pid 0]", re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", line)) for line in text]
-    for expression in ignored:
-        text = [re.sub(expression, "", line) for line in text]
-    return text + [f"-- status {done.returncode}"]
-
-
 def differences(fabric, words, ignored=(), with_stderr=False):
-    """What ours prints otherwise than Debian's, as lines of a diff; [] if nothing, None if Debian's does not end."""
+    """What ours prints otherwise than Debian's, as lines of a diff; [] if nothing, None if Debian's does not end. `ignored`: expressions
+    of what each question changes."""
     try:
-        theirs = fabric.run(words, executable=simfabric.find_program(words[0]), COLUMNS=80, timeout=15)
+        theirs = fabric.run(words, executable=debian(words[0]), COLUMNS=80, timeout=15)
     except subprocess.TimeoutExpired:
         return None
     ours = fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
-    both = [ran(done, ignored, with_stderr) for done in (theirs, ours)]
+    both = [[], []]
+    for stream in ("stdout", "stderr") if with_stderr else ("stdout",):
+        texts = [getattr(theirs, stream), getattr(ours, stream)]
+        for expression in (*ignored, HELP):
+            texts = [re.sub(expression, "", text) for text in texts]
+        texts[1] = settle(texts[0], texts[1], packets=PACKETS)
+        for lines, text in zip(both, texts):
+            lines += [f"-- {stream}", *text.split("\n")]
+    for lines, done in zip(both, (theirs, ours)):
+        lines.append(f"-- status {done.returncode}")
     return list(difflib.unified_diff(*both, "Debian", "ours", lineterm="", n=1))
+
+
+def debian(name):
+    """The file of infiniband-diags' program of that name."""
+    program = simfabric.find_program(name)
+    if not program or os.path.basename(os.path.realpath(program)) == "ibtool":
+        sys.exit(f"{name} of infiniband-diags is not installed")
+    return program
 
 
 def lines_of_file():

@@ -138,6 +138,7 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
     diags_warning("ib_path_query_via", "sa call path_query failed");
     co_return std::nullopt;
   }
+  diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(&to)));
   try {  // what it learns serves GMPs to the same port too
     const path::Path path = co_await stack_.resolver().resolve(to);
     std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);

@@ -276,6 +276,10 @@ class Ibfindnodesusing final : public Command {
     }
     const double port = std::strtod(number.c_str(), nullptr);
     emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
+    // The script has ibroute look for the far end by its node GUID. The subnet administrator knows the GUIDs of end ports alone, and most
+    // channel adapters have others than their node.
+    if (far != none && subnet.find_port(subnet.node(subnet.port(far).node).guid()) == none)
+      session.diags_warning("ib_path_query_via", "sa call path_query failed");
     const double far_port = far == none ? -1 : subnet.port(far).number;
     emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
   }

@@ -93,6 +93,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
     co_return at_route;
   }
   const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
+  if (as_diags()) tell_self(session);
   if (wanted.clears() && !as_diags()) co_await check_meant_node(session, target, fabric.subnet, found);
   co_return found;
 }
@@ -101,6 +102,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
 /// and for its other ports, the discovery begins at the node before it.
 async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric) {
   const Destination destination = co_await session.smp_node(target);
+  tell_self(session);
   const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(destination.path);
   if (!info) info.error().raise();
   subnet::KnownNode known{*info};

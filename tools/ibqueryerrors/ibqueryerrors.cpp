@@ -111,6 +111,7 @@ class Ibqueryerrors final : public Command {
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
     report.diags = checked_.as_diags();
+    report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) { session.diags_debug(out, function, text); };
     checked_.shows_links = wanted_.report_port || emit.json();
     std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
     if (checked_.as_diags() && !checked_.target.given()) trace_sweep(session, fabric, emit.text());
@@ -135,7 +136,7 @@ class Ibqueryerrors final : public Command {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
-      if (checked_.as_diags()) report.tell_problems(session, node);
+      if (checked_.as_diags()) report.tell_requests(session, node);
       if (emit.json()) return;
       report.node_text(emit.text(), node);
       emit.text().push();
@@ -190,13 +191,8 @@ class Ibqueryerrors final : public Command {
       wanted.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
       wanted.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
     }
-    if (wanted_.clears()) {
-      const bool errors = wanted_.clear_errors, counts = wanted_.clear_counts;
-      wanted.clear = [errors, counts](const counters::CounterInfo& counter) {
-        return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
-      };
-    }
-    wanted.clear_details = wanted_.clear_errors && wanted_.details;
+    wanted.clear = wanted_.clear();
+    wanted.clear_details = wanted_.clears_details();
     return wanted;
   }
 

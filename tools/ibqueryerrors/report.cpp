@@ -148,14 +148,18 @@ void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
 
 void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
   bool headed = false;
+  const std::vector<Reset> sent = resets(node);
   const auto tell = [&](const counters::PmaReading& reading) {
-    if (!is_told(reading)) return;
-    if (!headed) header(out, node);
-    headed = true;
-    reading_text(out, node, reading);
+    if (is_told(reading)) {
+      if (!headed) header(out, node);
+      headed = true;
+      reading_text(out, node, reading);
+    }
+    reset_text(out, sent, &reading);
   };
   if (node.all) tell(*node.all);
   std::ranges::for_each(node.ports, tell);
+  reset_text(out, sent, nullptr);
 }
 
 void ErrorReport::text(TextOut& out) const {

@@ -67,6 +67,14 @@ struct Wanted {
            (kind == subnet::NodeKind::router && routers);
   }
   bool clears() const { return clear_errors || clear_counts; }
+  /// The counters that are reset; empty if none are.
+  counters::CounterChoice clear() const {
+    if (!clears()) return {};
+    return [errors = clear_errors, counts = clear_counts](const counters::CounterInfo& counter) {
+      return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
+    };
+  }
+  bool clears_details() const { return clear_errors && details; }
 };
 
 }  // namespace ib::tools::ibqueryerrors

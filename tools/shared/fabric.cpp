@@ -340,19 +340,16 @@ void open_for_libibnetdisc(Session& session) {
   }
 }
 
-namespace {
-
-/// With -d: libibnetdisc asks its own port who it is before it begins.
-void tell_self(Session& session) {
-  session.routes_of_libibnetdisc();
+void tell_self(const Session& session) {
   for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
     session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
 }
 
-}  // namespace
-
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  if (options.diags && !options.load_cache) tell_self(session);
+  if (options.diags && !options.load_cache) {
+    session.routes_of_libibnetdisc();
+    tell_self(session);
+  }
   co_await read_whole(session, options, fabric);
   if (options.diags && !fabric.stored && goes_beyond_libibnetdisc(fabric.subnet)) {
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;

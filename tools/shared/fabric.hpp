@@ -63,6 +63,8 @@ struct Fabric : subnet::SweptSubnet {
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
 /// example CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
+void tell_self(const Session& session);
 /// For a command that asks nodes one by one: with --cache, reads the whole fabric or takes it from the file, so that the command's requests
 /// are kept in the file and answered from it. Prints what did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);

@@ -163,9 +163,7 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
 TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs in the air") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa(fabric);
-  const auto kinds = [](const SweptSubnet& swept, Failure::Kind kind) {
-    return std::ranges::count(swept.failures, kind, &Failure::kind);
-  };
+  const auto kinds = [](const SweptSubnet& swept, Failure::Kind kind) { return std::ranges::count(swept.failures, kind, &Failure::kind); };
 
   SECTION("links from nowhere, into nowhere and two from one port") {
     sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
