@@ -95,7 +95,7 @@ StackManners Session::manners() {
     manners.tracer = std::make_unique<ErrorTracer>();
   }
   manners.warn = log::warning;
-  if (options.debug >= 1) manners.debug = [this](int level, std::string_view line) { debug(level, line); };
+  if (options.debug >= 1 && !as_diags) manners.debug = [this](int level, std::string_view line) { debug(level, line); };
   manners.count_mads = [this](const mad::Stats* stats) { progress_.count_mads(stats); };
   return manners;
 }
