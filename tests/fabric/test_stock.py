@@ -79,7 +79,8 @@ class Stock(case.FabricCase):
     def test_by_the_legacy_name(self):
         ours, theirs = self.legacy("saquery"), self.debian("saquery")
         self.assertEqual((ours.stdout, ours.returncode), (theirs.stdout, 0))
-        self.assertRegex(ours.stderr, r"^ibwarn: \[\d+\] sa_query: the answer of the SA was cut on its way: only the first record arrived\n$")
+        self.assertRegex(ours.stderr,
+                         r"^ibwarn: \[\d+\] sa_query: the answer of the SA was cut on its way: only the first record arrived\n$")
 
     def test_a_node_by_its_name(self):
         done = self.ibtool("smpquery", "ND", "leaf04")
