@@ -15,6 +15,7 @@
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/shared/check_rows.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools::checks {
 namespace {
@@ -58,7 +59,7 @@ class FabricCheck final : public Command {
       if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
     }
     Counters counters;
-    if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
+    if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths);
     CheckReport report(fabric);
     report.verbose = session.options().verbosity >= 1;
     report.colour = !plain_ && takes_colours(session.world().out);
@@ -112,7 +113,7 @@ class FabricCheck final : public Command {
   }
 
   /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
-  async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths, path::Path start) const {
+  async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths) const {
     std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
     std::vector<subnet::NodeIndex> nodes;
     for (const PortIndex end : end_ports(fabric.subnet)) {
@@ -120,9 +121,7 @@ class FabricCheck final : public Command {
       if (!ports.contains(node)) nodes.push_back(node);
       std::ranges::copy(counted_ports(fabric.subnet, end), std::back_inserter(ports[node]));
     }
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::SurveyOptions options = gmp_survey(session, paths);
     counters::PmaWanted wanted;
     wanted.each_port = wanted.forgets = true;
     wanted.traffic = std::ranges::any_of(thresholds_.all(), &counters::needs_extended);

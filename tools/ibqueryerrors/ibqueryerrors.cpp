@@ -17,6 +17,7 @@
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/survey.hpp"
 #include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
@@ -198,10 +199,7 @@ class Ibqueryerrors final : public Command {
 
   async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
                                           std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
-    const path::Path start = session.here();
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::SurveyOptions options = gmp_survey(session, paths);
     counters::PmaReadings readings =
         co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
     co_return readings;

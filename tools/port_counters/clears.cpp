@@ -16,6 +16,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/consent.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -153,9 +154,7 @@ class Clear final : public Command {
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     co_await session.read_service_levels(paths);
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::SurveyOptions options = gmp_survey(session, paths);
     const bool errors_alone = errors_alone_;
     const counters::CounterChoice choice = [errors_alone](const counters::CounterInfo& counter) {
       return !errors_alone || !counter.traffic;

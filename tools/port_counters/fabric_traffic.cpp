@@ -11,6 +11,7 @@
 #include "tools/port_counters/traffic_report.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -54,7 +55,6 @@ class Ibdatacounters final : public Command {
 
  private:
   async::Task<> read_once(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths, Round round) {
-    const path::Path start = session.here();
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
@@ -74,7 +74,7 @@ class Ibdatacounters final : public Command {
       }
       if (any) print();
     };
-    counters::PmaReadings readings = co_await read(session, fabric, paths, start, told);
+    counters::PmaReadings readings = co_await read(session, fabric, paths, told);
     require_read(any, readings.failures);
     print();
     report.add_failures(session, std::move(readings.failures));
@@ -85,11 +85,8 @@ class Ibdatacounters final : public Command {
 
   using Told = std::function<void(const counters::PmaNode&)>;
 
-  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, path::Path start,
-                                          Told told) const {
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, Told told) const {
+    subnet::SurveyOptions options = gmp_survey(session, paths);
     counters::PmaWanted wanted;
     wanted.traffic_only = wanted.each_host_port = wanted.forgets = true;
     wanted.told = std::move(told);
