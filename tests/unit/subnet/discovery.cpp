@@ -321,3 +321,19 @@ TEST_CASE("a sweep has few requests open where nodes answer, and many where they
   }
   CHECK(most_open(dead) > 2000);
 }
+
+TEST_CASE("a model is filled anew by the next sweep, and its failures are those of that sweep alone") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  fabric.node(4).faults.silent = true;
+  Swept swept(fabric);
+  CHECK_FALSE(swept.failures.empty());
+  fabric.node(4).faults.silent = false;
+  fabric.set_link(5, 1, false);
+  path::IbDrPath start(&fabric.end_port());
+  swept.loop.run(Swept::sweep(swept, start, {}));
+  const Swept fresh(fabric);
+  CHECK(swept.failures.empty());
+  CHECK(swept.guids() == fresh.guids());
+  CHECK(swept.link_names() == fresh.link_names());
+  CHECK(swept.subnet.find_node(fabric.node(5).info.node_guid) == none);
+}
