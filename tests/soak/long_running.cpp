@@ -106,7 +106,7 @@ class Watcher {
   subnet::Failures failures;  ///< of this round alone
   subnet::Subnet subnet;
   counters::CounterHistory history;
-  Lid sm_lid() { return stack_.transactor().sa_path().ib().dlid; }
+  Lid sm_lid() { return host_.end_port().sm_lid; }
   void reopen() {
     stack_.close();
     host_.reread();
