@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The program's own tables of commands, options and words of JSON as JSON, from which the manual's tables are made: what
 // stands in a page is what the program takes and prints.
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <string>
 
-#include "out/json.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/json_words.hpp"
@@ -12,61 +13,42 @@
 namespace {
 
 using namespace ib::tools;
-using ib::out::Sink;
+using Tree = nlohmann::ordered_json;
 
-void put_option(Sink& sink, const Option& option) {
-  sink.begin_object();
-  sink.begin_array("names");
-  if (option.letter != 0) sink.value("", std::string("-") + option.letter);
-  for (const std::string& name : option.names) sink.value("", "--" + name);
-  sink.end_array();
-  sink.value("value", option.has_value ? option.metavar : "");
-  sink.value("optional", option.value_optional);
-  sink.value("help", option.help);
-  sink.value("common", option.common);
-  sink.end_object();
+Tree option_json(const Option& option) {
+  Tree names = Tree::array();
+  if (option.letter != 0) names.push_back(std::string("-") + option.letter);
+  for (const std::string& name : option.names) names.push_back("--" + name);
+  return {{"names", names},
+          {"value", option.has_value ? option.metavar : ""},
+          {"optional", option.value_optional},
+          {"help", option.help},
+          {"common", option.common}};
 }
 
-void put_command(Sink& sink, const CommandInfo& info) {
+Tree command_json(const CommandInfo& info) {
   const auto command = info.make();
   OptionSet set;
   CommonOptions common;
   General general;
   add_options(info, *command, set, common, general);
-  sink.begin_object();
-  sink.value("name", info.name);
-  sink.value("group", group_heading(info.group));
-  sink.value("summary", info.summary);
-  sink.value("operands", set.operand_line());
-  sink.value("changes", info.changes);
-  sink.value("legacy", info.diags);
-  sink.begin_array("options");
+  Tree options = Tree::array();
   for (const Option& option : set.options()) {
-    if (option.letter != 0 || !option.names.empty()) put_option(sink, option);  // else all of it is the command's own
+    if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
   }
-  sink.end_array();
-  sink.end_object();
-}
-
-void put_word(Sink& sink, const JsonWord& word) {
-  sink.begin_object();
-  sink.value("key", word.key);
-  sink.value("type", type_name(word));
-  sink.value("coded", word.coded);
-  sink.value("meaning", word.meaning);
-  sink.end_object();
+  return {{"name", info.name},       {"group", group_heading(info.group)},
+          {"summary", info.summary}, {"operands", set.operand_line()},
+          {"changes", info.changes}, {"legacy", info.diags},
+          {"options", options}};
 }
 
 }  // namespace
 
 int main() {
-  ib::out::JsonSink sink(stdout);
-  sink.begin_object();
-  sink.begin_array("commands");
-  for (const CommandInfo* info : commands()) put_command(sink, *info);
-  sink.end_array();
-  sink.begin_array("json_words");
-  for (const JsonWord& word : json_words()) put_word(sink, word);
-  sink.end_array();
-  sink.end_object();
+  Tree all = Tree::array();
+  for (const CommandInfo* info : commands()) all.push_back(command_json(*info));
+  Tree words = Tree::array();
+  for (const JsonWord& word : json_words())
+    words.push_back({{"key", word.key}, {"type", type_name(word)}, {"coded", word.coded}, {"meaning", word.meaning}});
+  std::puts(Tree{{"commands", all}, {"json_words", words}}.dump(1).c_str());
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "base/log.hpp"
 
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,20 +14,31 @@ namespace ib::log {
 
 namespace {
 
-char letter_of(Level level) {
+spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
     case Level::debug:
-      return 'D';
+      return spdlog::level::debug;
     case Level::warning:
-      return 'W';
+      return spdlog::level::warn;
     case Level::error:
       break;
   }
-  return 'E';
+  return spdlog::level::err;
 }
 
-std::FILE*& stream() {
-  static std::FILE* instance = stderr;
+using Sink = spdlog::sinks::stdout_sink_base<spdlog::details::console_nullmutex>;
+
+/// A logger that puts the letter of the level first: spdlog's %L prints D, W and E.
+std::shared_ptr<spdlog::logger> logger_to(std::FILE* stream) {
+  auto made = std::make_shared<spdlog::logger>("ibtool", std::make_shared<Sink>(stream));
+  made->set_pattern("%L: %v");
+  made->set_level(spdlog::level::trace);
+  made->flush_on(spdlog::level::trace);
+  return made;
+}
+
+std::shared_ptr<spdlog::logger>& logger() {
+  static std::shared_ptr<spdlog::logger> instance = logger_to(stderr);
   return instance;
 }
 
@@ -40,18 +55,14 @@ void about_to_write() {
   if (clear_line()) clear_line()();
 }
 
-void write_to(std::FILE* to) { stream() = to; }
+void write_to(std::FILE* stream) { logger() = logger_to(stream); }
 
 void write(Level level, std::string_view text, const std::vector<std::string>& lines) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  std::string shown{letter_of(level), ':', ' '};
-  shown += level == Level::debug ? harmless(text) : harmless_line(text);
+  std::string shown = level == Level::debug ? harmless(text) : harmless_line(text);
   for (const std::string& line : lines) shown += '\n' + harmless_line(line);
-  shown += '\n';
   about_to_write();
-  // In one piece: stderr has no buffer.
-  std::fwrite(shown.data(), 1, shown.size(), stream());
-  std::fflush(stream());
+  logger()->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 }  // namespace ib::log

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Diagnostics on stderr: `D:` for messages of -d, `W:` for warnings, `E:` for failures. Results are never written here. The
-// options of the command decide whether a message is wanted before the message is made.
+// options of the command decide whether a message is wanted before the message is made. Only log.cpp uses the logging library.
 #pragma once
 
 #include <cstdio>

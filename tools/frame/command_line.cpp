@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// OptionSet::parse(): the words of a command line, read as getopt_long reads them (see options.hpp).
+// OptionSet::parse(): CLI11 reads the words, and this file gives it the habits of getopt_long that it lacks
+// (abbreviated long names, `--`, no value for a flag). The only file that includes CLI11, which takes seconds to compile.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <utility>
+#include <map>
 
 #include "base/nearest.hpp"
 #include "tools/frame/options.hpp"
@@ -11,9 +15,15 @@
 namespace ib::tools {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+std::string cli_names(const Option& option) {
+  std::string names;
+  if (option.letter != 0) names = fmt::format("-{}", option.letter);
+  for (const std::string& name : option.names) names += fmt::format("{}--{}", names.empty() ? "" : ",", name);
+  return names;
+}
 
 }  // namespace
+
 const Option& OptionSet::find_long(std::string_view name) const {
   std::vector<const Option*> found;
   std::vector<std::string> spellings;
@@ -35,87 +45,77 @@ const Option& OptionSet::find_long(std::string_view name) const {
   return *found.front();
 }
 
+std::string OptionSet::unabbreviated(const std::string& word) const {
+  const std::size_t equals = std::min(word.find('='), word.size());
+  const Option& option = find_long(std::string_view(word).substr(2, equals - 2));
+  if (equals < word.size() && !option.has_value && !option.value_optional)
+    throw OptionError(fmt::format("option '--{}' doesn't allow an argument", option.names.front()));
+  return "--" + option.names.front() + word.substr(equals);
+}
+
 bool OptionSet::takes_next(const std::string& word) const {
   if (word.starts_with("--")) return word.find('=') == std::string::npos && find_long(std::string_view(word).substr(2)).has_value;
   for (std::size_t i = 1; i < word.size(); ++i) {
-    const Option* const option = find_letter(word[i]);
-    if (option != nullptr && option->has_value) return i + 1 == word.size();
-    if (option == nullptr && is_digit(word[i])) return false;  // an operand begins here
+    const auto option = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == word[i]; });
+    if (option != options_.end() && option->has_value) return i + 1 == word.size();
   }
   return false;
 }
 
-const Option* OptionSet::find_letter(char letter) const {
-  const auto option = std::ranges::find(options_, letter, &Option::letter);
-  return letter == 0 || option == options_.end() ? nullptr : &*option;
-}
-
-std::size_t OptionSet::read_letters(std::span<const std::string> words, std::vector<Given>& given, std::string& rest) const {
-  const std::string& word = words.front();
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const Option* const option = find_letter(word[i]);
-    if (option == nullptr) {
-      if (!is_digit(word[i])) throw OptionError(fmt::format("invalid option -- '{}'", word[i]));
-      rest = "-" + word.substr(i);
-      return 1;
-    }
-    if (option->has_value) {
-      const bool is_next = i + 1 == word.size();
-      given.push_back({index_of(*option), is_next ? words[1] : word.substr(i + 1)});
-      return is_next ? 2 : 1;
-    }
-    given.push_back({index_of(*option), ""});
-  }
-  return 1;
-}
-
-std::vector<std::string> OptionSet::read_words(std::span<const std::string> words, std::vector<Given>& given) const {
-  std::vector<std::string> operands;
-  while (!words.empty() && words.front() != "--") {
-    const std::string& word = words.front();
-    std::size_t taken = 1;
-    if (word.size() < 2 || word[0] != '-') {
-      operands.push_back(word);
-    } else if (word[1] == '-') {
-      const std::size_t equals = std::min(word.find('='), word.size());
-      const Option& option = find_long(std::string_view(word).substr(2, equals - 2));
-      const bool is_next = option.has_value && equals == word.size();
-      given.push_back({index_of(option), is_next ? words[1] : word.substr(std::min(equals + 1, word.size()))});
-      taken = is_next ? 2 : 1;
-    } else {
-      std::string rest;
-      taken = read_letters(words, given, rest);
-      if (!rest.empty()) operands.push_back(rest);
-    }
-    words = words.subspan(taken);
-  }
-  if (!words.empty()) operands.insert(operands.end(), words.begin() + 1, words.end());
-  return operands;
-}
-
-void OptionSet::check_words(std::span<const std::string> words) const {
-  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    const std::string& word = words[i];
-    if (word.size() < 2 || word[0] != '-') continue;
-    if (word[1] == '-') {
-      const std::size_t equals = word.find('=');
-      const Option& option = find_long(std::string_view(word).substr(2, std::min(equals, word.size()) - 2));
-      if (equals != std::string::npos && !option.has_value && !option.value_optional)
-        throw OptionError(fmt::format("option '--{}' doesn't allow an argument", option.names.front()));
-    }
-    if (takes_next(word) && ++i == words.size()) throw OptionError(fmt::format("option '{}' requires an argument", word));
-  }
-}
-
 std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
-  check_words(args);
-  std::vector<Given> given;
-  std::vector<std::string> operands = read_words(args, given);
+  // CLI11 takes its words last one first.
+  std::vector<std::string> words, literal;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--") {
+      literal.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+      break;
+    }
+    const bool option = args[i].size() > 1 && args[i][0] == '-';
+    words.push_back(option && args[i][1] == '-' ? unabbreviated(args[i]) : args[i]);
+    if (const std::size_t equals = words.back().find('='); option && equals != std::string::npos && words.back()[1] == '-') {
+      if (find_long(std::string_view(words.back()).substr(2, equals - 2)).has_value) {  // as two words: the value may be empty
+        std::string value = words.back().substr(equals + 1);
+        words.back().resize(equals);
+        words.push_back(std::move(value));
+        continue;
+      }
+    }
+    if (!option || !takes_next(words.back())) continue;
+    if (++i == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", args[i - 1]));
+    words.push_back(args[i]);
+  }
+  std::reverse(words.begin(), words.end());
+
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::map<const CLI::Option*, Option*> by_cli;
+  for (Option& option : options_) {
+    CLI::Option* added = app.add_option(cli_names(option), [](const CLI::results_t&) { return true; });
+    added->expected(option.has_value ? 1 : 0)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    by_cli[added] = &option;
+  }
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    throw OptionError(error.what());
+  }
+
+  std::vector<std::string> operands = app.remaining();
+  for (const std::string& word : operands) {
+    if (word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'))
+      throw OptionError(fmt::format("invalid option -- '{}'", word[1]));
+  }
+  operands.insert(operands.end(), literal.begin(), literal.end());
   for (const bool early : {true, false}) {
-    for (const Given& one : given) {
-      Option& option = options_[one.option];
+    std::map<const CLI::Option*, std::size_t> seen;
+    for (const CLI::Option* given : app.parse_order()) {
+      Option& option = *by_cli.at(given);
       option.given = true;
-      if (option.early == early) option.set(one.value);
+      const std::size_t occurrence = seen[given]++;
+      if (option.early != early) continue;
+      const std::string& value = given->results().at(occurrence);
+      option.set(!option.has_value && value == "true" ? "" : value);  // CLI11's word for a flag without a value
     }
   }
   return operands;

@@ -191,21 +191,8 @@ class OptionSet {
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
-  /// The option of that letter, or null.
-  const Option* find_letter(char letter) const;
-  std::size_t index_of(const Option& option) const { return static_cast<std::size_t>(&option - options_.data()); }
-  /// An option that a command line names: its index, and its value; empty where it has none.
-  struct Given {
-    std::size_t option;
-    std::string value;
-  };
-  /// Throws OptionError for a long option that is none, or lacks its value, or has one that it must not.
-  void check_words(std::span<const std::string> words) const;
-  /// Reads all words, which have passed check_words(). Returns the operands. Throws OptionError for an unknown letter.
-  std::vector<std::string> read_words(std::span<const std::string> words, std::vector<Given>& given) const;
-  /// Reads the letters in the first word. Returns how many words they took. `rest` is the operand that begins at a digit which is no
-  /// letter of an option.
-  std::size_t read_letters(std::span<const std::string> words, std::vector<Given>& given, std::string& rest) const;
+  /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
+  std::string unabbreviated(const std::string& word) const;
 
   std::vector<Option> options_;
   std::vector<Operand> operands_;
