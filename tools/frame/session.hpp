@@ -258,7 +258,7 @@ class Session {
   std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
   std::unique_ptr<mad::Transactor> whole_tables_;         ///< on it where its channel loses segments
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
-  std::string why_no_sets_;                               ///< a TARGET is a piece of a name; see SetGuard::refuse_sets()
+  std::string why_no_sets_;                               ///< a TARGET is a piece of a name; empty: Sets are allowed
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> transactor_;           ///< what stands on these, if anything
   std::unique_ptr<sa::PathResolver> resolver_;

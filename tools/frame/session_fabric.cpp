@@ -114,8 +114,7 @@ void Session::open_fabric() {
     whole_tables_ = std::make_unique<sa::SimulatorTables>(*rpc_, std::move(tell));
   }
   mad::Transactor& live = whole_tables_ ? *whole_tables_ : *rpc_;
-  guard_ = std::make_unique<SetGuard>(live, options_.dry_run);
-  guard_->refuse_sets(why_no_sets_);
+  guard_ = std::make_unique<SetGuard>(live, why_no_sets_, options_.dry_run);
   stack_transactor();
 }
 
@@ -162,10 +161,7 @@ void Session::read_from_sa() {
 }
 
 /// No Set leaves this session: a TARGET does not say for sure what is meant.
-void Session::refuse_sets(std::string why) {
-  why_no_sets_ = std::move(why);
-  if (guard_) guard_->refuse_sets(why_no_sets_);
-}
+void Session::refuse_sets(std::string why) { why_no_sets_ = std::move(why); }
 
 void Session::require_exact_targets() const {
   if (!why_no_sets_.empty()) throw UsageError(why_no_sets_);
