@@ -65,7 +65,8 @@ class DebugLines(case.FabricCase):
         self.assertEqual(len(switches), 6)
         for lid in switches:
             for position in range(3):  # 16 ports each
-                self.ibtool("query", "SubnSet", "SMPMulticastForwardingTable", lid, "-a", str(position << 28), "-f", "portMaskBlock[0]=0xffff")
+                self.ibtool("query", "SubnSet", "SMPMulticastForwardingTable", lid, "-a", str(position << 28),
+                            "-f", "portMaskBlock[0]=0xffff")
 
     def test_ibtracert(self):
         self.flood()

@@ -111,9 +111,7 @@ class Ibqueryerrors final : public Command {
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
     report.diags = checked_.as_diags();
-    report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
-      session.diags_debug(out, function, text);
-    };
+    report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) { session.diags_debug(out, function, text); };
     checked_.shows_links = wanted_.report_port || emit.json();
     std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
     if (checked_.as_diags() && !checked_.target.given()) trace_sweep(session, fabric, emit.text());

@@ -94,7 +94,7 @@ struct TracerOptions {
   // For infiniband-diags, whose lines on stderr come in the order in which it works.
   /// With -d: is called for each attribute that infiniband-diags would request, also where the answer is known.
   std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> requested{};
-  std::function<void(const mad::MadError& error)> failed{};                                 ///< a request failed
+  std::function<void(const mad::MadError& error)> failed{};                        ///< a request failed
   std::function<void(std::string_view function, std::string_view text)> warned{};  ///< a remark of that C function
   path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
   path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
