@@ -36,10 +36,6 @@ bool sees_only_itself(const subnet::Subnet& subnet) {
   return std::ranges::all_of(ports, [](const subnet::Port& port) { return port.peer == subnet::none; });
 }
 
-bool lacks_answers(const subnet::Failures& failures) {
-  return std::ranges::find(failures, subnet::Failure::Kind::no_answer, &subnet::Failure::kind) != failures.end();
-}
-
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -55,7 +51,6 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
   if (age < 0) return "it does not say how old it is";
   if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));
   if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
-  if (lacks_answers(fabric.failures)) return "nodes did not answer when it was read";
   if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
   if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
   return {};

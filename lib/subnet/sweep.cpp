@@ -157,7 +157,17 @@ DiscoverStats Sweep::stats() const {
     if (counts_here) ++stats.plan;
   }
   for (NodeIndex at = 0; at < subnet_.nodes().size(); ++at) stats.plan += planned_reads(at);
+  if (changed_) add_changes(stats);
   return stats;
+}
+
+/// The plan is that of the fabric as it was found in the end. Where it has changed meanwhile, the requests for what is no more are beyond
+/// the plan, and what was found by looking into contradictions was not asked for by plan.
+void Sweep::add_changes(DiscoverStats& stats) {
+  std::uint64_t known = stats.plan;
+  for (const auto& [reason, count] : stats.beyond) known += count;
+  if (stats.asked >= known) return stats.add("the fabric changed meanwhile", stats.asked - known);
+  stats.plan -= std::min(stats.plan, known - stats.asked);
 }
 
 /// How many attributes of a node are to be read, besides its NodeInfo.

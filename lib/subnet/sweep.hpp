@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <vector>
 
 #include "async/group.hpp"
 #include "mad/responder.hpp"
@@ -92,6 +93,7 @@ class Sweep {
   bool next(Work& work);
   async::Task<> perform(Work work, Flow::Span begun);
   void patience_over();
+  static void add_changes(DiscoverStats& stats);
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 
   // sweep_silence.cpp: nodes that fall silent
@@ -145,6 +147,7 @@ class Sweep {
   // sweep_routes.cpp: routes to nodes
   static std::optional<unsigned> tries_in_vain(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
+  void changes_way(NodeIndex moved, PortIndex via, PortIndex joined);
   path::Path directed_path(NodeIndex node) const;
   path::Path lid_path(NodeIndex node) const;
   std::optional<path::Path> directed_beyond(PortIndex from) const;
@@ -187,6 +190,7 @@ class Sweep {
   bool settling_{};
   unsigned doubts_left_;
 
+  bool changed_{};                // something contradicted what was found before
   std::vector<NodeIndex> moved_;  // since the last look beyond ports that did not answer
   unsigned looks_again_left_;
 

@@ -80,8 +80,7 @@ void Stack::open_fabric() {
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
-  guard_ = std::make_unique<SetGuard>(*rpc_, options.dry_run);
-  guard_->refuse_sets(why_no_sets_);
+  guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
   stack_on_top();
 }
 
@@ -123,10 +122,7 @@ void Stack::read_from_sa() {
   if (is_open() && !is_on_top) stack_on_top();  // a name was looked up before
 }
 
-void Stack::refuse_sets(std::string why) {
-  why_no_sets_ = std::move(why);
-  if (guard_) guard_->refuse_sets(why_no_sets_);
-}
+void Stack::refuse_sets(std::string why) { why_no_sets_ = std::move(why); }
 
 void Stack::require_exact_targets() const {
   if (!why_no_sets_.empty()) throw UsageError(why_no_sets_);

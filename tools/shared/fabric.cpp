@@ -220,7 +220,7 @@ bool asks_fdr10(const Session& session, const DiscoveryOptions& options) {
 /// Reads the whole fabric, or takes it from the file of --cache.
 async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  const CacheUse cache = load_cache(session, options, fabric);
+  const CacheUse cache = co_await load_cache(session, options, fabric);
   if (cache.is_loaded) co_return;
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
