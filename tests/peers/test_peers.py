@@ -84,10 +84,8 @@ class Peers(Case):
         for form in ("opensm.fdbs", "opensm-lfts.dump", "dump_lfts", "dump_fts"):
             with self.subTest(form):
                 stored = self.check_routes(fabric, "--unicast", "--load", "--topology", "topology", "--lfts", form)
-                for key in ("unicast", "hop_histogram"):
+                for key in ("unicast", "hop_histogram", "load"):
                     self.assertEqual(stored[key], live[key])
-                self.assertEqual(*(sorted(map(str, found["load"]["links"])) for found in (stored, live)))
-                self.assertEqual(stored["load"]["switch_links"], live["load"]["switch_links"])
 
     def credit_loops_agree(self, fabric, one_sl, live):
         self.assertIsNotNone(one_sl.loop, one_sl.text)
