@@ -201,7 +201,8 @@ void Multicast::count_lost(Lid mlid, const Flood& flood, const std::vector<Membe
   if (first == flood.lost.end()) return;
   const bool is_sender_lost = static_cast<std::size_t>(std::ranges::count_if(flood.lost, is_other)) != flood.lost.size();
   const GroupFault fault = flood.meets_unread ? GroupFault::not_read : GroupFault::not_reached;
-  GroupCause& of = cause(mlid, fault, place_of(members[*first]));
+  GroupCause& of = cause(mlid, fault, none, {mlid.value});  // one of each group, named by the first member
+  if (of.place == none) of.place = place_of(members[*first]);
   of.pairs += flood.lost.size() - (is_sender_lost ? 1 : 0);
   if (!of.example) of.example = Pair{lid_of(sender), mlid};
 }
@@ -214,11 +215,14 @@ Lid Multicast::lid_of(const Member& member) const {
   return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base;
 }
 
-GroupCause& Multicast::cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<SwitchIndex> cycle) {
-  GroupCause& of = causes_[{fault, place, cycle}];
-  of.fault = fault;
-  of.place = place;
-  of.cycle = std::move(cycle);
+GroupCause& Multicast::cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which) {
+  const auto [known, is_new] = causes_.try_emplace({fault, place, which});
+  GroupCause& of = known->second;
+  if (is_new) {
+    of.fault = fault;
+    of.place = place;
+    if (fault == GroupFault::loop) of.cycle = std::move(which);
+  }
   if (of.mlids.empty() || of.mlids.back() != mlid.value) of.mlids.push_back(mlid.value);
   return of;
 }

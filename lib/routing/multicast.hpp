@@ -78,7 +78,8 @@ class Multicast {
   Flood flood_from(SwitchIndex first, const std::vector<Member>& members);
   void spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const;
   bool gets(const Flood& flood, const Member& member) const;
-  GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<SwitchIndex> cycle = {});
+  /// The cause with this fault, place, and besides that: the cycle of a loop, the group that does not reach a member.
+  GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which = {});
   PlaceIndex place_of(const Member& member) const;
   Lid lid_of(const Member& member) const;
   SwitchIndex switch_of(const Member& member) const { return member.host == none ? member.at : network_.hosts()[member.host].leaf; }
@@ -93,7 +94,7 @@ class Multicast {
   bool is_one_way_{};                        // a link is named by one of its two switches only
   std::size_t groups_{};
   std::uint64_t members_{};
-  std::map<std::tuple<GroupFault, PlaceIndex, std::vector<SwitchIndex>>, GroupCause> causes_;
+  std::map<std::tuple<GroupFault, PlaceIndex, std::vector<std::uint32_t>>, GroupCause> causes_;
   std::set<std::uint16_t> loops_;
 };
 

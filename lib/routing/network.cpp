@@ -2,6 +2,7 @@
 #include "routing/network.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 namespace ib::routing {
@@ -27,7 +28,10 @@ Network::Network(const subnet::Subnet& subnet)
 }
 
 void Network::add_nodes() {
-  for (subnet::NodeIndex at = 0; at < subnet_.nodes().size(); ++at) {
+  std::vector<subnet::NodeIndex> order(subnet_.nodes().size());
+  std::iota(order.begin(), order.end(), subnet::NodeIndex{0});
+  std::ranges::stable_sort(order, {}, [this](subnet::NodeIndex at) { return subnet_.node(at).guid(); });
+  for (const subnet::NodeIndex at : order) {
     const subnet::Node& node = subnet_.node(at);
     const NodeKind kind = node.kind();
     if (kind == NodeKind::sw) {

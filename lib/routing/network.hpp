@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The links and LIDs of a subnet as flat arrays by switch index, copied from the model, for analyses that pass over them thousands of
-// times. Switches have the indexes 0…n−1 in the order of the model's nodes. A host is a CA or router port with a LID. A place is a
-// port that can send: a port of a switch (port 0 included), or a host. Places have indexes of their own: those of the ports of switch 0,
-// of switch 1, …, then those of the hosts.
+// times. Switches have the indexes 0…n−1 in the order of their GUIDs, which does not depend on how the model was filled. A host is a CA or
+// router port with a LID. A place is a port that can send: a port of a switch (port 0 included), or a host. Places have indexes of their
+// own: those of the ports of switch 0, of switch 1, …, then those of the hosts.
 #pragma once
 
 #include <cstdint>

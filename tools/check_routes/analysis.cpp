@@ -48,9 +48,9 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& rea
   if (!wanted.wants_multicast()) co_return;
   check_groups(tables, found);
   routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
-  groups.sls_of = [&tables](Lid mlid) {
+  groups.sls_of = [&tables, &wanted](Lid mlid) {
     const auto known = tables.group_sls.find(mlid.value);
-    return known == tables.group_sls.end() ? routing::SlSet{0} : known->second;
+    return known == tables.group_sls.end() ? wanted.sls.value_or(0) : known->second;
   };
   routing::Channels both = found.channels;
   for (const Lid mlid : groups.groups()) groups.add_to(both, mlid);

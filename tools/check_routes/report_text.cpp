@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t most_names = 3;      // of the owners of LIDs
 constexpr std::size_t most_findings = 20;  // as text; JSON has all
+constexpr std::size_t most_loops = 3;
 
 std::string counted(std::uint64_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
 
@@ -185,7 +186,8 @@ void RoutesReport::text_loops(TextOut& out, const routing::CreditLoops& loops, s
       out.write("none is possible with the SLs in use.\n");
       break;
     case Verdict::possible:
-      out.print("possible: the SLs of {} are not known; see --sl, --psl and --ask-sa.\n", counted(loops.unknown_pairs, "pair"));
+      out.print("possible: the SLs of {} are not known; see --sl, --psl and --ask-sa.\n",
+                loops.unknown_pairs == 0 ? "multicast groups" : counted(loops.unknown_pairs, "pair"));
       break;
     case Verdict::found:
       out.write("found: packets can wait for each other in a circle, and none of them moves again.\n");
@@ -194,11 +196,12 @@ void RoutesReport::text_loops(TextOut& out, const routing::CreditLoops& loops, s
       out.print("not known: {} were not read.\n", loops.loops.empty() ? "forwarding tables" : "SLtoVL mapping tables, which decide,");
       break;
   }
-  for (std::size_t i = 0; i < loops.loops.size() && i < most_findings; ++i) text_loop(out, loops.loops[i]);
+  for (std::size_t i = 0; i < loops.loops.size() && i < most_loops; ++i) text_loop(out, loops.loops[i]);
+  if (loops.loops.size() > most_loops) out.print("  … and {}: --json has all.\n", counted(loops.loops.size() - most_loops, "further set"));
 }
 
 void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) const {
-  out.print("  {}; a shortest circle:\n", counted(loop.channels, "channel"));
+  out.print("  {} that wait for each other; a shortest circle of them:\n", counted(loop.channels, "channel"));
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const routing::LoopChannel& channel = loop.cycle[i];
     out.print("    {}{}, held by packets from {}\n", place_text(channel.place), channel.vl ? fmt::format(" VL {}", *channel.vl) : "",
@@ -209,6 +212,7 @@ void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) cons
 
 void RoutesReport::text_multicast(TextOut& out) const {
   const routing::Multicast& multicast = *found.multicast;
+  if (multicast.groups() == 0) return out.write("Multicast: no groups.\n");
   out.print("Multicast: {} with {}: ", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
   const auto findings = multicast.findings();
   out.write(findings.empty() && multicast.not_read().empty() ? "all reach each other, by trees.\n" : "\n");
