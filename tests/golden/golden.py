@@ -2,7 +2,7 @@
 """What the tests with recorded command lines share: the fabrics, the cases, and how a case is run.
 
 Each case is run with the real program on Debian's ibsim and opensm, on a fabric of its own, where opensm looks around once: what is
-counted is the same each time. Texts are compared byte for byte but for what bounds.py names. There are two sorts of cases.
+counted is the same each time. Texts are compared byte for byte but for what support/bounds.py names. There are two sorts of cases.
 
 recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case. Of python-rdma, which prints
                 its complaints on stdout, `out` has both streams; of infiniband-diags `err` is there too, if anything was on stderr.

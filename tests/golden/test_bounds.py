@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What may differ from a recorded text may do so within its bounds only."""
+import os
+import sys
 import unittest
 
-from bounds import settle
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from bounds import settle  # noqa: E402
 
 
 class Bounds(unittest.TestCase):

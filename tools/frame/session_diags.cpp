@@ -243,7 +243,9 @@ void Session::tell_failure(const mad::MadError& error) const {
     // libibmad's wait for an answer ends by itself then, and it does not try again.
     diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
   } else if (options().show_errors) {
-    const auto timeout = options().timeout.value_or(std::chrono::milliseconds(0)).count();
+    const std::chrono::nanoseconds otherwise = options().timeout.value_or(std::chrono::milliseconds(0));
+    const std::chrono::nanoseconds waited = error.path().ib().timeout.value_or(otherwise);  // ibroute has one of its own for destinations
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
     const unsigned tries = options().retries.value_or(0) + 1;
     for (unsigned i = 1; i < tries; ++i) diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
     diags_warning("_do_madrpc", fmt::format("timeout after {} retries, {} ms", tries, timeout * tries));

@@ -275,13 +275,20 @@ class Ibfindnodesusing final : public Command {
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
     }
     const double port = std::strtod(number.c_str(), nullptr);
+    warn_of_path(session, subnet, at);
     emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
-    // The script has ibroute look for the far end by its node GUID. The subnet administrator knows the GUIDs of end ports alone, and most
-    // channel adapters have others than their node.
-    if (far != none && subnet.find_port(subnet.node(subnet.port(far).node).guid()) == none)
-      session.diags_warning("ib_path_query_via", "sa call path_query failed");
+    if (far != none) warn_of_path(session, subnet, subnet.port(far).node);
     const double far_port = far == none ? -1 : subnet.port(far).number;
     emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
+  }
+
+  /// Prints what ibroute prints, by which the script looks for either end of the link, if the subnet administrator has no path to the GUID
+  /// of the node. It knows the GUIDs of end ports alone, and most channel adapters have others than their node.
+  static void warn_of_path(Session& session, const subnet::Subnet& subnet, NodeIndex at) {
+    const bool is_managed = session.transactor().sa_path().ib().dlid != Lid{};
+    if (!is_managed) session.diags_warning("sa_rpc_call", "only lid routes are supported");
+    if (!is_managed || subnet.find_port(subnet.node(at).guid()) == none)
+      session.diags_warning("ib_path_query_via", "sa call path_query failed");
   }
 
   /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.

@@ -52,8 +52,10 @@ CHANGES = [(re.compile(expression, re.MULTILINE), make) for expression, make in 
     (r"->(?P<value>0x[0-9a-f]{12}):", OneToOne),
     (r"\bnode (?P<value>0x[0-9a-f]{12})\b", OneToOne),
     (r"\b(?:port|remoteport) (?P<value>0x[0-9a-f]{12})\b", OneToOne),
+    (r" data (?P<value>0x[0-9a-f]{12})$", OneToOne),
     (r" tr(?:y|ies) in (?P<value>\d+\.\d) s\b", lambda: at_most(20)),
     (r"(?:\btime |[=/] ?)(?P<value>\d+\.\d{3})(?=(?:/[\d.]+)* ?ms\b)", lambda: at_most(20000)),
+    (r" packet loss, time (?P<value>\d+) ms$", lambda: at_most(20000)),
     (r"\"(?:time_ms|(?:\w+_)?rtt_ms)\": (?P<value>\d[\d.e-]*)", lambda: at_most(20000)),
     (r"\"(?:seconds|elapsed_seconds)\": (?P<value>\d[\d.e-]*)", lambda: at_most(20)),
     # A rate: what was counted is always the same, the interval may only be longer.
@@ -71,7 +73,7 @@ TRAFFIC = [re.compile(expression) for expression in (
     rf"{NAME} is '(?P<value>\d+)'",
     r"\"port_(?:xmit|rcv)_(?P<what>data|pkts)\": (?P<value>\d+)",
     r"\"counter\": \"port_(?:xmit|rcv)_(?P<what>data|pkts)\",\s+(?:\"index\": null,\s+)?\"count\": (?P<value>\d+)",
-    r"(?P<what>activity count |\"act_count\": )(?P<value>\d+)",  # MADs that the subnet manager has sent
+    r"(?P<what>activity count |ActCount\.+|\"act_count\": )(?P<value>\d+)",  # MADs that the subnet manager has sent
     rf"\[{NAME} == (?P<value>\d+ \([\d.]+[KMGTPE]?B?\))\]",
 )]
 
