@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """check_routes on a live fabric whose tables are spoiled entry by entry: each fault is named by its switch, port, LIDs and pairs."""
 import json
+
 import case
 
 

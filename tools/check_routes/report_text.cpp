@@ -215,9 +215,9 @@ void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) cons
 void RoutesReport::text_multicast(TextOut& out) const {
   const routing::Multicast& multicast = *found.multicast;
   if (multicast.groups() == 0) return out.write("Multicast: no groups.\n");
-  out.print("Multicast: {} with {}: ", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
+  out.print("Multicast: {} with {}:", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
   const auto findings = multicast.findings();
-  out.write(findings.empty() && multicast.not_read().empty() ? "all reach each other, by trees.\n" : "\n");
+  out.write(findings.empty() && multicast.not_read().empty() ? " all reach each other, by trees.\n" : "\n");
   for (std::size_t i = 0; i < findings.size() && i < most_findings; ++i) text_group_cause(out, *findings[i]);
   if (findings.size() > most_findings)
     out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
