@@ -47,6 +47,9 @@ TEST_CASE("a listing has nodes, port GUIDs, LIDs, links and rates") {
   CHECK(subnet.node(sw).info.port_guid == Guid{0x200001});
   CHECK(subnet.node(sw).info.system_image_guid == Guid{0x200003});
   CHECK(subnet.node(host).info.device_id == 0x1017);
+  CHECK(subnet.node(sw).description() == "sw \"1\" # lid 77 4xQDR");
+  CHECK(subnet.node(host).description() == "a host");
+  CHECK(subnet.node(router).description() == "out");
   CHECK(subnet.node(router).kind() == NodeKind::router);
   CHECK(subnet.lid(subnet.port_of(sw, 3)) == Lid{2});
   CHECK(subnet.find_lid(Lid{3}) == subnet.port_of(sw, 0));  // LMC 1
@@ -60,6 +63,12 @@ TEST_CASE("a listing has nodes, port GUIDs, LIDs, links and rates") {
   CHECK(active_rate(subnet, subnet.port_of(sw, 2)).lanes == 2);
   CHECK(active_rate(subnet, subnet.port_of(sw, 3)).speed == Speed::fdr10);
   CHECK(active_rate(subnet, subnet.port_of(router, 1)).speed == Speed::fdr10);
+}
+
+TEST_CASE("a description has 64 bytes, and a node may have none") {
+  const Subnet subnet = read("#\nCa\t1 \"H-0000000000100000\"\t\t# \"" + std::string(70, 'x') + "\"\nCa\t1 \"H-0000000000200000\"\n");
+  CHECK(subnet.node(0).description() == std::string(64, 'x'));
+  CHECK_FALSE(subnet.node(1).has_description);
 }
 
 TEST_CASE("what is no listing is refused, whatever it is") {
