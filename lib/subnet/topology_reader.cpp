@@ -180,6 +180,9 @@ class Reader {
   void value(std::string_view text) {
     const auto equals = text.find('=');
     const std::string_view key = text.substr(0, equals);
+    constexpr std::size_t longest_key = 16;
+    if (key.size() > longest_key || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos)
+      refuse("not a line of a listing");
     std::string_view word = text.substr(equals + 1);
     word = word.substr(0, word.find_first_of(" \t"));
     std::string_view inner;

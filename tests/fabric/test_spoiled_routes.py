@@ -70,6 +70,21 @@ class Spoiled(case.FabricCase):
         self.assertEqual({case.guid_of(step["node_guid"]) for step in loop["cycle"]}, {self.guid["leaf01"], self.guid["spine01"]})
         self.assertGreaterEqual(loop["pair_count"], 4)
 
+    def test_broken_files_are_refused_with_their_place(self):
+        pair = f"0x{self.guid['login01']:016x} {self.lid['compute01']} 0\n"
+        files = {"net": self.ibtool("ibnetdiscover").stdout, "lfts": self.ibtool("dump_lfts").stdout, "psl": pair}
+        broken = {"net": ("#\n\x7fELF=1\n", "line 2: not a line of a listing"), "lfts": (files["lfts"] + "nonsense\n", "not a line of"),
+                  "psl": ("0x1 2 16\n", ":1: not a line of NODE_GUID DLID SL")}
+        for spoiled, (text, why) in broken.items():
+            for name, content in files.items():
+                with open(self.fabric.path(name), "w", encoding="latin-1") as file:
+                    file.write(text if name == spoiled else content)
+            done = self.ibtool("check_routes", "--topology", "net", "--lfts", "lfts", "--psl", "psl", status=2)
+            (line,) = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
+            self.assertTrue(line.startswith(f"E: {spoiled}:"), line)
+            self.assertIn(why, line)
+            self.assertEqual(done.stdout, "")
+
 
 if __name__ == "__main__":
     case.main()

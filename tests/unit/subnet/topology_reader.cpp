@@ -78,6 +78,7 @@ TEST_CASE("what is no listing is refused, whatever it is") {
     CAPTURE(text);
     CHECK_THROWS_AS(read(text), UsageError);
   }
+  CHECK_THROWS_WITH(read("#\n\x7f" + std::string(5000, 'x') + "=1\n"), "line 2: not a line of a listing");
   // Each text that is cut off is read as far as it goes or refused.
   for (std::size_t length = 0; length < legacy.size(); ++length) {
     try {
