@@ -92,6 +92,11 @@ void ForwardingTextReader::line(std::string_view text) {
   ++number_;
   const std::string_view words = trim(text);
   if (words.empty() || words.starts_with('#') || words.starts_with("*** WARNING ***")) return;
+  const bool begins_with_digit = words.front() >= '0' && words.front() <= '9';
+  if (begins_with_digit && table_ && !table_->multicast) {  // most lines, so these are told apart at once
+    if (!last_line(words)) row(text);
+    return;
+  }
   if (is_heading(text)) return begin(text);
   if (!table_) refuse("no line above says which switch this is about");
   if (is_header(text) || last_line(words)) return;

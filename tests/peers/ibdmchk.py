@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 # The one place where it writes how many LIDs each port of a switch carries.
 LIDS_FILE = "/var/cache/ibutils/ibdmchk.sw_out_port_num_dlids"
-LOCK = "/tmp/ibtool-ibdmchk.lock"
+LOCK = f"/tmp/ibtool-ibdmchk-{os.getuid()}.lock"
 
 
 @dataclass

@@ -30,15 +30,15 @@ def ring():
     return links
 
 
-def torus():
-    """Four times four switches with one host each; ports 1 and 2 lead along x, 3 and 4 along y."""
+def torus(width, height):
+    """Switches with one host each; ports 1 and 2 lead along x, 3 and 4 along y."""
     links = []
-    for x in range(4):
-        for y in range(4):
+    for x in range(width):
+        for y in range(height):
             here = f"torus{x}{y}"
-            links.append((here, 1, f"torus{(x + 1) % 4}{y}", 2))
-            links.append((here, 3, f"torus{x}{(y + 1) % 4}", 4))
-            links.append((here, 5, host(4 * x + y), 1))
+            links.append((here, 1, f"torus{(x + 1) % width}{y}", 2))
+            links.append((here, 3, f"torus{x}{(y + 1) % height}", 4))
+            links.append((here, 5, host(height * x + y), 1))
     return links
 
 
@@ -55,12 +55,14 @@ def irregular():
     return links + [("odd4", 4, "twoport HCA-1", 1), ("odd7", 3, "twoport HCA-1", 2)]
 
 
-FABRICS = {"fat_tree": fat_tree, "ring": ring, "torus": torus, "irregular": irregular}
-# The engines that route each fabric; ftree refuses what is no tree, torus-2QoS what is no torus.
+FABRICS = {"fat_tree": fat_tree, "ring": ring, "torus": lambda: torus(4, 4), "odd_torus": lambda: torus(5, 3), "irregular": irregular}
+# The engines that route each fabric; ftree refuses what is no tree, torus-2QoS what is no torus. On the odd torus the SL2VL tables of
+# torus-2QoS differ from port to port, and without them its ways would close loops.
 ENGINES = {
     "fat_tree": ["minhop", "updn", "ftree", "dor", "lash", "dfsssp", "sssp"],
     "ring": ["minhop", "updn", "dor", "lash", "dfsssp", "sssp"],
     "torus": ["minhop", "updn", "dor", "lash", "torus-2QoS", "dfsssp", "sssp"],
+    "odd_torus": ["minhop", "torus-2QoS"],
     "irregular": ["minhop", "updn", "dor", "lash", "dfsssp", "sssp"],
 }
 # updn finds no root by itself where there are no tiers.
@@ -106,5 +108,7 @@ def node_id(name, guid):
 def torus_config(links):
     """torus-2QoS wants to know one switch and its neighbours."""
     guid = {name: f"0x{value:x}" for name, value in guids(links).items()}
-    return "\n".join(["torus 4 4 1", f"xp_link {guid['torus00']} {guid['torus10']}", f"xm_link {guid['torus00']} {guid['torus30']}",
-                      f"yp_link {guid['torus00']} {guid['torus01']}", f"ym_link {guid['torus00']} {guid['torus03']}"]) + "\n"
+    width, height = (max(int(name[at]) for name in guid if name.startswith("torus")) + 1 for at in (5, 6))
+    neighbours = {"xp": "10", "xm": f"{width - 1}0", "yp": "01", "ym": f"0{height - 1}"}
+    lines = [f"torus {width} {height} 1"] + [f"{way}_link {guid['torus00']} {guid['torus' + at]}" for way, at in neighbours.items()]
+    return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "async/loop.hpp"
+#include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "subnet/topology_reader.hpp"
@@ -91,7 +92,11 @@ class CheckRoutes final : public Command {
       co_return;
     }
     const std::string text = read_regular_file(*wanted_.topology, largest_topology);
-    subnet::read_topology_text(text, fabric.subnet);
+    try {
+      subnet::read_topology_text(text, fabric.subnet);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: {}", harmless_line(*wanted_.topology), error.message()));
+    }
     fabric.names = session.node_name_map();
   }
 

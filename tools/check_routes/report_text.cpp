@@ -92,8 +92,9 @@ void RoutesReport::text(TextOut& out) const {
 void RoutesReport::text_unicast(TextOut& out) const {
   const routing::Unicast& unicast = found.unicast;
   const std::uint64_t lost = unicast.pairs() - unicast.arrived() - unicast.unknown();
+  const std::size_t switches = tables.network.switches().size();
   out.print("Unicast: {} from {}{} to {}: ", counted(unicast.pairs(), "pair"), counted(tables.network.hosts().size(), "host port"),
-            wanted.switches ? fmt::format(" and {}", counted(tables.network.switches().size(), "switche")) : "",
+            wanted.switches ? fmt::format(" and {} switch{}", switches, switches == 1 ? "" : "es") : "",
             counted(tables.destinations.size(), "LID"));
   if (unicast.pairs() == unicast.arrived()) {
     out.write("all arrive.\n");
@@ -113,9 +114,9 @@ void RoutesReport::text_unicast(TextOut& out) const {
   for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
     if (unicast.hops()[count] > 0) hops += fmt::format("{}{}: {}", hops.empty() ? "" : ", ", count, unicast.hops()[count]);
   }
-  out.print("Hops (links from port to port): pairs: {}. {}.\n", hops.empty() ? "none" : hops,
-            unicast.longer() == 0 ? "No way is longer than the shortest"
-                                  : counted(unicast.longer(), "pair") + " with a way longer than the shortest");
+  out.print(
+      "Hops: from port to port {} (links: pairs), {}.\n", hops.empty() ? "none" : hops,
+      unicast.longer() == 0 ? "no way longer than the shortest" : counted(unicast.longer(), "pair") + " by a way longer than the shortest");
 }
 
 void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
@@ -149,12 +150,13 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
 void RoutesReport::text_load(TextOut& out) const {
   const LoadSummary links = found.load.switch_links();
   if (links.directions > 0) {
-    out.print("Load of links between switches, routes in one direction: {} to {}, {:.1f} on average", links.least, links.greatest,
+    out.print("Load: links between switches carry {} to {} routes in one direction, {:.1f} on average", links.least, links.greatest,
               links.mean());
-    if (links.greatest > 0)
-      out.print("; the greatest, {:.2f} times that, at {}", static_cast<double>(links.greatest) / links.mean(),
-                place_text(links.greatest_at));
-    out.print("; {} unused.\n", links.unused);
+    if (links.unused > 0) out.print("; {} carry nothing", links.unused);
+    if (static_cast<double>(links.greatest) > links.mean()) {
+      out.print("; most, {:.2f} times the average, {}", static_cast<double>(links.greatest) / links.mean(), place_text(links.greatest_at));
+    }
+    out.write(".\n");
   }
   if (!wanted.load) return;
   const auto row = [&out](std::string_view kind, const LoadSummary& sum) {
@@ -213,9 +215,9 @@ void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) cons
 void RoutesReport::text_multicast(TextOut& out) const {
   const routing::Multicast& multicast = *found.multicast;
   if (multicast.groups() == 0) return out.write("Multicast: no groups.\n");
-  out.print("Multicast: {} with {}: ", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
+  out.print("Multicast: {} with {}:", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
   const auto findings = multicast.findings();
-  out.write(findings.empty() && multicast.not_read().empty() ? "all reach each other, by trees.\n" : "\n");
+  out.write(findings.empty() && multicast.not_read().empty() ? " all reach each other, by trees.\n" : "\n");
   for (std::size_t i = 0; i < findings.size() && i < most_findings; ++i) text_group_cause(out, *findings[i]);
   if (findings.size() > most_findings)
     out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));

@@ -52,7 +52,7 @@ TEST_CASE("a ring of 100,000 nodes overflows no stack") {
   const auto components = cyclic_components(graph);
   REQUIRE(components.size() == 1);
   CHECK(components[0].size() == size);
-  CHECK(shortest_cycle(graph, components[0]).size() == size);
+  CHECK(shortest_cycle(graph, components[0], 10 * size).size() == size);  // the whole budget takes a minute without optimization
 }
 
 TEST_CASE("on random graphs a cycle is a cycle, and none is shorter") {
