@@ -45,7 +45,7 @@ class Ibqueryerrors final : public Command {
               [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
     set.offer([] {
       std::vector<std::string> names;
-      for (const subnet::CounterInfo* counter : error_counters()) names.emplace_back(counter_name(*counter));
+      for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
       return names;
     });
     set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
