@@ -55,6 +55,7 @@ Operand& OptionSet::add_operand(std::string_view name) {
   Operand& operand = operands_.emplace_back();
   operand.name = name;
   operand.required = operands_required_;
+  operand_is_last_ = true;
   return operand;
 }
 

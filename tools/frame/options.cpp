@@ -86,7 +86,7 @@ void OptionSet::text(std::string_view names, std::optional<std::string>& target,
 void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,
                        std::string_view help) {
   const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
-  value(names, metavar, help, [&target, choices = std::move(choices), what = display_name(names)](std::string_view text) {
+  value(names, metavar, help, [&target, choices, what = display_name(names)](std::string_view text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
       if (text.empty() || !same_letters(std::string_view(c).substr(0, text.size()), text)) continue;
@@ -97,7 +97,10 @@ void OptionSet::choice(std::string_view names, std::optional<std::string>& targe
       throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
     target = *found;
   });
+  offer(std::move(choices));
 }
+
+void OptionSet::offer(OfferedWords words) { (operand_is_last_ ? operands_.back().offered : options_.back().offered) = std::move(words); }
 
 void OptionSet::value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set) {
   Option& option = add(names, metavar, help);
@@ -157,6 +160,7 @@ Option& OptionSet::add(std::string_view names, std::string_view metavar, std::st
   option.help = help;
   option.common = common_;
   options_.push_back(std::move(option));
+  operand_is_last_ = false;
   return options_.back();
 }
 

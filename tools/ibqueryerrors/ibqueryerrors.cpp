@@ -44,6 +44,11 @@ class Ibqueryerrors final : public Command {
     set.notes("TARGET is one node to be checked; without it all are.");
     set.value("-s --suppress", "COUNTER[,…]", "Counters that are no errors, by their names in the text or in JSON.",
               [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
+      return names;
+    });
     set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
     set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
     set.flag("--data", wanted_.data, "Show data and packets of ports with errors too.");

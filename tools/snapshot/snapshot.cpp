@@ -39,6 +39,12 @@ std::string part_list() {
   return text;
 }
 
+std::vector<std::string> part_names() {
+  std::vector<std::string> names;
+  for (const Part part : snapshot::all_parts()) names.emplace_back(name(part));
+  return names;
+}
+
 /// The parts in "lft,mft".
 std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   std::vector<Part> parts;
@@ -91,7 +97,9 @@ class Snapshot final : public Command {
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });
+    set.offer(part_names());
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
+    set.offer(part_names());
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }

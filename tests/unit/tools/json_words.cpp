@@ -157,6 +157,9 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {{"check_lft_balance", "-a"}, {}, 4},
       {{"check_routes", "--load"}, {}, 1},
+      {{"completion", "bash"}},
+      {{"completion", "--words", "smpquery", "N"}},
+      {{"completion", "--words", "ibstat", "--js"}},
       {{"decode_mad"}, mad_hex()},
       {{"decode_mad", "--umad"}, std::string(128, '0') + mad_hex()},
       {{"decode_mad", "--lrh"}, packet_hex()},
