@@ -81,7 +81,8 @@ class Line {
     ++operands_;
     if (operand == nullptr) return;
     try {
-      operand->set(word, [](std::string_view) { return path::Path(path::IbPath()); });
+      const TargetReader any{[](std::string_view) { return path::Path(path::IbPath()); }, [](const NamedTarget&) {}};
+      operand->set(word, any);
     } catch (const Error&) {
       // Offers that depend on it may be empty.
     }

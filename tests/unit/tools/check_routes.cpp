@@ -10,6 +10,7 @@
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
+#include "support/stored_routes.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace ib;
@@ -317,4 +318,31 @@ TEST_CASE("check_routes: options that exclude each other, and words that are non
     CHECK(told.out.empty());
     CHECK_FALSE(told.err.empty());
   }
+}
+
+TEST_CASE("check_routes: files with all that can be wrong") {
+  Tree tree;
+  const json found = tree.found(ibtest::stored_routes(), 1);
+  const json& unicast = found["unicast"];
+  REQUIRE(unicast["findings"].size() == 2);
+  CHECK(unicast["findings"][0]["fault"] == "no_entry");
+  CHECK(unicast["findings"][0]["lids"] == json::parse("[14]"));
+  REQUIRE(unicast["not_read"].size() == 1);
+  CHECK(unicast["not_read"][0]["node_guid"] == "0000:0000:0000:0013");
+  CHECK(unicast["not_read"][0]["pair_count"] == 3 + 1);  // what host 3 sends, and what host 0 sends to it
+  CHECK(unicast["unknown_count"] == 4);
+  CHECK(found["credit_loops"]["verdict"] == "not_read");
+  REQUIRE(found["credit_loops"]["loops"].size() == 1);
+  CHECK(found["credit_loops"]["loops"][0]["channels"][0]["vl"].is_null());
+  std::vector<std::string> faults;
+  for (const json& row : found["multicast"]["findings"]) faults.push_back(row["fault"]);
+  std::ranges::sort(faults);
+  CHECK(faults == std::vector<std::string>{"loop", "not_reached"});
+  const std::string text = tree.check(ibtest::stored_routes(), 1).out;
+  CHECK_THAT(text, contains("not read: the table of 0000:0000:0000:0013 'ring3'"));
+  CHECK_THAT(text, contains("Credit loops: not known: SLtoVL mapping tables, which decide, were not read.\n"));
+  CHECK_THAT(
+      text,
+      contains(
+          "that wait for each other; a shortest circle of them:\n    port 1 of 0000:0000:0000:0010 'ring0', held by packets from LID"));
 }

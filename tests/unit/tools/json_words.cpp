@@ -23,6 +23,7 @@
 #include "support/sa_answer.hpp"
 #include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
+#include "support/stored_routes.hpp"
 #include "tools/frame/commands.hpp"
 
 using namespace ib;
@@ -153,10 +154,16 @@ struct Case {
   int status = 0;
 };
 
+std::vector<std::string> with_stored_routes(std::vector<std::string> words) {
+  words.insert(words.end(), ibtest::stored_routes().begin(), ibtest::stored_routes().end());
+  return words;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {{"check_lft_balance", "-a"}, {}, 4},
-      {{"check_routes", "--load"}, {}, 1},
+      {{"check_routes", "--load"}, {}, 4},
+      {with_stored_routes({"check_routes", "--load"}), {}, 1},
       {{"completion", "bash"}},
       {{"completion", "--words", "smpquery", "N"}},
       {{"completion", "--words", "ibstat", "--js"}},
