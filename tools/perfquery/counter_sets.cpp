@@ -30,7 +30,7 @@ constexpr CounterSet sets[]{
     {"--slrcvfecn", 0, "slrcvfecn", "PortSLRcvFECN", "Show FECNs received, by SL."},
     {"--slrcvbecn", 0, "slrcvbecn", "PortSLRcvBECN", "Show BECNs received, by SL."},
     {"--xmitcc", 0, "xmitcc", "PortXmitConCtrl", "Show for how long congestion kept data back."},
-    {"--vlxmittimecc", 0, "vlxmittimecc", "PortVLXmitTimeCong", "Show for how long congestion kept data back, by VL."},
+    {"--vlxmittimecc", 0, "vlxmittimecc", "PortVLXmitTimeCong", "Show the same by VL."},
     {"-c --smplctl", 'c', "smplctl", "PortSamplesControl", "Show how sampling is set up."},
 };
 
