@@ -6,8 +6,6 @@
 namespace ib::routing {
 namespace {
 
-constexpr std::size_t destinations_a_slice = 256;
-
 /// The components of `all` that no component of `rest` has a node of.
 std::vector<bool> vanished(const std::vector<std::vector<std::uint32_t>>& all, const std::vector<std::vector<std::uint32_t>>& rest,
                            std::size_t nodes) {
@@ -47,7 +45,7 @@ async::Task<> each_destination(Ways& ways, std::span<const Destination> destinat
     ways.find(to, skip_aggregation && to.host != none && ways.network().hosts()[to.host].is_aggregation);
     use(ways, i);
     if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
-    async::Task<> others = pause(i + 1, destinations.size());
+    async::Task<> others = pause(i + 1, destinations.size(), "destinations");
     co_await std::move(others);
   }
 }
@@ -168,38 +166,49 @@ async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const ServiceLevels* 
   Ways ways(network_, tables_, with_switches_);
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
-    std::optional<Pair> found;
-    for (std::size_t to = 0; to < destinations_.size() && !found; ++to) found = unicast_witness(ways, edge, to, levels, rest);
+    std::optional<Pair> found = co_await unicast_witness(ways, edge, levels, rest, pause);
     for (std::size_t group = 0; multicast_ != nullptr && group < multicast_->groups().size() && !found; ++group) {
       const Lid mlid = multicast_->groups()[group];
       const std::optional<Lid> sender = multicast_->sender(mlid, edge.held.place, edge.wanted.place);
       if (sender) found = Pair{*sender, mlid};
     }
     loop.witnesses.push_back(found.value_or(Pair{}));
-    if (!pause) continue;
-    async::Task<> others = pause(i + 1, loop.cycle.size());
-    co_await std::move(others);
   }
 }
 
-std::optional<Pair> LoopSearch::unicast_witness(Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
-                                                UnknownSl rest) const {
-  const Destination& to = destinations_[destination];
+/// The first pair whose packets use `edge`.
+async::Task<std::optional<Pair>> LoopSearch::unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest,
+                                                             const Pause& pause) {
   const SwitchIndex first = network_.switch_at(edge.held.place), second = network_.switch_at(edge.wanted.place);
-  const bool fits = tables_.is_known(first, to.lid) && tables_.out_port(first, to.lid) == network_.port_at(edge.held.place) &&
-                    tables_.is_known(second, to.lid) && tables_.out_port(second, to.lid) == network_.port_at(edge.wanted.place);
-  if (!fits) return std::nullopt;
-  ways.find(to);
-  if (!ways.is_reached(first) || ways.step(first).in_cycle || ways.step(first).out != edge.held.place) return std::nullopt;
-  for (const SwitchIndex from : ways.reached()) {
-    if (ways.step(from).senders == 0) continue;
-    SwitchIndex at = from, before = none;
-    for (std::size_t links = 0; at != none && at != first && links < ways.reached().size(); ++links) {
-      before = at;
-      at = ways.step(at).next;
+  const auto sends = [this](SwitchIndex at, Lid lid, PlaceIndex place) {
+    return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(place);
+  };
+  for (std::size_t i = 0; i < destinations_.size(); ++i) {
+    const Destination& to = destinations_[i];
+    if (sends(first, to.lid, edge.held.place) && sends(second, to.lid, edge.wanted.place)) {
+      ways.find(to);
+      const std::optional<Pair> found = sender_on(ways, edge, i, levels, rest);
+      if (found) co_return found;
     }
-    if (at != first) continue;
-    const auto found = sender_to(ways, edge, from, before, destination, levels, rest);
+    if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
+    async::Task<> others = pause(i + 1, destinations_.size(), "destinations");
+    co_await std::move(others);
+  }
+  co_return std::nullopt;
+}
+
+std::optional<Pair> LoopSearch::sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
+                                          UnknownSl rest) {
+  const SwitchIndex first = network_.switch_at(edge.held.place);
+  if (!ways.is_reached(first) || ways.step(first).in_cycle || ways.step(first).out != edge.held.place) return std::nullopt;
+  // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their ways.
+  before_.resize(network_.switches().size());
+  for (const SwitchIndex at : ways.reached()) {
+    const Step& step = ways.step(at);
+    const bool goes_on = at != first && step.next != none && !step.in_cycle;
+    before_[at] = !goes_on ? none : step.next == first ? at : before_[step.next];
+    if (step.senders == 0 || (at != first && before_[at] == none)) continue;
+    const auto found = sender_to(ways, edge, at, before_[at], destination, levels, rest);
     if (found) return found;
   }
   return std::nullopt;

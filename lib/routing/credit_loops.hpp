@@ -46,8 +46,10 @@ struct CreditLoops {
   std::vector<CreditLoop> loops;                ///< the largest first
 };
 
-/// Called now and then by what takes long, so that others can run, and a user can interrupt it.
-using Pause = std::function<async::Task<>(std::size_t done, std::size_t of)>;
+/// Called now and then by what takes long, so that others can run, and a user can interrupt it. `done` of `of` `units` are done.
+using Pause = std::function<async::Task<>(std::size_t done, std::size_t of, std::string_view units)>;
+/// After every so many destinations.
+inline constexpr std::size_t destinations_a_slice = 256;
 
 /// Finds the ways to each destination in turn. `use` gets them and the number of the destination.
 using UseWays = std::function<void(const Ways& ways, std::size_t destination)>;
@@ -74,8 +76,8 @@ class LoopSearch {
   async::Task<bool> fill(LaneGraph& graph, const ServiceLevels& levels, UnknownSl rest, bool skip_aggregation, const Pause& pause);
   async::Task<> tell_ports(CreditLoops& result, const Pause& pause);
   async::Task<> find_witnesses(CreditLoop& loop, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
-  std::optional<Pair> unicast_witness(Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
-                                      UnknownSl rest) const;
+  async::Task<std::optional<Pair>> unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
+  std::optional<Pair> sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels, UnknownSl rest);
   std::optional<Pair> sender_to(const Ways& ways, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
                                 const ServiceLevels* levels, UnknownSl rest) const;
   bool uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const;
@@ -92,6 +94,7 @@ class LoopSearch {
   Digraph port_graph_;
   std::vector<std::vector<std::uint32_t>> port_components_;
   std::vector<PlaceIndex> ports_;
+  std::vector<SwitchIndex> before_;  // by switch, for one destination; see sender_on()
 };
 
 }  // namespace ib::routing

@@ -24,4 +24,20 @@ void LinearTables::set_entry(SwitchIndex at, Lid lid, std::uint8_t port) {
   known_[at * blocks_ + lid.value / per_block] |= std::uint64_t{1} << lid.value % per_block;
 }
 
+bool LinearTables::is_known(SwitchIndex at) const {
+  const auto row = known_.begin() + static_cast<std::ptrdiff_t>(at * blocks_);
+  return std::all_of(row, row + static_cast<std::ptrdiff_t>(blocks_), [](std::uint64_t bits) { return ~bits == 0; });
+}
+
+std::vector<Entry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at) {
+  std::vector<Entry> found;
+  for (unsigned value = 1; value <= tables.last().value; ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    const subnet::PortIndex owner = network.subnet().find_lid(lid);
+    const std::uint8_t port = tables.out_port(at, lid);
+    if (owner != subnet::none && port < network.switches()[at].slots) found.push_back({lid, owner, port});
+  }
+  return found;
+}
+
 }  // namespace ib::routing

@@ -18,12 +18,16 @@ class LinearTables {
 
   /// Tables of which nothing is read yet, for `switches` switches and the LIDs up to `last`.
   LinearTables(std::size_t switches, Lid last)
-      : blocks_(last.value / per_block + 1U), ports_(switches * blocks_ * per_block, no_entry), known_(switches * blocks_) {}
+      : last_(last), blocks_(last.value / per_block + 1U), ports_(switches * blocks_ * per_block, no_entry), known_(switches * blocks_) {}
 
+  Lid last() const { return last_; }
   /// The output port of `lid`; no_entry if the switch does not forward it. May exceed the switch's last port.
   std::uint8_t out_port(SwitchIndex at, Lid lid) const { return ports_[at * blocks_ * per_block + lid.value]; }
   /// Whether the entry of `lid` was read, or is known not to exist.
   bool is_known(SwitchIndex at, Lid lid) const { return (known_[at * blocks_ + lid.value / per_block] >> lid.value % per_block & 1) != 0; }
+
+  /// Whether all entries of the switch are known.
+  bool is_known(SwitchIndex at) const;
 
   /// Stores the table as it was read from the switch. Blocks that were not read stay so.
   void set(SwitchIndex at, const subnet::LinearTable& table);
@@ -33,9 +37,19 @@ class LinearTables {
   void set_entry(SwitchIndex at, Lid lid, std::uint8_t port);
 
  private:
+  Lid last_;
   std::size_t blocks_;
   std::vector<std::uint8_t> ports_;
   std::vector<std::uint64_t> known_;  // by switch and block: a bit for each entry
 };
+
+/// An entry of a switch for a LID that a port of the model has.
+struct Entry {
+  Lid lid;
+  subnet::PortIndex owner{};  ///< of the LID
+  std::uint8_t port{};        ///< the output port
+};
+/// The entries of a switch that were read and name one of its ports, by ascending LID, whether packets come to them or not.
+std::vector<Entry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at);
 
 }  // namespace ib::routing

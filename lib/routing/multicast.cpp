@@ -49,7 +49,9 @@ void Multicast::check_entries(Lid mlid) {
         return;
       }
       const Wire& wire = network_.wire(at.first_place + port);
-      if (!wire.carries()) cause(mlid, GroupFault::dead_port, at.first_place + port);
+      if (!wire.carries()) {
+        cause(mlid, wire.to == Wire::To::silent ? GroupFault::not_read : GroupFault::dead_port, at.first_place + port);
+      }
       if (wire.to != Wire::To::switch_port || entry_of_[wire.index] != none) return;
       const GroupFault fault = tables_.is_known(wire.index) ? GroupFault::no_entry : GroupFault::not_read;
       cause(mlid, fault, network_.place(wire.index, 0));
@@ -178,6 +180,7 @@ void Multicast::spread(Flood& flood, const MulticastEntry& from, std::vector<std
   from.ports.each([&](unsigned port) {
     if (port == 0 || port >= at.slots) return;
     const Wire& wire = network_.wire(at.first_place + port);
+    flood.meets_unread = flood.meets_unread || wire.to == Wire::To::silent;
     if (wire.to != Wire::To::switch_port) return;
     const std::uint32_t next = entry_of_[wire.index];
     if (next == none) {

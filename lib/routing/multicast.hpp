@@ -36,7 +36,9 @@ struct Member {
 /// The same fault of one or more groups.
 struct GroupCause {
   GroupFault fault{};
-  PlaceIndex place = none;  ///< dead_port: the port; no_entry, not_read: port 0 of the switch; not_reached: the first member that is not
+  /// dead_port: the port; no_entry: port 0 of the switch; not_reached: the first member that is not; not_read: port 0 of the switch, the
+  /// port behind which nobody answered, or the first member of which it is not known.
+  PlaceIndex place = none;
   std::vector<SwitchIndex> cycle;  ///< of a loop
   std::vector<std::uint16_t> mlids;
   std::uint64_t pairs{};        ///< of members, where the fault is not_reached or not_read

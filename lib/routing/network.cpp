@@ -54,7 +54,7 @@ void Network::add_nodes() {
 
 Wire Network::wire_of(PortIndex port) const {
   const PortIndex peer = subnet_.port(port).peer;
-  if (peer == subnet::none) return {};
+  if (peer == subnet::none) return {subnet_.port(port).state() == smp::PortState::active ? Wire::To::silent : Wire::To::nothing, 0, none};
   if (!is_active(subnet_.port(port)) || !is_active(subnet_.port(peer))) return {Wire::To::dead, 0, none};
   const subnet::Port& far = subnet_.port(peer);
   if (const SwitchIndex at = switch_of_node_[far.node]; at != none) return {Wire::To::switch_port, far.number, at};
@@ -110,6 +110,12 @@ std::vector<Destination> Network::destinations(bool with_switches) const {
     }
   }
   return found;
+}
+
+Lid Network::last_lid() const {
+  std::uint16_t value = last_unicast_lid;
+  while (value > 0 && subnet_.find_lid(Lid{value}) == subnet::none) --value;
+  return Lid{value};
 }
 
 Distances::Distances(const Network& network, std::span<const Destination> destinations)

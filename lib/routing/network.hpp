@@ -24,6 +24,7 @@ struct Wire {
   enum class To : std::uint8_t {
     nothing,      ///< no link
     dead,         ///< a link that is not Active at one of its ends
+    silent,       ///< an Active link to something that did not answer
     switch_port,  ///< port `in_port` of the switch `index`
     host,         ///< the host `index`
     other_end,    ///< an end port without a LID; `index` is none
@@ -85,6 +86,8 @@ class Network {
   /// The LIDs of hosts in ascending order (with LMC, each of a host), `with_switches` those of switches among them. A LID that two
   /// ports claim belongs to the port that claimed it first.
   std::vector<Destination> destinations(bool with_switches) const;
+  /// The highest LID of a port of the model; zero if there is none.
+  Lid last_lid() const;
   /// The switch with the model's node `node`, or none.
   SwitchIndex switch_of(subnet::NodeIndex node) const { return switch_of_node_[node]; }
   /// The host with the model's port `port`, or none.

@@ -69,8 +69,8 @@ Lid Unicast::first_sender(const Ways& ways, SwitchIndex at) const {
 
 Cause& Unicast::cause_of(const Ways& ways, const Step& step) {
   if (step.fault == Fault::loop) return loop_of(ways, step.last);
-  const bool of_port = step.fault == Fault::dead_port || step.fault == Fault::wrong_node;
-  return cause_at(step.fault, of_port ? ways.step(step.last).out : network_.place(step.last, 0));
+  const PlaceIndex out = ways.step(step.last).out;
+  return cause_at(step.fault, out == none ? network_.place(step.last, 0) : out);
 }
 
 Cause& Unicast::cause_at(Fault fault, PlaceIndex place) {

@@ -21,7 +21,8 @@ struct Pair {
 /// A reason why pairs are lost, or why it is not known whether they arrive (Fault::not_read).
 struct Cause {
   Fault fault{};
-  PlaceIndex place = none;          ///< the output port; port 0 of the switch for no_entry and not_read; none for a loop
+  /// The output port; port 0 of the switch for no_entry, and for not_read where that is the entry; none for a loop.
+  PlaceIndex place = none;
   std::vector<SwitchIndex> cycle;   ///< the switches of a loop in the order of packets, that with the lowest index first
   std::vector<std::uint16_t> lids;  ///< destinations, ascending
   std::uint64_t pairs{};

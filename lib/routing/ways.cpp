@@ -89,7 +89,7 @@ void Ways::look_up(SwitchIndex at, Step& step) const {
   const Wire& wire = network_.wire(step.out);
   step.links = 1;
   if (!wire.carries()) {
-    step.fault = Fault::dead_port;
+    step.fault = wire.to == Wire::To::silent ? Fault::not_read : Fault::dead_port;
   } else if (wire.to == Wire::To::switch_port) {
     step.next = wire.index;
     step.in_port = wire.in_port;

@@ -20,7 +20,7 @@ enum class Fault : std::uint8_t {
   dead_port,   ///< the output port has no link, or its link is not Active
   loop,        ///< the packet comes to a switch for the second time
   wrong_node,  ///< it ends at a port that does not own the LID
-  not_read,    ///< the entry of the switch was not read
+  not_read,    ///< the entry of the switch was not read, or what is behind the output port
 };
 std::string_view name(Fault fault);
 

@@ -161,7 +161,7 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
     case Part::ports:
       return ports(of);
     case Part::lft:
-      return {{.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(info).unknown_blocks()}};
+      return linear_tables(of);
     case Part::mft:
       return {{.attribute = &smp::MulticastForwardingTable::info(),
                .values = subnet::MulticastTable(info, of.last()).unknown_blocks(),
@@ -177,6 +177,13 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
     default:
       return {};
   }
+}
+
+std::vector<Questions> Questionnaire::linear_tables(const Agent& of) {
+  std::vector<Questions> all{
+      {.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(of.node.switch_info()).unknown_blocks()}};
+  if (subnet::is_mellanox(of.node.info)) all.push_back({.attribute = &mlx::AdaptiveRoutingInfo::info(), .values = {0}, .unsure = true});
+  return all;
 }
 
 /// PortInfo of the ports of a node of which neither the sweep nor an earlier part has it.

@@ -12,6 +12,7 @@
 //                                 PortInfoExtended of nodes that say that they have it: 0…N and 255 (smpquery, perfquery -T).
 //                                 MlnxExtPortInfo: 0…N (smpquery, ibportstate, ibnetdiscover --fdr10)
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
+//                                 AdaptiveRoutingInfo of those of Mellanox (check_routes)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
 //   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
@@ -105,6 +106,7 @@ class Questionnaire {
   Agent agent_of(subnet::PortIndex port) const;
   std::vector<Questions> tables(Part part, const Agent& of) const;
   std::vector<Questions> ports(const Agent& of) const;
+  static std::vector<Questions> linear_tables(const Agent& of);
   std::vector<Questions> missing_port_infos(const Agent& of) const;
   std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;

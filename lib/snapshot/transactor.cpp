@@ -9,6 +9,7 @@
 #include "base/escape.hpp"
 #include "counters/clears.hpp"
 #include "iba-gen/mad.hpp"
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
@@ -57,6 +58,8 @@ std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
   if (mad::is_smp(mgmt_class)) {
     switch (attribute) {
       case smp::LinearForwardingTable::attribute_id:
+        return Part::lft;
+      case mlx::AdaptiveRoutingInfo::attribute_id:
         return Part::lft;
       case smp::MulticastForwardingTable::attribute_id:
         return Part::mft;

@@ -88,7 +88,7 @@ void analyse(const Tables& tables) {
   LoopSearch search(tables.linear, destinations, false, channels, nullptr);
   async::Loop loop;
   const ServiceLevels levels;
-  const Pause pause = [](std::size_t, std::size_t) -> async::Task<> { co_return; };
+  const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
   const CreditLoops found = loop.run(search.judge(false, nullptr, levels, pause));
   ibtest::must((found.verdict == Verdict::free) == found.loops.empty(), "a verdict without a loop");
   for (const CreditLoop& one : found.loops) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "iba-gen/mad.hpp"
+#include "iba-gen/mlx.hpp"
 
 namespace ibtest {
 
@@ -13,6 +14,7 @@ using ib::Bytes;
 using ib::load_be;
 using ib::MutableBytes;
 using ib::mad::HeaderView;
+namespace mlx = ib::mlx;
 namespace smp = ib::smp;
 namespace status = ib::mad::status;
 
@@ -362,6 +364,14 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
       return 0;
     case smp::MulticastForwardingTable::attribute_id:
       return fill_mft(node, modifier, data);
+    case mlx::AdaptiveRoutingInfo::attribute_id: {
+      if (!node.is_switch() || !node.adaptive_routing) return status::unsupported_method_attribute;
+      mlx::AdaptiveRoutingInfo info;
+      info.enabled = *node.adaptive_routing ? 1 : 0;
+      info.group_cap = 0x100;
+      info.pack(data);
+      return 0;
+    }
     case smp::SLToVLMappingTable::attribute_id:
       return fill_sl_to_vl(node, modifier, data);
     case smp::PKeyTable::attribute_id:

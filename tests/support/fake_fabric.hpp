@@ -70,6 +70,7 @@ class FakeFabric {
     std::map<std::uint16_t, std::set<unsigned>> mft;
     /// VLs by SL, by input and output port; where there are none SL n goes to VL n modulo 8.
     std::map<std::pair<unsigned, unsigned>, std::array<std::uint8_t, 16>> sl_to_vl;
+    std::optional<bool> adaptive_routing;      ///< of a switch that has AdaptiveRoutingInfo: whether it is on
     Faults faults;                             ///< of its SMA and of all its services
     std::map<std::uint8_t, Service> services;  ///< by management class
     bool is_switch() const { return info.node_type == ib::smp::NodeType::switch_; }

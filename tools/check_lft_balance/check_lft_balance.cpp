@@ -8,7 +8,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
-#include "subnet/forwarding.hpp"
+#include "routing/table_reader.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "tools/check_lft_balance/balance.hpp"
@@ -105,34 +105,31 @@ class CheckLftBalance final : public Command {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const path::Path start = session.here();
-    const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
-    subnet::ForwardingWanted wanted;
-    std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
-    subnet::ForwardingTables tables =
-        co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), wanted, options);
+    const routing::Network network(fabric.subnet);
+    routing::LinearTables tables(network.switches().size(), network.last_lid());
+    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+    const routing::TablesToRead to{.linear = &tables};
+    std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
+    std::vector<subnet::Failure> failures = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
     BalanceReport report(fabric);
     report.all = all_ || session.options().verbosity > 0;
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
-      if (fabric.subnet.node(at).kind() != subnet::NodeKind::sw) continue;
-      const subnet::LinearTable* table = tables.linear_of(at);
+      const routing::SwitchIndex index = network.switch_of(at);
+      if (index == routing::none) continue;
       BalanceReport::Row row{at, std::nullopt};
-      if (table != nullptr && table->complete()) row.use = use_of(fabric, at, *table);
+      if (tables.is_known(index)) row.use = use_of(fabric, at, routing::entries_of(network, tables, index));
       report.rows.push_back(std::move(row));
     }
-    require_read(std::ranges::any_of(report.rows, [](const BalanceReport::Row& row) { return row.use.has_value(); }), tables.failures);
-    add_failures(session, fabric, std::move(tables.failures));
+    require_read(std::ranges::any_of(report.rows, [](const BalanceReport::Row& row) { return row.use.has_value(); }), failures);
+    add_failures(session, fabric, std::move(failures));
     emit(report);
   }
 
-  SwitchUse use_of(const Fabric& fabric, NodeIndex at, const subnet::LinearTable& table) const {
+  SwitchUse use_of(const Fabric& fabric, NodeIndex at, const std::vector<routing::Entry>& entries) const {
     const subnet::Node& node = fabric.subnet.node(at);
     std::vector<unsigned> lids(node.slots);
-    for (unsigned value = 1; value < table.end(); ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      const PortIndex owner = fabric.subnet.find_lid(lid);
-      const bool is_end = owner != subnet::none && fabric.subnet.node(fabric.subnet.port(owner).node).kind() != subnet::NodeKind::sw;
-      if (is_end && table.out_port(lid) < lids.size()) ++lids[table.out_port(lid)];
+    for (const routing::Entry& entry : entries) {
+      if (fabric.subnet.node(fabric.subnet.port(entry.owner).node).kind() != subnet::NodeKind::sw) ++lids[entry.port];
     }
     SwitchUse found{quoted(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
     for (unsigned number = 1; number < node.slots; ++number) {

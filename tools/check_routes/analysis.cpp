@@ -21,13 +21,18 @@ async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routi
   co_return loops;
 }
 
-void check_groups(Tables& tables, Found& found) {
+async::Task<> check_groups(Tables& tables, Found& found, const routing::Pause& pause) {
   const routing::FindMembers members = [&tables](Lid mlid) -> std::optional<std::vector<routing::Member>> {
     const auto known = tables.members.find(mlid.value);
     return known == tables.members.end() ? std::nullopt : std::optional(known->second);
   };
   found.multicast.emplace(tables.network, tables.multicast, members);
-  for (const Lid mlid : tables.multicast.groups()) found.multicast->add(mlid);
+  const std::vector<Lid> groups = tables.multicast.groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    found.multicast->add(groups[i]);
+    async::Task<> others = pause(i + 1, groups.size(), "groups");
+    co_await std::move(others);
+  }
 }
 
 }  // namespace
@@ -46,14 +51,18 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& rea
     found.loops = co_await judge(wanted, tables, found.channels, nullptr, unread, read_lanes, pause);
   }
   if (!wanted.wants_multicast()) co_return;
-  check_groups(tables, found);
+  co_await check_groups(tables, found, pause);
   routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
   groups.sls_of = [&tables, &wanted](Lid mlid) {
     const auto known = tables.group_sls.find(mlid.value);
     return known == tables.group_sls.end() ? wanted.sls.value_or(0) : known->second;
   };
   routing::Channels both = found.channels;
-  for (const Lid mlid : groups.groups()) groups.add_to(both, mlid);
+  for (std::size_t i = 0; i < groups.groups().size(); ++i) {
+    groups.add_to(both, groups.groups()[i]);
+    async::Task<> others = pause(i + 1, groups.groups().size(), "groups");
+    co_await std::move(others);
+  }
   const bool unread_group = !found.multicast->not_read().empty();
   found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
 }

@@ -3,6 +3,9 @@
 // a request; only where ports can wait for each other in a circle, SLtoVL mapping tables and SLs are read too.
 #include <fmt/format.h>
 
+#include <set>
+#include <utility>
+
 #include "async/loop.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
@@ -36,8 +39,8 @@ routing::SlSet parse_sls(std::string_view text) {
   return sls;
 }
 
-async::Task<> pause(Session& session, std::size_t done, std::size_t of) {
-  session.progress().count(done, of, "destinations");
+async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
+  session.progress().count(done, of, units);
   co_await session.loop().sleep_for(async::Duration::zero());
 }
 
@@ -69,7 +72,9 @@ class CheckRoutes final : public Command {
     co_await std::move(reading);
     Found found(tables);
     ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(session, fabric, tables, std::move(ports)); };
-    const routing::Pause others = [&session](std::size_t done, std::size_t of) { return pause(session, done, of); };
+    const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
+      return pause(session, done, of, units);
+    };
     if (!wanted_.can_request()) lanes = nullptr;
     co_await analyse(wanted_, tables, lanes, others, found);
     emit(RoutesReport(fabric, wanted_, tables, found));
@@ -107,7 +112,7 @@ class CheckRoutes final : public Command {
       warn(read_table_files(wanted_.lfts, tables));
       co_return;
     }
-    std::vector<subnet::Failure> failures = co_await read_tables(session, fabric, wanted_, tables);
+    std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
     require_read(failures.size() < tables.network.switches().size(), failures);
     add_failures(session, fabric, std::move(failures));
     if (!wanted_.wants_multicast() || tables.multicast.groups().empty()) co_return;
@@ -116,10 +121,11 @@ class CheckRoutes final : public Command {
     if (!why.empty()) session.debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
   }
 
-  /// Reads what the verdict on loops of ports needs.
+  /// Reads what the verdict on loops of ports needs, and was not requested before.
   async::Task<> read_lane_tables(Session& session, Fabric& fabric, Tables& tables, std::vector<routing::WantedLanes> ports) {
-    std::erase_if(ports, [&tables](routing::WantedLanes& of) {
-      std::erase_if(of.in, [&](std::uint8_t in) { return tables.lanes.find(of.at, in, of.out) != nullptr; });
+    std::erase_if(ports, [&](routing::WantedLanes& of) {
+      const routing::PlaceIndex out = tables.network.place(of.at, of.out);
+      std::erase_if(of.in, [&](std::uint8_t in) { return !requested_lanes_.emplace(out, in).second; });
       return of.in.empty();
     });
     if (!ports.empty()) {
@@ -134,6 +140,7 @@ class CheckRoutes final : public Command {
   }
 
   Wanted wanted_;
+  std::set<std::pair<routing::PlaceIndex, std::uint8_t>> requested_lanes_;  // SLtoVL mapping tables by output port and input port
 };
 
 }  // namespace

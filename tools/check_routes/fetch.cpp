@@ -7,14 +7,13 @@
 #include <unordered_map>
 
 #include "iba-gen/sa.hpp"
+#include "routing/table_reader.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/forwarding.hpp"
 #include "subnet/smp_tables.hpp"
 
 namespace ib::tools::routes {
 namespace {
 
-using subnet::NodeIndex;
 using subnet::PortIndex;
 
 constexpr unsigned full_member = 1, non_member = 2;  // JoinState (IBA 15.2.5.17)
@@ -83,24 +82,21 @@ Tables::Tables(const subnet::Subnet& subnet, bool with_switches)
     : network(subnet),
       destinations(network.destinations(with_switches)),
       linear(network.switches().size(), last_lid(destinations)),
+      adaptive(routing::unread_adaptive_routing(network)),
       multicast(network.switches().size()),
       lanes(network.switches().size()) {}
 
-async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Fabric& fabric, const Wanted& wanted, Tables& tables) {
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  const subnet::ForwardingWanted both{true, wanted.wants_multicast(), {}};
-  std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
-  subnet::ForwardingTables read = co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), both, options);
-  for (auto& [node, table] : read.linear) {
-    tables.linear.set(tables.network.switch_of(node), table);
-    table = {};  // room for the others
-  }
-  for (auto& [node, table] : read.multicast) {
-    tables.multicast.add(tables.network.switch_of(node), table);
-    table = {};
-  }
+async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Wanted& wanted, Tables& tables) {
+  subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "switches"); };
+  routing::TablesToRead to{.linear = &tables.linear};
+  if (wanted.wants_multicast()) to.multicast = &tables.multicast;
+  if (!session.options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
+  std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
+  std::vector<subnet::Failure> failures =
+      co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
   tables.multicast.finish();
-  co_return std::move(read.failures);
+  co_return failures;
 }
 
 async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fabric& fabric, std::vector<routing::WantedLanes> ports,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "routing/adaptive_routing.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/load.hpp"
 #include "routing/multicast.hpp"
@@ -23,6 +24,7 @@ struct Tables {
   routing::Network network;
   std::vector<routing::Destination> destinations;
   routing::LinearTables linear;
+  routing::AdaptiveRouting adaptive;
   routing::MulticastTables multicast;
   routing::SlToVlTables lanes;
   routing::ServiceLevels levels;

@@ -34,6 +34,7 @@ void RoutesReport::visit(out::Sink& sink) const {
     sink.end_object();
   }
   if (found.multicast) visit_multicast(sink);
+  visit_adaptive(sink);
   visit_failures(sink);
 }
 
@@ -184,6 +185,18 @@ void RoutesReport::visit_loops(out::Sink& sink, const routing::CreditLoops& loop
     sink.begin_array("witnesses");
     for (const routing::Pair& pair : loop.witnesses) visit_pair(sink, {}, pair);
     sink.end_array();
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void RoutesReport::visit_adaptive(out::Sink& sink) const {
+  sink.begin_array("adaptive_routing");
+  for (routing::SwitchIndex at = 0; at < tables.adaptive.size(); ++at) {
+    if (tables.adaptive[at] == routing::Adaptive::off) continue;
+    sink.begin_object();
+    visit_names(sink, tables.network.switches()[at].node);
+    tables.adaptive[at] == routing::Adaptive::on ? sink.value("is_on", true) : sink.null("is_on");
     sink.end_object();
   }
   sink.end_array();

@@ -33,6 +33,7 @@ struct RoutesReport final : FabricReport {
   void visit_place(out::Sink& sink, routing::PlaceIndex place) const;
   void visit_cycle(out::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const;
   void visit_loops(out::Sink& sink, const routing::CreditLoops& loops) const;
+  void visit_adaptive(out::Sink& sink) const;
 
   // report_text.cpp
   void text_unicast(TextOut& out) const;
@@ -42,10 +43,13 @@ struct RoutesReport final : FabricReport {
   void text_group_cause(TextOut& out, const routing::GroupCause& cause) const;
   void text_loops(TextOut& out, const routing::CreditLoops& loops, std::string_view what) const;
   void text_loop(TextOut& out, const routing::CreditLoop& loop) const;
+  void text_adaptive(TextOut& out) const;
   std::string place_text(routing::PlaceIndex place) const;
   std::string node_text(subnet::NodeIndex node) const;
   std::string lid_text(Lid lid) const;
   std::string lids_text(std::span<const std::uint16_t> lids) const;
+  static std::string mlids_text(std::span<const std::uint16_t> mlids);
+  std::string unread_text(routing::PlaceIndex place) const;
   std::string cycle_text(const std::vector<routing::SwitchIndex>& cycle) const;
   std::string pair_text(const routing::Pair& pair) const;
   subnet::NodeIndex node_at(routing::PlaceIndex place) const;

@@ -57,6 +57,12 @@ std::string RoutesReport::lid_text(Lid lid) const {
   return fmt::format("LID {} {}", lid.value, quoted(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names)));
 }
 
+/// What was not read at a place: the table of the switch, what is behind its port, or a table on the way to a host.
+std::string RoutesReport::unread_text(PlaceIndex place) const {
+  if (tables.network.is_host_place(place)) return "a table on the way to " + place_text(place);
+  return tables.network.port_at(place) == 0 ? "the table of " + node_text(node_at(place)) : "what is behind " + place_text(place);
+}
+
 /// "LIDs 1-3, 7 ('node01', 'node02', …)"
 std::string RoutesReport::lids_text(std::span<const std::uint16_t> lids) const {
   std::string names;
@@ -68,6 +74,10 @@ std::string RoutesReport::lids_text(std::span<const std::uint16_t> lids) const {
   }
   if (lids.size() > most_names) names += ", …";
   return fmt::format("{} {} ({})", lids.size() == 1 ? "LID" : "LIDs", fold(lids), names);
+}
+
+std::string RoutesReport::mlids_text(std::span<const std::uint16_t> mlids) {
+  return fmt::format("{} {}", mlids.size() == 1 ? "MLID" : "MLIDs", fold(mlids, true));
 }
 
 std::string RoutesReport::pair_text(const routing::Pair& pair) const {
@@ -87,6 +97,7 @@ void RoutesReport::text(TextOut& out) const {
     text_loops(out, *found.loops, "Credit loops");
   }
   if (found.multicast) text_multicast(out);
+  text_adaptive(out);
 }
 
 void RoutesReport::text_unicast(TextOut& out) const {
@@ -106,10 +117,11 @@ void RoutesReport::text_unicast(TextOut& out) const {
   for (std::size_t i = 0; i < findings.size() && (i < most_findings); ++i) text_cause(out, *findings[i]);
   if (findings.size() > most_findings)
     out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
-  for (const routing::Cause* cause : unicast.not_read()) {
-    out.print("  not read: the table of {}: {}, {}.\n", node_text(node_at(cause->place)), lids_text(cause->lids),
-              counted(cause->pairs, "pair"));
+  const std::vector<const routing::Cause*> unread = unicast.not_read();
+  for (std::size_t i = 0; i < unread.size() && i < most_findings; ++i) {
+    out.print("  not read: {}: {}, {}.\n", unread_text(unread[i]->place), lids_text(unread[i]->lids), counted(unread[i]->pairs, "pair"));
   }
+  if (unread.size() > most_findings) out.print("  … and {} not read: --json has all.\n", unread.size() - most_findings);
   std::string hops;
   for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
     if (unicast.hops()[count] > 0) hops += fmt::format("{}{}: {}", hops.empty() ? "" : ", ", count, unicast.hops()[count]);
@@ -212,6 +224,24 @@ void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) cons
   if (loop.needs_aggregation) out.write("    Without the routes between Aggregation Nodes there would be no circle.\n");
 }
 
+/// What the verdicts do not cover.
+void RoutesReport::text_adaptive(TextOut& out) const {
+  std::size_t on = 0, unread = 0;
+  std::string names;
+  for (routing::SwitchIndex at = 0; at < tables.adaptive.size(); ++at) {
+    if (tables.adaptive[at] == routing::Adaptive::not_read) ++unread;
+    if (tables.adaptive[at] != routing::Adaptive::on) continue;
+    const std::string name = quoted(subnet::name_of(fabric.subnet.node(tables.network.switches()[at].node), &fabric.names));
+    if (++on <= most_names) names += (on == 1 ? "" : ", ") + name;
+  }
+  const std::size_t all = tables.adaptive.size();
+  if (on > 0) {
+    out.print("Static tables only: adaptive routing is on at {} of {} switches ({}{}), which send packets other ways too.\n", on, all,
+              names, on > most_names ? ", …" : "");
+  }
+  if (unread > 0) out.print("Static tables only: whether adaptive routing is on is not known at {} of {} switches.\n", unread, all);
+}
+
 void RoutesReport::text_multicast(TextOut& out) const {
   const routing::Multicast& multicast = *found.multicast;
   if (multicast.groups() == 0) return out.write("Multicast: no groups.\n");
@@ -221,28 +251,38 @@ void RoutesReport::text_multicast(TextOut& out) const {
   for (std::size_t i = 0; i < findings.size() && i < most_findings; ++i) text_group_cause(out, *findings[i]);
   if (findings.size() > most_findings)
     out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
-  for (const routing::GroupCause* cause : multicast.not_read()) {
-    out.print("  not read: {} beyond {}.\n", fold(cause->mlids, true), node_text(node_at(cause->place)));
+  const auto unread = multicast.not_read();
+  for (std::size_t i = 0; i < unread.size() && i < most_findings; ++i) {
+    out.print("  not read: {}: {}.\n", unread_text(unread[i]->place), mlids_text(unread[i]->mlids));
   }
+  if (unread.size() > most_findings) out.print("  … and {} not read: --json has all.\n", unread.size() - most_findings);
   text_loops(out, *found.multicast_loops, "Credit loops with multicast");
 }
 
 void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cause) const {
-  const std::string groups = fmt::format("{} {}", cause.mlids.size() == 1 ? "MLID" : "MLIDs", fold(cause.mlids, true));
+  const std::string groups = mlids_text(cause.mlids);
   switch (cause.fault) {
     case GroupFault::loop:
       out.print("  loop: the entries of {} make no tree: {}.\n    Packets arrive twice, or go round for ever: a heavy sweep mends it.\n",
                 groups, cycle_text(cause.cycle));
       break;
     case GroupFault::dead_port:
-      out.print("  dead_port: {} has no link that is Active, and is an entry of {}.\n", place_text(cause.place), groups);
+      out.print(
+          "  dead_port: {} has no link that is Active, and is an entry of {}.\n"
+          "    What was behind it gets nothing: the subnet manager has not taken it out of the tree; a heavy sweep does.\n",
+          place_text(cause.place), groups);
       break;
     case GroupFault::no_entry:
-      out.print("  no_entry: packets of {} come to {}, which has no entry for them.\n", groups, node_text(node_at(cause.place)));
+      out.print(
+          "  no_entry: packets of {} come to {}, which has no entry for them.\n"
+          "    They end there: compare ibtool ibroute -M {}; a heavy sweep mends it.\n",
+          groups, node_text(node_at(cause.place)), tables.network.lid_of(tables.network.switch_at(cause.place)).value);
       break;
     case GroupFault::not_reached:
-      out.print("  not_reached: of {} {} of members get nothing: {} is the first; for example from {}.\n", groups,
-                counted(cause.pairs, "pair"), place_text(cause.place), pair_text(*cause.example));
+      out.print(
+          "  not_reached: of {} {} of members get nothing: {} is the first; for example from {}.\n"
+          "    Its switch is not in the tree, or not its port: compare ibtool ibtracert -m {:#x}; a heavy sweep mends it.\n",
+          groups, counted(cause.pairs, "pair"), place_text(cause.place), pair_text(*cause.example), cause.mlids.front());
       break;
     case GroupFault::not_read:
       break;

@@ -10,6 +10,7 @@ using enum JsonType;
 
 // key, type, list, coded, meaning
 constexpr JsonWord table[] = {
+    {"adaptive_routing", object, true, false, "Switches that have adaptive routing on, or of which it is not known."},
     {"after", object, false, false, "A node, port or link in the fabric of which the report is; null: it is not there."},
     {"all_ports", object, false, false, "What all ports of a node have counted together."},
     {"answered", integer, false, false, "Requests that were answered; of tables of the SA tables."},
@@ -118,6 +119,7 @@ constexpr JsonWord table[] = {
     {"incoming", object, false, false, "What the other end of a bandwidth test wrote to this one."},
     {"index", integer, false, false, "Place of a counter in a list of its name, null where it is alone."},
     {"initiated_from", object, false, false, "Port at which a sweep began."},
+    {"is_on", boolean, false, false, "Adaptive routing is on; null where that was not read."},
     {"is_sm", fields, true, false, "PortInfoRecords of ports at which a subnet manager runs."},
     {"is_sm_disabled", fields, true, false, "PortInfoRecords of ports at which a subnet manager is disabled."},
     {"is_upward", boolean, false, false, "The direction away from hosts."},

@@ -7,8 +7,8 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "routing/table_reader.hpp"
 #include "subnet/find_port.hpp"
-#include "subnet/forwarding.hpp"
 #include "subnet/names.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
@@ -23,6 +23,18 @@ namespace {
 using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
+
+/// The tables of the switches at the ends of the link; those of the others are not read.
+struct LinkTables {
+  explicit LinkTables(const subnet::Subnet& subnet) : network(subnet), linear(network.switches().size(), network.last_lid()) {}
+  routing::Network network;
+  routing::LinearTables linear;
+  /// The entries of a node; none of a node that is not a switch.
+  std::vector<routing::Entry> entries(NodeIndex node) const {
+    const routing::SwitchIndex at = network.switch_of(node);
+    return at == routing::none ? std::vector<routing::Entry>() : routing::entries_of(network, linear, at);
+  }
+};
 
 struct LinkReport final : FabricReport {
   /// An end of the link, and the end ports to which it sends packets.
@@ -133,8 +145,9 @@ class Ibfindnodesusing final : public Command {
     report.near.port = fabric.subnet.port_of(at, port_);
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
     if (report.far.port == none) throw Error(fmt::format("No link on port {}", port_));
-    async::Task<subnet::ForwardingTables> reading = read_tables(session, fabric, {report.near.port, report.far.port});
-    const subnet::ForwardingTables tables = co_await std::move(reading);
+    LinkTables tables(fabric.subnet);
+    async::Task<> reading = read_tables(session, fabric, {report.near.port, report.far.port}, tables);
+    co_await std::move(reading);
     for (LinkReport::End* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
     report.details = session.options().verbosity > 0;
     emit(report);
@@ -159,19 +172,16 @@ class Ibfindnodesusing final : public Command {
     co_return at;
   }
 
-  void find_destinations(const Fabric& fabric, const subnet::ForwardingTables& tables, LinkReport::End& end) const {
+  void find_destinations(const Fabric& fabric, const LinkTables& tables, LinkReport::End& end) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::Port& port = subnet.port(end.port);
-    end.is_switch = subnet.node(port.node).kind() == subnet::NodeKind::sw;
-    const subnet::LinearTable* const table = tables.linear_of(port.node);
-    end.is_read = table != nullptr && table->complete();
-    if (table == nullptr) return;
+    const routing::SwitchIndex sends = tables.network.switch_of(port.node);
+    end.is_switch = sends != routing::none;
+    end.is_read = end.is_switch && tables.linear.is_known(sends);
     std::set<PortIndex> found;
-    for (unsigned value = std::max(1U, table->first()); value < table->end(); ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      const PortIndex owner = subnet.find_lid(lid);
-      if (table->out_port(lid) != port.number || owner == none) continue;
-      if (all_ || subnet.node(subnet.port(owner).node).kind() == subnet::NodeKind::ca) found.insert(owner);
+    for (const routing::Entry& entry : tables.entries(port.node)) {
+      const bool is_wanted = all_ || subnet.node(subnet.port(entry.owner).node).kind() == subnet::NodeKind::ca;
+      if (entry.port == port.number && is_wanted) found.insert(entry.owner);
     }
     end.destinations.assign(found.begin(), found.end());
     const auto key = [&](PortIndex at) {
@@ -182,22 +192,20 @@ class Ibfindnodesusing final : public Command {
   }
 
   /// Reads the linear tables of those nodes of `ports` that are switches. Missing blocks become failures of the model.
-  async::Task<subnet::ForwardingTables> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports) const {
-    const path::Path start = session.here();
-    std::vector<NodeIndex> switches;
-    for (const PortIndex at : ports) {
-      const NodeIndex node = fabric.subnet.port(at).node;
-      if (std::ranges::find(switches, node) == switches.end()) switches.push_back(node);
+  async::Task<> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports, LinkTables& tables) const {
+    std::vector<routing::SwitchIndex> switches;
+    for (const PortIndex port : ports) {
+      const routing::SwitchIndex at = tables.network.switch_of(fabric.subnet.port(port).node);
+      if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
     }
-    const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
-    subnet::ForwardingTables tables =
-        co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), subnet::ForwardingWanted(), options);
+    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+    const routing::TablesToRead to{.linear = &tables.linear};
+    std::vector<subnet::Failure> failures = co_await routing::read_tables(session.transactor(), tables.network, switches, to, options);
     if (!as_diags_) {
-      const bool any = std::ranges::any_of(tables.linear, [](const auto& table) { return table.second.complete(); });
-      require_read(any, tables.failures);
+      const bool any = std::ranges::any_of(switches, [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at); });
+      require_read(any, failures);
     }
-    add_failures(session, fabric, tables.failures);
-    co_return tables;
+    add_failures(session, fabric, std::move(failures));
   }
 
   // infiniband-diags
@@ -261,8 +269,9 @@ class Ibfindnodesusing final : public Command {
     }
     std::vector<PortIndex> ends{subnet.node(at).first_port};
     if (far != none) ends.push_back(far);
-    async::Task<subnet::ForwardingTables> reading = read_tables(session, fabric, ends);
-    const subnet::ForwardingTables tables = co_await std::move(reading);
+    LinkTables tables(subnet);
+    async::Task<> reading = read_tables(session, fabric, ends, tables);
+    co_await std::move(reading);
     const subnet::Node& node = subnet.node(at);
     const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number),
                                               diags_node_name(fabric.names, node.guid(), node.description()),
@@ -292,18 +301,15 @@ class Ibfindnodesusing final : public Command {
   }
 
   /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.
-  static std::string hosts(const Fabric& fabric, const subnet::ForwardingTables& tables, NodeIndex at, double port) {
+  static std::string hosts(const Fabric& fabric, const LinkTables& tables, NodeIndex at, double port) {
     const subnet::Subnet& subnet = fabric.subnet;
-    const subnet::LinearTable* const table = tables.linear_of(at);
     std::vector<std::string> names;
-    if (table == nullptr) return host_list(names);
-    for (unsigned value = 1, last = 0; value < table->end(); ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      const PortIndex owner = subnet.find_lid(lid);
-      if (value <= last || table->out_port(lid) > subnet.node(at).info.num_ports || owner == none) continue;
-      if (subnet.lmc(owner) > 0) last = subnet.lid(owner).value + (1U << subnet.lmc(owner)) - 1;
-      const subnet::Node& node = subnet.node(subnet.port(owner).node);
-      if (node.kind() == subnet::NodeKind::ca && table->out_port(lid) == port)
+    unsigned last = 0;
+    for (const routing::Entry& entry : tables.entries(at)) {
+      if (entry.lid.value <= last) continue;
+      if (subnet.lmc(entry.owner) > 0) last = subnet.lid(entry.owner).value + (1U << subnet.lmc(entry.owner)) - 1;
+      const subnet::Node& node = subnet.node(subnet.port(entry.owner).node);
+      if (node.kind() == subnet::NodeKind::ca && entry.port == port)
         names.push_back(diags_node_name(fabric.names, node.guid(), node.description()));
     }
     return host_list(std::move(names));

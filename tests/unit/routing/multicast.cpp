@@ -106,6 +106,28 @@ TEST_CASE("an entry for a port without a link, and one for a port that the switc
   CHECK(result.find(GroupFault::no_entry)->place == result.network.place(2, 0));
 }
 
+TEST_CASE("behind a port whose other end did not answer members may be reached, or not: no finding") {
+  Bench bench;
+  bench.entries.erase(2);  // the tree is by spine 2, which did not answer: it is not in the model
+  MadeFabric made;
+  for (int i = 0; i < 2; ++i) made.add_switch(5);
+  for (unsigned leaf = 0; leaf < 2; ++leaf) {
+    for (unsigned i = 0; i < 2; ++i) made.add_host(leaf, i + 1, leaf * 2 + i + 1);
+    made.set_port(made.switches[leaf], 3, 0);
+  }
+  static_cast<MadeFabric&>(bench) = made;
+  const Result result(bench);
+  CHECK(result.multicast.findings().empty());
+  std::vector<PlaceIndex> ports;
+  std::uint64_t pairs = 0;
+  for (const GroupCause* cause : result.multicast.not_read()) {
+    pairs += cause->pairs;
+    if (cause->pairs == 0) ports.push_back(cause->place);
+  }
+  CHECK(pairs == 8);
+  CHECK(ports == std::vector<PlaceIndex>{result.network.place(0, 3), result.network.place(1, 3)});
+}
+
 TEST_CASE("a leaf that the spine forgot gets nothing, and is heard") {
   Bench bench;
   bench.entries[2] = {1};

@@ -186,7 +186,7 @@ TEST_CASE("lanes that packets hold and want are those of single packets, and so 
     const Channels channels = channels_over_ports(site);
     LoopSearch search(site.tables, site.destinations, false, channels, nullptr);
     async::Loop loop;
-    const Pause pause = [](std::size_t, std::size_t) -> async::Task<> { co_return; };
+    const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
     const CreditLoops found = loop.run(search.judge(false, &site.lanes, site.levels, pause));
     ++verdicts[found.verdict];
     const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);

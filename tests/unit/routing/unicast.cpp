@@ -133,6 +133,19 @@ TEST_CASE("a dead port has no link, or one that is not Active at either end") {
   }
 }
 
+TEST_CASE("what is behind an Active port that leads to nobody who answered is not known, and no finding") {
+  Tree tree;
+  tree.lft[{1, 3}] = 4;
+  tree.set_port(tree.switches[1], 4, 0);
+  const Result result(tree);
+  CHECK(result.unicast.findings().empty());
+  REQUIRE(result.unicast.not_read().size() == 1);
+  const Cause& cause = *result.unicast.not_read()[0];
+  CHECK(cause.place == result.network.place(1, 4));
+  CHECK(cause.lids == Lids{3});
+  CHECK(result.unicast.unknown() == 3);
+}
+
 TEST_CASE("a loop is named by its switches, and costs also the pairs that only run into it") {
   Tree tree;
   tree.lft[{2, 3}] = 1;

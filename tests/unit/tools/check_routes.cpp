@@ -245,6 +245,11 @@ TEST_CASE("check_routes: SLtoVL tables are read for ports in circles alone") {
   std::ranges::sort(asked);
   CHECK(asked == std::vector<std::uint32_t>{0x102, 0x102, 0x102, 0x302, 0x302, 0x302});
   asked.clear();
+  ring.fabric.node(1).faults.status = mad::status::invalid_attribute_or_modifier;
+  ring.fabric.node(1).faults.status_attribute = smp::SLToVLMappingTable::attribute_id;
+  CHECK(ring.found({"--sl", "0"}, 4)["credit_loops"]["verdict"] == "not_read");
+  CHECK(asked.size() == 6);  // once, though multicast is judged, too
+  asked.clear();
   ring.fabric.node(1).lft[ring.lid(0)] = 3;  // no way passes all of the ring any more
   ring.check();
   CHECK(asked.empty());
