@@ -19,6 +19,7 @@ enum class UnknownSl : std::uint8_t {
   possible,  ///< what it may hold with some SL
 };
 
+/// Half a byte a pair: there are a hundred million pairs and more.
 class ServiceLevels {
  public:
   /// The SL of no pair is known.
@@ -26,21 +27,19 @@ class ServiceLevels {
   /// Every pair may use each of `sls`.
   explicit ServiceLevels(SlSet sls) : of_all_(sls) {}
   /// set() gives the SLs of pairs of `senders` senders and the destinations by their number.
-  ServiceLevels(std::size_t senders, std::size_t destinations) : senders_(senders), by_pair_(senders * destinations, unknown) {}
+  ServiceLevels(std::size_t senders, std::size_t destinations) : senders_(senders), codes_((senders * destinations + 1) / 2) {}
 
   bool is_by_pair() const { return senders_ != 0; }
   /// Whether the SL of each pair is known.
   bool covers_all() const { return of_all_ != 0; }
-  void set(std::size_t sender, std::size_t destination, unsigned sl) {
-    by_pair_[destination * senders_ + sender] = static_cast<std::uint8_t>(sl);
-  }
+  void set(std::size_t sender, std::size_t destination, unsigned sl);
   bool is_known(std::size_t sender, std::size_t destination) const {
-    return of_all_ != 0 || (is_by_pair() && by_pair_[destination * senders_ + sender] != unknown);
+    return of_all_ != 0 || (is_by_pair() && code(destination * senders_ + sender) != unknown);
   }
   /// The SLs that a pair may use.
   SlSet of(std::size_t sender, std::size_t destination, UnknownSl rest) const {
-    if (is_by_pair() && is_known(sender, destination)) return SlSet{1} << by_pair_[destination * senders_ + sender];
-    return of_rest(rest);
+    const unsigned known = is_by_pair() ? code(destination * senders_ + sender) : unknown;
+    return known == unknown ? of_rest(rest) : SlSet{1} << (known - 1);
   }
   /// Those that a pair may use which is not known by itself.
   SlSet of_rest(UnknownSl rest) const {
@@ -49,10 +48,19 @@ class ServiceLevels {
   }
 
  private:
-  static constexpr std::uint8_t unknown = 0xff;
+  static constexpr unsigned unknown = 0;
+  static constexpr unsigned last_code = 16;
+
+  /// One more than the SL of a pair, or unknown.
+  unsigned code(std::size_t pair) const {
+    const unsigned low = codes_[pair / 2] >> pair % 2 * 4 & 0xfU;
+    return low == 0 && !has_last_.empty() && has_last_[pair] ? last_code : low;
+  }
+
   SlSet of_all_ = 0;
   std::size_t senders_ = 0;
-  std::vector<std::uint8_t> by_pair_;
+  std::vector<std::uint8_t> codes_;  // two pairs in each; the last code is 0, too
+  std::vector<bool> has_last_;       // the pairs with the last code, SL 15; empty as long as there are none
 };
 
 }  // namespace ib::routing

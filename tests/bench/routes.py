@@ -171,9 +171,14 @@ def measure(args, tables, directory):
     row("ibtool check_routes, whole", whole.wall, other=theirs and theirs.wall)
     runs = [json.loads(Run([STAGES, "topology", "lfts"], directory).text) for _ in range(args.rounds)]
     stages = min(runs, key=lambda run: run["analysis"])
+    if stages["members"] != 64 * len(tables.hosts) or stages["loops"] or stages["lane_loops"]:
+        sys.exit(f"the stages did not find what the tree is: {stages}")
     row("  reading the topology", min(run["topology"] for run in runs), stages["topology_mib"])
     row("  reading the tables", min(run["tables"] for run in runs), stages["tables_mib"])
     row("  analysis: ways, hops, load, channels, loops", stages["analysis"], stages["analysis_mib"], theirs and theirs.wall)
+    row("  multicast: 64 groups of all hosts, and their loops", min(run["multicast"] for run in runs), stages["multicast_mib"])
+    row("  keeping the SL of each pair", min(run["levels"] for run in runs), stages["levels_mib"])
+    row("  VLs of all pairs, as if all ports were in circles", min(run["lanes"] for run in runs), stages["lanes_mib"])
 
 
 if __name__ == "__main__":
