@@ -27,13 +27,13 @@ std::vector<WantedLanes> wanted_lanes(const Channels& channels, std::span<const 
 
 LaneGraph::LaneGraph(const Channels& channels, std::span<const PlaceIndex> places, const SlToVlTables& tables, const ServiceLevels& levels,
                      UnknownSl rest)
-    : channels_(channels),
-      network_(channels.network()),
+    : network_(channels.network()),
       tables_(tables),
       levels_(levels),
       rest_(rest),
       places_(places.begin(), places.end()),
       local_(network_.place_count(), none),
+      vl_count_(tables.vl_count()),
       passing_(network_.switches().size()) {
   std::ranges::sort(places_);
   for (std::uint32_t i = 0; i < places_.size(); ++i) local_[places_[i]] = i;
@@ -46,8 +46,9 @@ LaneGraph::LaneGraph(const Channels& channels, std::span<const PlaceIndex> place
     }
     first_.push_back(static_cast<std::uint32_t>(wanted_.size()));
   }
-  pairs_.resize(wanted_.size());
+  pairs_.resize(wanted_.size() * vl_count_);
   from_hosts_.resize(places_.size());
+  host_rows_.resize(places_.size());
 }
 
 std::size_t LaneGraph::edge(PlaceIndex held, PlaceIndex wanted) const {
@@ -56,7 +57,7 @@ std::size_t LaneGraph::edge(PlaceIndex held, PlaceIndex wanted) const {
 }
 
 void LaneGraph::add_edge(PlaceIndex held, unsigned held_vl, PlaceIndex wanted, unsigned wanted_vl) {
-  pairs_[edge(held, wanted)][held_vl] |= static_cast<std::uint16_t>(1U << wanted_vl);
+  pairs_[edge(held, wanted) * vl_count_ + held_vl] |= static_cast<std::uint16_t>(1U << wanted_vl);
 }
 
 const LaneRow* LaneGraph::row(PlaceIndex out, unsigned in) {
@@ -101,12 +102,32 @@ void LaneGraph::send_hosts(const Ways& ways, SwitchIndex at, std::size_t destina
   if (!levels_.is_by_pair() && !owner_is_here && !ways.skips_aggregation()) {
     send_all_hosts(at, out);
   } else {
-    for (const HostIndex host : network_.attached(network_.switches()[at])) {
-      if (ways.sends(host)) send(at, out, network_.hosts()[host].leaf_port, levels_.of(host, destination, rest_));
+    const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
+    const bool one_by_one = local_[out] != none && !has_one_row(out, hosts);
+    SlSet sls = 0;
+    for (const HostIndex host : hosts) {
+      if (!ways.sends(host)) continue;
+      const SlSet of_host = levels_.of(host, destination, rest_);
+      sls |= of_host;
+      if (one_by_one) send(at, out, network_.hosts()[host].leaf_port, of_host);
     }
+    if (!one_by_one && sls != 0) send(at, out, network_.hosts()[hosts.front()].leaf_port, sls);
   }
   if (!ways.with_switches() || ways.to().at == at || network_.lid_of(at).value == 0) return;
   send(at, out, 0, levels_.of(network_.hosts().size() + at, destination, rest_));
+}
+
+/// Whether all hosts of a switch meet the same SLtoVL mapping table on their way to its port `out`.
+bool LaneGraph::has_one_row(PlaceIndex out, std::span<const HostIndex> hosts) {
+  HostRows& known = host_rows_[local_[out]];
+  if (known == HostRows::unknown) {
+    const auto row_of = [&](HostIndex host) {
+      return tables_.find(network_.switch_at(out), network_.hosts()[host].leaf_port, network_.port_at(out));
+    };
+    const bool is_one = std::ranges::all_of(hosts, [&](HostIndex host) { return row_of(host) == row_of(hosts.front()); });
+    known = is_one ? HostRows::one : HostRows::several;
+  }
+  return known == HostRows::one;
 }
 
 /// Sends what all hosts of the switch send by `out`, where each pair may use the same SLs. That is the same for all destinations.
@@ -137,7 +158,7 @@ void LaneGraph::send_on(const Ways& ways, SwitchIndex at) {
   if (local_[step.out] != none && local_[wanted] != none) {
     const LaneRow* const vls = row(wanted, step.in_port);
     if (vls == nullptr) return;
-    std::array<std::uint16_t, lanes>& pairs = pairs_[edge(step.out, wanted)];
+    std::uint16_t* const pairs = pairs_.data() + edge(step.out, wanted) * vl_count_;
     for (SlSet sls = from.sls; sls != 0; sls &= sls - 1) {
       const auto sl = static_cast<unsigned>(std::countr_zero(sls));
       if ((*vls)[sl] >= dropped_vl) continue;
@@ -151,9 +172,7 @@ void LaneGraph::send_on(const Ways& ways, SwitchIndex at) {
 
 std::uint64_t LaneGraph::edge_count() const {
   std::uint64_t count = 0;
-  for (const auto& pairs : pairs_) {
-    for (const std::uint16_t wanted : pairs) count += static_cast<std::uint64_t>(std::popcount(wanted));
-  }
+  for (const std::uint16_t wanted : pairs_) count += static_cast<std::uint64_t>(std::popcount(wanted));
   return count;
 }
 
@@ -161,10 +180,11 @@ std::uint64_t LaneGraph::channel_count() const {
   std::vector<bool> used(places_.size() * lanes);
   for (std::size_t place = 0; place < places_.size(); ++place) {
     for (std::uint32_t i = first_[place]; i < first_[place + 1]; ++i) {
-      for (unsigned held = 0; held < lanes; ++held) {
-        if (pairs_[i][held] != 0) used[place * lanes + held] = true;
+      for (unsigned held = 0; held < vl_count_; ++held) {
+        const std::uint16_t wanted = pairs_[std::size_t{i} * vl_count_ + held];
+        if (wanted != 0) used[place * lanes + held] = true;
         for (unsigned vl = 0; vl < lanes; ++vl) {
-          if ((pairs_[i][held] >> vl & 1) != 0) used[wanted_[i] * lanes + vl] = true;
+          if ((wanted >> vl & 1) != 0) used[wanted_[i] * lanes + vl] = true;
         }
       }
     }
@@ -174,10 +194,12 @@ std::uint64_t LaneGraph::channel_count() const {
 
 Digraph LaneGraph::graph() const {
   Digraph graph;
+  graph.first.reserve(places_.size() * lanes + 1);
+  graph.to.reserve(edge_count());
   for (std::size_t place = 0; place < places_.size(); ++place) {
     for (unsigned held = 0; held < lanes; ++held) {
-      for (std::uint32_t i = first_[place]; i < first_[place + 1]; ++i) {
-        for (std::uint32_t vls = pairs_[i][held]; vls != 0; vls &= vls - 1) {
+      for (std::uint32_t i = first_[place]; i < first_[place + 1] && held < vl_count_; ++i) {
+        for (std::uint32_t vls = pairs_[std::size_t{i} * vl_count_ + held]; vls != 0; vls &= vls - 1) {
           graph.to.push_back(wanted_[i] * lanes + static_cast<std::uint32_t>(std::countr_zero(vls)));
         }
       }

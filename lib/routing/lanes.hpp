@@ -55,6 +55,9 @@ class LaneGraph {
     Masks vls{};  // on the output port
   };
 
+  enum class HostRows : std::uint8_t { unknown, one, several };
+
+  bool has_one_row(PlaceIndex out, std::span<const HostIndex> hosts);
   void send_hosts(const Ways& ways, SwitchIndex at, std::size_t destination);
   void send_all_hosts(SwitchIndex at, PlaceIndex out);
   void send(SwitchIndex at, PlaceIndex out, unsigned in, SlSet sls);
@@ -62,19 +65,20 @@ class LaneGraph {
   const LaneRow* row(PlaceIndex out, unsigned in);
   std::size_t edge(PlaceIndex held, PlaceIndex wanted) const;
 
-  const Channels& channels_;
   const Network& network_;
   const SlToVlTables& tables_;
   const ServiceLevels& levels_;
   UnknownSl rest_;
   bool lacks_tables_{};
   std::vector<PlaceIndex> places_;
-  std::vector<std::uint32_t> local_;                     // by place: its index in places_, or none
-  std::vector<std::uint32_t> first_;                     // by index in places_: its edges in wanted_ and pairs_
-  std::vector<std::uint32_t> wanted_;                    // indexes in places_, ascending for each
-  std::vector<std::array<std::uint16_t, lanes>> pairs_;  // the wanted VLs by held VL
-  std::vector<Passing> passing_;                         // by switch, for one destination
-  std::vector<Passing> from_hosts_;  // by index in places_: what all hosts of the switch send; none of it: not known yet
+  std::vector<std::uint32_t> local_;   // by place: its index in places_, or none
+  std::vector<std::uint32_t> first_;   // by index in places_: its edges in wanted_ and pairs_
+  std::vector<std::uint32_t> wanted_;  // indexes in places_, ascending for each
+  unsigned vl_count_;                  // of held VLs
+  std::vector<std::uint16_t> pairs_;   // the wanted VLs by edge and held VL
+  std::vector<Passing> passing_;       // by switch, for one destination
+  std::vector<Passing> from_hosts_;    // by index in places_: what all hosts of the switch send; none of it: not known yet
+  std::vector<HostRows> host_rows_;    // by index in places_: the SLtoVL mapping tables that hosts of the switch meet
 };
 
 }  // namespace ib::routing

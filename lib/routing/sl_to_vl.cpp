@@ -18,6 +18,9 @@ void SlToVlTables::set(SwitchIndex at, unsigned slots, unsigned in, unsigned out
     std::ranges::copy(vls, row.begin());
     row[any_sl] = std::ranges::count(vls, vls[0]) == sl_count ? vls[0] : dropped_vl;
     rows_.push_back(row);
+    for (const std::uint8_t vl : vls) {
+      if (vl < dropped_vl) vl_count_ = std::max(vl_count_, vl + 1U);
+    }
   }
   of.rows[std::size_t{in} * of.slots + out] = known->second + 1;
 }

@@ -27,6 +27,8 @@ class SlToVlTables {
 
   /// `slots` is the number of ports of the switch, port 0 included.
   void set(SwitchIndex at, unsigned slots, unsigned in, unsigned out, const std::array<std::uint8_t, sl_count>& vls);
+  /// One more than the highest VL on which packets are sent.
+  unsigned vl_count() const { return vl_count_; }
   /// Null if the table was not read. Valid until the next set().
   const LaneRow* find(SwitchIndex at, unsigned in, unsigned out) const;
 
@@ -35,6 +37,7 @@ class SlToVlTables {
     unsigned slots{};
     std::vector<std::uint32_t> rows;  // index: input · slots + output; one more than that of rows_; 0: not read
   };
+  unsigned vl_count_ = 0;
   std::vector<OfSwitch> rows_of_;
   std::vector<LaneRow> rows_;
   std::map<std::array<std::uint8_t, sl_count>, std::uint32_t> known_;

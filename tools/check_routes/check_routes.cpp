@@ -132,7 +132,10 @@ class CheckRoutes final : public Command {
       std::vector<subnet::Failure> failures = co_await read_lanes(session, fabric, std::move(ports), tables);
       add_failures(session, fabric, std::move(failures));
     }
-    if (wanted_.from_sa && !tables.levels.is_by_pair()) co_await read_paths(session, tables, wanted_.switches);
+    if (!wanted_.from_sa || tables.levels.is_by_pair()) co_return;
+    std::string why;
+    co_await read_paths(session, tables, wanted_.switches, why);
+    if (!why.empty()) log::error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
   }
 
   static void warn(const std::vector<std::string>& remarks) {

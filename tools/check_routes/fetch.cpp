@@ -142,7 +142,7 @@ async::Task<> read_groups(Session& session, Tables& tables, std::string& why) {
   }
 }
 
-async::Task<> read_paths(Session& session, Tables& tables, bool with_switches) {
+async::Task<> read_paths(Session& session, Tables& tables, bool with_switches, std::string& why) {
   const routing::Network& network = tables.network;
   tables.levels =
       routing::ServiceLevels(network.hosts().size() + (with_switches ? network.switches().size() : 0), tables.destinations.size());
@@ -160,7 +160,15 @@ async::Task<> read_paths(Session& session, Tables& tables, bool with_switches) {
     before = port;
     sa::PathRecord::Query query;
     query.sgid(Gid::from(prefix, network.subnet().port_guid(port)));
-    const std::vector<sa::PathRecord> records = co_await sa::subn_adm_get_table(session.transactor(), query);
+    std::vector<sa::PathRecord> records;
+    try {
+      records = co_await sa::subn_adm_get_table(session.transactor(), query);
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {
+      if (why.empty()) why = error.message();
+      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // it would not answer the others either
+    }
     for (const sa::PathRecord& record : records) {
       const std::uint32_t to = record.dlid.value < number_of.size() ? number_of[record.dlid.value] : routing::none;
       if (to != routing::none) tables.levels.set(sender_of(network, from), to, record.sl);

@@ -21,8 +21,8 @@ async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fab
                                                      Tables& tables);
 /// Reads the groups of the SA: members as far as it names them, and SLs. Nothing where no SA is known; `why` then says so.
 async::Task<> read_groups(Session& session, Tables& tables, std::string& why);
-/// Reads the paths of the SA from one source after another, for their SLs. Throws the SA's errors.
-async::Task<> read_paths(Session& session, Tables& tables, bool with_switches);
+/// Reads the paths of the SA from one source after another, for their SLs. Where that fails, the SLs stay unknown; `why` then says so.
+async::Task<> read_paths(Session& session, Tables& tables, bool with_switches, std::string& why);
 
 /// Reads the files of --lfts into the tables. Returns remarks on them, one line each. Throws UsageError or SysError.
 std::vector<std::string> read_table_files(const std::vector<std::string>& files, Tables& tables);

@@ -232,6 +232,18 @@ TEST_CASE("check_routes: the SLs of the SA, one table for each source") {
   CHECK(ring.found({"--ask-sa"})["credit_loops"]["verdict"] == "free_for_used_sls");
 }
 
+TEST_CASE("check_routes: where the SA does not answer, the SLs are not known, and all else is") {
+  Ring ring;
+  ibtest::FakeSa sa(ring.fabric);
+  sa.silent = true;
+  const Outcome told = ring.check({"--ask-sa"}, 1);
+  CHECK_THAT(told.out, contains("all arrive") && contains("Credit loops: possible: the SLs of 6 pairs are not known"));
+  CHECK_THAT(told.err, contains("E: The SLs of some pairs, or of all, are not known: "));
+  sa.silent = false;
+  sa.status = 0x0200;  // it refuses
+  CHECK(ring.found({"--ask-sa"}, 1)["credit_loops"]["verdict"] == "possible");
+}
+
 TEST_CASE("check_routes: SLtoVL tables are read for ports in circles alone") {
   Ring ring;
   std::vector<std::uint32_t> asked;
