@@ -27,7 +27,8 @@ def field_row(s, f):
             f"{'&struct_' + ident(f.struct.qname) if f.struct else 'nullptr'}, {quoted(f.unit)}, {quoted(f.legacy_sa)}, "
             f"{quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
             f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
-            f"{f.mask_bits if f.mask >= 0 else 0}, {'true' if f.secret == 'yes' else 'false'}, {f.well_known}}},\n")
+            f"{f.mask_bits if f.mask >= 0 else 0}, {'true' if f.secret == 'yes' else 'false'}, {f.well_known}, "
+            f"{'true' if f.meaning == 'counter' else 'false'}}},\n")
 
 
 def struct_table(s):

@@ -31,6 +31,12 @@ bool is_hex(const json& value) {
   const auto& text = value.get_ref<const std::string&>();
   return text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
+/// Whether the numbers of the field are texts: keys, masks and IDs that do not fit a double.
+bool is_text_of_digits(const FieldInfo& field) { return field.kind == FieldKind::uint && field.bits > 32 && !field.counter; }
+bool is_hex64(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().size() == 18 && value.get_ref<const std::string&>().starts_with("0x") &&
+         is_hex(value.get_ref<const std::string&>().substr(2));
+}
 bool is_guid(const json& value) { return value.is_string() && ib::parse_guid(value.get<std::string>()).has_value(); }
 bool is_gid(const json& value) { return value.is_string() && ib::parse_gid(value.get<std::string>()).has_value(); }
 
@@ -111,7 +117,7 @@ class Checker {
       const auto ref = form != nullptr ? ib::find_path(*form, name) : std::nullopt;
       const std::string last = name.substr(name.rfind('.') + 1);
       if (!ref || ref->field->name != last.substr(0, last.find('['))) complain(where + "." + name, "no such field", wanted);
-      const bool is_number = ref && std::holds_alternative<std::uint64_t>(ib::read_path({}, *ref));
+      const bool is_number = ref && std::holds_alternative<std::uint64_t>(ib::read_path({}, *ref)) && !is_text_of_digits(*ref->field);
       if (is_number && !wanted.is_number() && !wanted.is_null()) complain(where + "." + name, "no number", wanted);
     }
   }
@@ -160,6 +166,11 @@ class Checker {
     bool good = false;
     switch (field.kind) {
       case FieldKind::uint:
+        if (is_text_of_digits(field) && field.display != ib::Display::gid_prefix) {
+          good = is_hex64(value);
+          break;
+        }
+        [[fallthrough]];
       case FieldKind::lid:
         good = value.is_number_unsigned() || (field.display == ib::Display::gid_prefix && is_gid(value));
         break;

@@ -93,6 +93,8 @@ class CheckLftBalance final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "switches.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     async::Task<> done = as_diags_ ? check_files(session, emit) : check_fabric(session, emit);
     co_await std::move(done);

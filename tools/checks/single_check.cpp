@@ -41,6 +41,8 @@ class SingleCheck final : public Command {
     add_common(set, common, group_target);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
     const Destination node = co_await session.smp_node(target_);

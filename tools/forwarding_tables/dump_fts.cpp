@@ -93,6 +93,8 @@ class DumpTables final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.first && wanted_.last && !as_diags_ && *wanted_.first > *wanted_.last)
       throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));

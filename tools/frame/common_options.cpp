@@ -32,9 +32,9 @@ std::chrono::milliseconds parse_timeout(std::string_view text) {
 
 void set_json(CommonOptions& common, std::string_view form) {
   if (form == "lines") {
-    common.json = Json::lines;
+    common.format = Format::lines;
   } else if (form == "document") {
-    common.json = Json::document;
+    common.format = Format::json;
   } else {
     throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
   }
@@ -58,6 +58,9 @@ void add_output(OptionSet& set, CommonOptions& common) {
   set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
   set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
                      [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
+  set.choice("--format", format_names(),
+             "Print the result as text, JSON, JSON lines, or, where it is a table, as CSV or tab-separated values.",
+             [&common](const std::string& name) { common.format = *find_format(name); });
   set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
 }
 

@@ -39,7 +39,7 @@ int print_version(const World& world) { return print(world, fmt::format("ibtool 
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
             const World& world) {
-  Emit emit(Dialect::ibtool, common.json, info.name, world.out);
+  Emit emit(Dialect::ibtool, common.format, info.name, world.out);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
   Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
@@ -49,6 +49,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
+    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
     if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(command.run(session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
@@ -74,13 +75,25 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   }
 }
 
-/// Writes the JSON object of an error before the run, if `words` ask for --json.
+/// The format that the last of the words --json and --format names, as far as these are spelt in full.
+Format format_in(std::span<const std::string> words) {
+  constexpr std::string_view option = "--format=";
+  Format format = Format::text;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    const bool takes_next = word == "--format" && at + 1 < words.size();
+    const std::string name = takes_next ? words[at + 1] : word.starts_with(option) ? word.substr(option.size()) : "";
+    if (word == "--json" || word == "--json=document") format = Format::json;
+    if (word == "--json=lines") format = Format::lines;
+    if (const auto named = find_format(name)) format = *named;
+  }
+  return format;
+}
+
+/// Writes the JSON object of an error before the run, if `words` ask for JSON.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
-  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
-    return word == "--json" || word == "--json=document" || word == "--json=lines";
-  });
-  if (asks == words.rend()) return;
-  Emit(Dialect::ibtool, *asks == "--json=lines" ? Json::lines : Json::document, command, world.out).fail(error);
+  const Format format = format_in(words);
+  if (format == Format::json || format == Format::lines) Emit(Dialect::ibtool, format, command, world.out).fail(error);
 }
 
 int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
@@ -192,7 +205,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
 }
 
 int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
-  Emit emit(Dialect::diags, Json::off, info.name, world.out);
+  Emit emit(Dialect::diags, Format::text, info.name, world.out);
   const std::unique_ptr<Command> command = info.make();
   int status = execute_diags(*command, info, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
   if (info.script != nullptr) {

@@ -115,6 +115,8 @@ class Ibfindnodesusing final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "ends"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     async::Task<> done = as_diags_ ? find_as_diags(session, emit) : find(session, emit);
     co_await std::move(done);

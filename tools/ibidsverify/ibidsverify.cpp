@@ -179,6 +179,8 @@ class Ibidsverify final : public Command {
     discover_as_diags(discovery_);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
     if (discovery_.diags) {

@@ -224,6 +224,8 @@ class Iblinkinfo final : public Command {
     diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "nodes.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     discovery_.needs.switch_infos = emit.json();
     Fabric fabric;

@@ -132,6 +132,8 @@ class Ibping final : public Command {
     pauses_at_end_ = true;
   }
 
+  std::string_view table_rows() const override { return server_ ? "" : "pings"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (server_)
       return serve(

@@ -99,6 +99,11 @@ class Ibqueryerrors final : public Command {
     discover_as_diags(checked_.discovery);
   }
 
+  std::string_view table_rows() const override {
+    if (interval_.repeats()) return wanted_.data_only ? "readings.ports.traffic" : "readings.ports.errors";
+    return wanted_.data_only ? "nodes.ports.traffic" : "nodes.ports.errors";
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
     if (wanted_.clears()) session.require_fabric("A reset of counters");

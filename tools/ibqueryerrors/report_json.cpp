@@ -13,7 +13,7 @@ void visit_details(out::Sink& sink, Bytes details, const StructInfo& info) {
     if (details.empty() || field.reserved || field.name == "port_select" || field.name == "counter_select") continue;
     sink.begin_object();
     sink.value("counter", field.name);
-    sink.value("count", read_number(details, field));
+    sink.value("count", read_number(details, field), out::counter(field.unit));
     sink.end_object();
   }
 }
@@ -60,7 +60,11 @@ void ErrorReport::visit_node(out::Sink& sink, const subnet::PmaNode& node) const
     visit_reading(sink, *node.all);
     sink.end_object();
   } else {
-    sink.null("all_ports");
+    sink.null_object("all_ports", [this](out::Sink& unknown) {
+      if (!wanted.data_only) unknown.null("errors");
+      if (wanted.details) unknown.null("details");
+      if (wanted.data || wanted.data_only) unknown.null("traffic");
+    });
   }
   sink.begin_array("ports");
   for (const subnet::PmaReading& reading : node.ports) {

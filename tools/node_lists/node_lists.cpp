@@ -126,6 +126,8 @@ class ListNodes final : public Command {
     discover_as_diags(discovery_);
   }
 
+  std::string_view table_rows() const override { return "nodes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (words_) {
       co_await run_script(session, emit);
@@ -239,6 +241,8 @@ class PrintNode final : public Command {
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
+  std::string_view table_rows() const override { return list_ ? "nodes" : "nodes.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (list_) {
       discovery_.needs = needs_of_list({kind_}, emit.json());

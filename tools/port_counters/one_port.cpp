@@ -36,6 +36,8 @@ class OnePort final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
+  std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : "ports.traffic"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     const subnet::ErrorThresholds thresholds = read_thresholds(file_);
     if (show_thresholds_) {

@@ -125,6 +125,11 @@ class Query final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
+  std::string_view table_rows() const override {
+    if (rpc_->sets()) return {};
+    return mad::is_list_method(rpc_->method) ? "records" : "data";
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     const mad::RpcName& rpc = *rpc_;
     const StructInfo& info = *info_;

@@ -46,7 +46,7 @@ struct SmpdumpReport final : Report {
     return info != nullptr ? without_secrets(raw_data(), *info) : std::vector<std::uint8_t>(raw_data().begin(), raw_data().end());
   }
   const StructInfo* attribute() const { return find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id()); }
-  const StructInfo* format() const { return find_format(header().mgmt_class(), header().class_version()); }
+  const StructInfo* format() const { return ib::find_format(header().mgmt_class(), header().class_version()); }
 
   void visit(out::Sink& sink) const override {
     path::visit(sink, "path", path);

@@ -96,6 +96,8 @@ class Snapshot final : public Command {
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
 
+  std::string_view table_rows() const override { return "parts"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
     const async::Time begin = session.loop().now();
