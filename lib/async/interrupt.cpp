@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<int, 2> signals{SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t pipe_end = -1;
-/// What `signals` did before, for the handler: it stands only while it is installed.
+/// What `signals` did before, and do again after the first one.
 std::array<struct sigaction, signals.size()> fallbacks{};
 
 void tell(int signal);
@@ -53,29 +53,36 @@ Interrupt::Interrupt(Loop& loop) {
   writer_.reset(ends[1]);
   pipe_end = writer_.get();
   loop.watch(*this, reader_.get(), POLLIN);
-  for (std::size_t i = 0; i < signals.size(); ++i) take_over(i, before_[i]);
+  for (std::size_t i = 0; i < signals.size(); ++i) taken_over_[i] = take_over(i);
 }
 
 Interrupt::~Interrupt() {
   unwatch();
   for (std::size_t i = 0; i < signals.size(); ++i) {
-    if (before_[i]) ::sigaction(signals[i], &*before_[i], nullptr);
+    if (taken_over_[i]) ::sigaction(signals[i], &fallbacks[i], nullptr);
   }
   pipe_end = -1;
 }
 
 /// Installs the handler, but not for a signal that is ignored: nohup, or a shell without job control that starts a program in
 /// the background, wants the signal to stay ignored.
-void Interrupt::take_over(std::size_t which, std::optional<struct sigaction>& before) {
+bool Interrupt::take_over(std::size_t which) {
   const int signal = signals[which];
   struct sigaction now {
   }, action{};
-  if (::sigaction(signal, nullptr, &now) != 0) return;
-  if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return;
-  before = fallbacks[which] = now;
+  if (::sigaction(signal, nullptr, &now) != 0) return false;
+  if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return false;
+  fallbacks[which] = now;
   action.sa_handler = tell;
   for (const int other : signals) ::sigaddset(&action.sa_mask, other);  // one handler at a time
-  ::sigaction(signal, &action, nullptr);
+  return ::sigaction(signal, &action, nullptr) == 0;
+}
+
+void replace_fallback(void (*usual)(int), void (*handler)(int)) {
+  if (pipe_end < 0) return;
+  for (struct sigaction& fallback : fallbacks) {
+    if ((fallback.sa_flags & SA_SIGINFO) == 0 && fallback.sa_handler == usual) fallback.sa_handler = handler;
+  }
 }
 
 void Interrupt::ready(short /*revents*/) {

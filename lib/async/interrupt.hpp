@@ -3,9 +3,7 @@
 #pragma once
 
 #include <array>
-#include <csignal>
 #include <cstddef>
-#include <optional>
 
 #include "async/event.hpp"
 #include "base/unique_fd.hpp"
@@ -26,12 +24,16 @@ class Interrupt final : public PollSource {
 
  private:
   void ready(short revents) override;
-  static void take_over(std::size_t which, std::optional<struct sigaction>& before);
+  static bool take_over(std::size_t which);
 
   UniqueFd reader_, writer_;
   Event came_;
-  std::array<std::optional<struct sigaction>, 2> before_;  ///< the earlier handlers of SIGINT and SIGTERM, if taken over
+  std::array<bool, 2> taken_over_{};  ///< SIGINT and SIGTERM
 };
+
+/// While an Interrupt exists: a signal that would do `usual` after the first one, and when the Interrupt is gone, does `handler` then.
+/// Signals must be blocked.
+void replace_fallback(void (*usual)(int), void (*handler)(int));
 
 /// Runs `work` until it ends. A signal cancels `work`. Throws what `work` throws, or SysError.
 Task<> until_interrupted(Loop& loop, Task<> work);

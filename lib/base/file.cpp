@@ -11,7 +11,6 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "base/unique_fd.hpp"
 
 namespace ib {
 
@@ -40,14 +39,19 @@ void write_all(int fd, Bytes content, const std::string& path) {
 
 }  // namespace
 
-std::string read_regular_file(const std::string& path, std::size_t limit) {
+UniqueFd open_regular_file(const std::string& path) {
   // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) throw SysError(errno, "open", path, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
-  if (is_null_device(status)) return {};
-  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
+  if (!S_ISREG(status.st_mode) && !is_null_device(status))
+    throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
+  return fd;
+}
+
+std::string read_regular_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd = open_regular_file(path);
   // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;
   std::array<char, 65536> chunk{};

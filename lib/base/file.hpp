@@ -6,8 +6,13 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/unique_fd.hpp"
 
 namespace ib {
+
+/// Opens the regular file `path` for reading, or /dev/null, which is an empty one. The call never waits. Throws UsageError for a FIFO, a
+/// directory or another device, and SysError if the file cannot be opened (Exit::usage).
+UniqueFd open_regular_file(const std::string& path);
 
 /// The content of the regular file `path`, which may have at most `limit` bytes; /dev/null is an empty one. The call never waits.
 /// Throws UsageError for a FIFO, a directory, another device or a longer file, and SysError if the file cannot be opened

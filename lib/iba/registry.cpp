@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "iba/registry_index.hpp"
+#include "iba/stored_structs.hpp"
 
 namespace ib {
 namespace {
@@ -19,17 +19,24 @@ bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 &
 
 /// The row of the class, the attribute and the OUI. `attribute` −1 means the MAD format of the class.
 const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
-  for (const auto& row : detail::index_rows()) {
+  for (const detail::IndexRow& row : detail::stored_tables().index) {
     if (row.mgmt_class == mgmt_class && row.class_version == class_version && row.attribute_id == attribute && row.oui == oui &&
-        row.info->variant.empty())
-      return row.info;
+        detail::stored_tables().structs[row.structure].variant.size == 0)
+      return &detail::structure(row.structure);
   }
   return nullptr;
 }
 
 }  // namespace
 
-std::span<const StructInfo* const> all_structs() { return detail::all_structs(); }
+std::span<const StructInfo* const> all_structs() {
+  static const std::vector<const StructInfo*> all = [] {
+    std::vector<const StructInfo*> made;
+    for (std::size_t row = 0; row < detail::stored_tables().structs.size(); ++row) made.push_back(&detail::structure(row));
+    return made;
+  }();
+  return all;
+}
 
 const StructInfo* find_struct(std::string_view name) {
   const StructInfo* by_title = nullptr;
@@ -60,15 +67,16 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
 
 std::vector<AttributeClass> classes_of(const StructInfo& attribute) {
   std::vector<AttributeClass> found;
-  for (const auto& row : detail::index_rows()) {
-    if (row.info == &attribute && row.attribute_id >= 0) found.push_back({row.mgmt_class, row.class_version, row.oui});
+  for (const detail::IndexRow& row : detail::stored_tables().index) {
+    if (row.attribute_id == attribute.attribute_id && row.attribute_id >= 0 && &detail::structure(row.structure) == &attribute)
+      found.push_back({row.mgmt_class, row.class_version, row.oui});
   }
   return found;
 }
 
 const StructInfo* find_trap(std::uint16_t trap_number) {
-  for (const auto& row : detail::trap_rows()) {
-    if (row.number == trap_number) return row.info;
+  for (const detail::TrapRow& row : detail::stored_tables().traps) {
+    if (row.number == trap_number) return &detail::structure(row.structure);
   }
   return nullptr;
 }

@@ -42,12 +42,12 @@ void Cache::write(Action action) {
   }
 }
 
-void Cache::begin(const subnet::Subnet& subnet, bool fdr10) {
-  swept_ = subnet;
+void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
+  swept_ = fabric.subnet;
   write([&] {
     writer_.emplace(file_, keys_);
     writer_->put_origin(end_port());
-    writer_->put_fabric(swept_);
+    writer_->put_fabric(fabric);
     if (fdr10) writer_->put_fdr10();
     writer_->put_end();
   });

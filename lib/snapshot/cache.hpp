@@ -37,8 +37,8 @@ class Cache final : public mad::Transactor {
   Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost);
 
   const std::string& file() const { return file_; }
-  /// Begins a new file with the model `subnet`. `fdr10`: its sweep asked for MlnxExtPortInfo.
-  void begin(const subnet::Subnet& subnet, bool fdr10);
+  /// Begins a new file with `fabric`. `fdr10`: its sweep asked for MlnxExtPortInfo.
+  void begin(const subnet::SweptSubnet& fabric, bool fdr10);
   /// Uses an existing file.
   void use(std::unique_ptr<Snapshot> snapshot);
   /// Whether answers come from an existing file.

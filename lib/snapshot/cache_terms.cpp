@@ -36,18 +36,13 @@ bool sees_only_itself(const subnet::Subnet& subnet) {
   return std::ranges::all_of(ports, [](const subnet::Port& port) { return port.peer == subnet::none; });
 }
 
-bool lacks_answers(const subnet::Subnet& subnet) {
-  return std::ranges::any_of(subnet.failures,
-                             [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; });
-}
-
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
-std::string why_unfit(Snapshot& snapshot, const subnet::Subnet& subnet, const CacheTerms& terms) {
+std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms) {
   const sys::DeviceList devices = snapshot.devices();
   const sys::EndPort& then = devices.select({}, std::to_string(snapshot.port_number()));
   if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
@@ -55,8 +50,7 @@ std::string why_unfit(Snapshot& snapshot, const subnet::Subnet& subnet, const Ca
   const std::int64_t age = ended ? now() - *ended : -1;
   if (age < 0) return "it does not say how old it is";
   if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));
-  if (then.phys_state != link_up || sees_only_itself(subnet)) return "it was read while this host had no link";
-  if (lacks_answers(subnet)) return "nodes did not answer when it was read";
+  if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
   if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
   if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
   return {};

@@ -7,7 +7,7 @@
 
 #include "base/keys.hpp"
 #include "snapshot/snapshot.hpp"
-#include "subnet/model.hpp"
+#include "subnet/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {
@@ -19,8 +19,9 @@ struct CacheTerms {
   bool fdr10{};              ///< whether FDR10 is to be known
 };
 
-/// Why `snapshot`, whose model is `subnet`, can not stand for the fabric under these terms; empty if it can. Sends nothing.
-std::string why_unfit(Snapshot& snapshot, const subnet::Subnet& subnet, const CacheTerms& terms);
+/// Why `snapshot`, whose fabric is `fabric`, can not stand for the fabric under these terms; empty if it can. Sends nothing. What did
+/// not answer when it was read must still be silent: see subnet::are_still_silent().
+std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms);
 
 /// When the model was complete: "2026-11-23 20:15:01 +0100".
 std::string time_of(Snapshot& snapshot);

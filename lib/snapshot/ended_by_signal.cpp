@@ -8,6 +8,8 @@
 #include <atomic>
 #include <utility>
 
+#include "async/interrupt.hpp"
+
 namespace ib::snapshot {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::array<int, 6> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, 
 std::atomic<const EndedBySignal*> unfinished{};
 static_assert(std::atomic<const EndedBySignal*>::is_always_lock_free);
 
-/// Puts `handler` in the place of `usual`, where that is what a signal has.
+/// Puts `handler` in the place of `usual`, where that is what a signal does, or will do after an async::Interrupt has got the first one.
 void replace(void (*usual)(int), void (*handler)(int)) {
   for (const int signal : signals) {
     struct sigaction now {};
@@ -28,6 +30,7 @@ void replace(void (*usual)(int), void (*handler)(int)) {
     for (const int other : signals) ::sigaddset(&next.sa_mask, other);  // one handler at a time
     ::sigaction(signal, &next, nullptr);
   }
+  async::replace_fallback(usual, handler);
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "iba/registry.hpp"
@@ -18,6 +21,34 @@ namespace ib::snapshot {
 namespace {
 
 constexpr int payload_column = 9;
+
+/// Whether a key may stand in a structure, also in the DataDetails of a trap, which its number tells (IBA 13.4.8.2).
+bool may_hold_key(const StructInfo& info) {
+  return std::ranges::any_of(info.fields, [](const FieldInfo& field) {
+    return field.secret || field.name == "data_details" || (field.structure != nullptr && may_hold_key(*field.structure));
+  });
+}
+
+/// The attributes of MADs other than the SA's in which keys may stand, few of all.
+using KeyAttributes = std::map<std::pair<std::uint8_t, std::uint16_t>, const StructInfo*>;
+KeyAttributes key_attributes() {
+  KeyAttributes found;
+  for (const StructInfo* info : all_structs()) {
+    for (const AttributeClass& of : classes_of(*info)) {
+      const std::pair key(of.mgmt_class, static_cast<std::uint16_t>(info->attribute_id));
+      const bool is_found = find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), key.second) == info;
+      if (is_found && may_hold_key(*info)) found.emplace(key, info);
+    }
+  }
+  return found;
+}
+
+/// The structure of the stored attribute where a key may stand in it, else null. Snapshots have millions of answers.
+const StructInfo* key_attribute(const AnswerKey& key) {
+  static const KeyAttributes attributes = key_attributes();
+  const auto at = attributes.find({key.mgmt_class, key.attribute});
+  return at == attributes.end() ? nullptr : at->second;
+}
 
 /// The table of the SA that is stored by `key`, or null.
 const sa::TableInfo* table_of(const AnswerKey& key) {
@@ -67,7 +98,7 @@ void copy_public_answers(Statement& row, Statement& copy) {
 
 std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload) {
   const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
-  const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), key.attribute);
+  const StructInfo* info = key_attribute(key);
   if (info == nullptr || payload.size() <= before || !has_secrets(payload.subspan(before), *info)) return std::nullopt;
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   std::ranges::copy(without_secrets(payload.subspan(before), *info), bytes.begin() + static_cast<std::ptrdiff_t>(before));

@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "counters/attributes.hpp"
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
 #include "subnet/smp_tables.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -75,24 +76,8 @@ void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
 }
 
 std::vector<const StructInfo*> detail_attributes() {
-  return {&pm::PortXmitDataSL::info(),
-          &pm::PortRcvDataSL::info(),
-          &pm::PortXmitDiscardDetails::info(),
-          &pm::PortRcvErrorDetails::info(),
-          &pm::PortExtendedSpeedsCounters::info(),  // the attribute has a second layout, for links with RS-FEC
-          &pm::PortOpRcvCounters::info(),
-          &pm::PortFlowCtlCounters::info(),
-          &pm::PortVLOpPackets::info(),
-          &pm::PortVLOpData::info(),
-          &pm::PortVLXmitFlowCtlUpdateErrors::info(),
-          &pm::PortVLXmitWaitCounters::info(),
-          &pm::SwPortVLCongestion::info(),
-          &pm::PortRcvConCtrl::info(),
-          &pm::PortSLRcvFecn::info(),
-          &pm::PortSLRcvBecn::info(),
-          &pm::PortXmitConCtrl::info(),
-          &pm::PortVLXmitTimeCong::info(),
-          &pm::PortSamplesCtl::info()};
+  const auto attributes = counters::optional_counter_attributes();
+  return {attributes.begin(), attributes.end()};
 }
 
 /// A port that is asked.
@@ -108,7 +93,8 @@ struct Questionnaire::Agent {
   std::uint32_t last() const { return node.info.num_ports; }
 };
 
-Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), asked_infos_(subnet.ports().size()) {
+Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures)
+    : subnet_(subnet), asked_infos_(subnet.ports().size()) {
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     for (unsigned number = 0; number < node.slots; ++number) {
@@ -119,7 +105,7 @@ Questionnaire::Questionnaire(const subnet::Subnet& subnet) : subnet_(subnet), as
       first_agents_.try_emplace(at, port);
     }
   }
-  for (const subnet::Failure& failure : subnet.failures) {
+  for (const subnet::Failure& failure : failures) {
     if (failure.node == none || failure.port < 0 || failure.beyond || failure.attribute != "PortInfo") continue;
     const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
     if (port != none) asked_infos_[port] = true;

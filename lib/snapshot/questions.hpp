@@ -38,7 +38,7 @@
 #include "iba/struct_info.hpp"
 #include "mad/transactor.hpp"
 #include "snapshot/parts.hpp"
-#include "subnet/model.hpp"
+#include "subnet/failures.hpp"
 
 namespace ib::snapshot {
 
@@ -78,7 +78,7 @@ std::vector<const StructInfo*> detail_attributes();
 /// The requests of parts, as far as a model tells.
 class Questionnaire {
  public:
-  explicit Questionnaire(const subnet::Subnet& subnet);
+  Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures);
 
   /// The agents that a part asks, in the order of the nodes.
   std::vector<subnet::PortIndex> agents(Part part) const;

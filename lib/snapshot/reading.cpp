@@ -204,11 +204,11 @@ class Reading::Run {
   std::uint64_t done_{};
 };
 
-Reading::Reading(mad::Transactor& transactor, const subnet::Subnet& subnet, ReadingOptions options)
-    : transactor_(transactor), subnet_(subnet), options_(std::move(options)), questionnaire_(subnet) {
-  for (const subnet::Failure& failure : subnet.failures) {
+Reading::Reading(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, ReadingOptions options)
+    : transactor_(transactor), subnet_(fabric.subnet), options_(std::move(options)), questionnaire_(fabric.subnet, fabric.failures) {
+  for (const subnet::Failure& failure : fabric.failures) {
     const bool fell_silent = failure.kind == subnet::Failure::Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
-    if (fell_silent && failure.node != none) silent_.emplace(subnet.node(failure.node).first_port, mad::mgmt_class::smp);
+    if (fell_silent && failure.node != none) silent_.emplace(subnet_.node(failure.node).first_port, mad::mgmt_class::smp);
   }
 }
 

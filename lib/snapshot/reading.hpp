@@ -2,7 +2,7 @@
 // Reads a fabric part by part, so that a Transactor that records what passes has the answer to every request that a command sends
 // later. What is asked is in questions.hpp.
 //
-//   Reading reading(recording, subnet, options);          // after the sweep, which went through the same recording
+//   Reading reading(recording, fabric, options);          // after the sweep, which went through the same recording
 //   co_await reading.read(parts);
 //
 // All agents of a part are asked side by side, and so are the parts by SMP and those by GMP: other agents answer them, through other
@@ -59,7 +59,7 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
 class Reading {
  public:
   /// `transactor` records. Both it and `subnet`, which is swept and must not grow, must outlive this object.
-  Reading(mad::Transactor& transactor, const subnet::Subnet& subnet, ReadingOptions options);
+  Reading(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, ReadingOptions options);
 
   /// Reads `parts`, in any order; Part::topology is passed over. Throws what Transactor::try_call() throws.
   async::Task<> read(std::vector<Part> parts);

@@ -204,10 +204,10 @@ void Snapshot::read_nodes(Subnet& subnet) {
   if (expected != count) damaged("nodes are missing");
 }
 
-void Snapshot::read_ports(Subnet& subnet) {
+void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
   // Of several ports with one LID, the last that told it does not own it.
   std::map<PortIndex, std::array<std::uint8_t, 64>> later;
-  for (const Failure& failure : subnet.failures) {
+  for (const Failure& failure : failures) {
     if (failure.kind != Failure::Kind::duplicate_lid || failure.node == none || failure.port < 0) continue;
     const PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
     if (at != none) later.emplace(at, std::array<std::uint8_t, 64>{});
@@ -254,7 +254,8 @@ void Snapshot::read_ports(Subnet& subnet) {
   for (const auto& [at, info] : later) subnet.set_port_info(at, info);
 }
 
-void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
+subnet::Failures Snapshot::read_failures(const Subnet& subnet, const sys::EndPort* end_port) {
+  subnet::Failures failures;
   Statement row(*database_,
                 "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, checksum, failure "
                 "FROM raw_failure");
@@ -273,7 +274,7 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
     if (!whole) damaged("a checksum is wrong");
     if (row.text(4).find('\n') != std::string_view::npos || row.text(6).find('\n') != std::string_view::npos)
       damaged("it tells of a failure in more than one line");
-    Failure& failure = subnet.failures.emplace_back();
+    Failure& failure = failures.emplace_back();
     if (row.integer(0) < 0 || row.integer(0) > static_cast<std::int64_t>(Failure::Kind::no_record)) damaged("it names an unknown failure");
     failure.kind = static_cast<Failure::Kind>(row.integer(0));
     const bool of_node = row.integer(1) >= 0;
@@ -297,12 +298,15 @@ void Snapshot::read_failures(Subnet& subnet, const sys::EndPort* end_port) {
       failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
     }
   }
+  return failures;
 }
 
-void Snapshot::read_fabric(Subnet& subnet, const sys::EndPort* end_port) try {
+subnet::SweptSubnet Snapshot::read_fabric(const sys::EndPort* end_port) try {
+  subnet::SweptSubnet fabric;
+  Subnet& subnet = fabric.subnet;
   read_nodes(subnet);
-  read_failures(subnet, end_port);
-  read_ports(subnet);
+  fabric.failures = read_failures(subnet, end_port);
+  read_ports(subnet, fabric.failures);
   const std::string start = fact("start");
   NodeIndex node = none;
   unsigned number = 0;
@@ -311,6 +315,7 @@ void Snapshot::read_fabric(Subnet& subnet, const sys::EndPort* end_port) try {
   if (error == std::errc() && next != end) std::from_chars(next + 1, end, number);
   subnet.start = subnet.port_of(node, number);
   if (subnet.start == none) damaged("it does not say where it begins");
+  return fabric;
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }

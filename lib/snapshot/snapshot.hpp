@@ -13,7 +13,7 @@
 #include "snapshot/answer_key.hpp"
 #include "snapshot/sqlite.hpp"
 #include "snapshot/stored_failures.hpp"
-#include "subnet/model.hpp"
+#include "subnet/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {
@@ -39,8 +39,8 @@ class Snapshot {
   bool has_keys() const { return has_keys_; }
   /// Whether the part `name` of `ibtool snapshot` was read.
   bool has_part(std::string_view name);
-  /// Fills `subnet`, which must be empty, with the whole fabric. Paths of failures begin at `end_port`.
-  void read_fabric(subnet::Subnet& subnet, const sys::EndPort* end_port);
+  /// The whole fabric, and what its sweep could not read. Paths of failures begin at `end_port`.
+  subnet::SweptSubnet read_fabric(const sys::EndPort* end_port);
   /// The stored answer to a request, or nothing if it was not asked.
   std::optional<StoredAnswer> find(const AnswerKey& key);
   /// The stored answer to the same request by another port of the node.
@@ -68,8 +68,8 @@ class Snapshot {
   std::optional<StoredAnswer> find_one(Statement& row, std::uint8_t mgmt_class) const;
   void check_schema();
   void read_nodes(subnet::Subnet& subnet);
-  void read_ports(subnet::Subnet& subnet);
-  void read_failures(subnet::Subnet& subnet, const sys::EndPort* end_port);
+  void read_ports(subnet::Subnet& subnet, const subnet::Failures& failures);
+  subnet::Failures read_failures(const subnet::Subnet& subnet, const sys::EndPort* end_port);
   template <class Take>
   void read_answers(std::uint16_t attribute, Take take);
   [[noreturn]] void damaged(std::string_view what) const;

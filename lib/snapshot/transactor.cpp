@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "counters/clears.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
@@ -17,7 +18,6 @@
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 #include "snapshot/recording.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/mlnx_vendor.hpp"
 
 namespace ib::snapshot {
@@ -123,9 +123,9 @@ SnapshotTransactor::SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& e
       keys_(keys),
       sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
 
-const subnet::Subnet& SnapshotTransactor::subnet() {
-  if (!subnet_) snapshot_.read_fabric(subnet_.emplace(), &end_port());
-  return *subnet_;
+const subnet::SweptSubnet& SnapshotTransactor::fabric() {
+  if (!fabric_) fabric_ = snapshot_.read_fabric(&end_port());
+  return *fabric_;
 }
 
 mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) { co_return answer(request); }
@@ -152,16 +152,16 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::known_answer(const ma
 mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const subnet::PathEnd& place) {
   if (!silent_) {
     silent_.emplace();
-    for (std::size_t at = 0; at < subnet_->failures.size(); ++at) {
-      const subnet::Failure& failure = subnet_->failures[at];
+    for (std::size_t at = 0; at < fabric_->failures.size(); ++at) {
+      const subnet::Failure& failure = fabric_->failures[at];
       if (!failure.beyond || failure.node == subnet::none || failure.port < 0) continue;
       if (dynamic_cast<const mad::MadTimeout*>(failure.error.get()) == nullptr) continue;
-      silent_->emplace(subnet_->port_of(failure.node, static_cast<unsigned>(failure.port)), at);
+      silent_->emplace(fabric_->subnet.port_of(failure.node, static_cast<unsigned>(failure.port)), at);
     }
   }
   const auto found = place.beyond == subnet::none ? silent_->end() : silent_->find(place.beyond);
   if (found != silent_->end()) {
-    const auto& error = dynamic_cast<const mad::MadTimeout&>(*subnet_->failures[found->second].error);
+    const auto& error = dynamic_cast<const mad::MadTimeout&>(*fabric_->failures[found->second].error);
     return timeout(request, error.tries(), error.waited());
   }
   return timeout(request, 0, {});
@@ -184,7 +184,7 @@ std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const subnet::PathEnd& place) {
-  const AnswerKey key = key_of(*subnet_, place, request);
+  const AnswerKey key = key_of(fabric_->subnet, place, request);
   std::optional<StoredAnswer> stored = find(request, key);
   if (!stored) return not_read(request, {});
   if (stored->status == no_answer) return stored_timeout(request, *stored);
@@ -202,14 +202,14 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
 void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place) {
   const bool tells = key.attribute == smp::NodeInfo::attribute_id || key.attribute == smp::PortInfo::attribute_id;
   if (key.mgmt_class != mad::mgmt_class::smp || !tells) return;
-  subnet::set_arrival(*subnet_, place, place.arrival ? *place.arrival : arrival_by_lid(place.node), key.attribute, payload);
+  subnet::set_arrival(fabric_->subnet, place, place.arrival ? *place.arrival : arrival_by_lid(place.node), key.attribute, payload);
 }
 
 /// The port by which LID-routed SMPs come to a switch: what it said, else that of the route on which it was found.
 std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
   const std::optional<StoredAnswer> told = snapshot_.find(key);
-  if (!told || told->status != answered) return subnet_->node(node).entry_port;
+  if (!told || told->status != answered) return fabric_->subnet.node(node).entry_port;
   return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(told->payload)).local_port_num;
 }
 

@@ -37,9 +37,10 @@ class SnapshotTransactor final : public mad::Transactor {
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
 
   /// The model of the snapshot, by which paths are followed. It is read at the first call. Throws what Snapshot::read_fabric() throws.
-  const subnet::Subnet& subnet();
+  const subnet::Subnet& subnet() { return fabric().subnet; }
 
  private:
+  const subnet::SweptSubnet& fabric();
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const subnet::PathEnd& place);
@@ -52,7 +53,7 @@ class SnapshotTransactor final : public mad::Transactor {
 
   Snapshot& snapshot_;
   Keys keys_;
-  std::optional<subnet::Subnet> subnet_;
+  std::optional<subnet::SweptSubnet> fabric_;
   sa::StoredAnswers sa_;
   std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nobody answered, and the failure
 };

@@ -71,13 +71,14 @@ class Writer::Tables {
     ++answers_;
   }
 
-  void put_fabric(const subnet::Subnet& subnet) {
+  void put_fabric(const subnet::SweptSubnet& fabric) {
+    const subnet::Subnet& subnet = fabric.subnet;
     const auto [node, number] = numbers_of(subnet, subnet.start);
     put_fact("start", fmt::format("{} {}", node, number));
     put_nodes(subnet);
     put_descriptions(subnet);
     put_ports(subnet);
-    put_failures(subnet);
+    put_failures(fabric.failures);
   }
 
   std::uint64_t commit() {
@@ -150,10 +151,10 @@ class Writer::Tables {
     }
   }
 
-  void put_failures(const subnet::Subnet& subnet) {
+  void put_failures(const subnet::Failures& failures) {
     Statement row(*database_, "INSERT INTO raw_failure VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)");
     std::int64_t number = 0;
-    for (const subnet::Failure& failure : subnet.failures) {
+    for (const subnet::Failure& failure : failures) {
       const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
       const auto* timeout = dynamic_cast<const mad::MadTimeout*>(error);
       const std::int64_t kind = static_cast<std::int64_t>(failure.kind);
@@ -210,7 +211,7 @@ void Writer::put_origin(const sys::EndPort& port) {
   tables_->put_fact("port", std::to_string(port.number));
 }
 
-void Writer::put_fabric(const subnet::Subnet& subnet) { tables_->put_fabric(subnet); }
+void Writer::put_fabric(const subnet::SweptSubnet& fabric) { tables_->put_fabric(fabric); }
 void Writer::put_fdr10() { tables_->put_fact("fdr10", "read"); }
 void Writer::put_end() { tables_->put_end(); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }

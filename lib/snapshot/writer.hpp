@@ -11,7 +11,7 @@
 #include "base/keys.hpp"
 #include "mad/error.hpp"
 #include "snapshot/answer_key.hpp"
-#include "subnet/model.hpp"
+#include "subnet/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {
@@ -28,7 +28,7 @@ class Writer {
   /// Stores the host's device of `port`, by which the fabric is read.
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
-  void put_fabric(const subnet::Subnet& subnet);
+  void put_fabric(const subnet::SweptSubnet& fabric);
   /// Stores that the sweep of the model asked for MlnxExtPortInfo.
   void put_fdr10();
   /// Stores that the model is as of now, where commit() may come much later.

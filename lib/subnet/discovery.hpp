@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Discovery reads a subnet by SMPs, breadth first from one port, with many requests at a time. A sweep always ends, and it
-// never throws because of a node. Missing and impossible information becomes a Failure of the model, and the sweep continues
-// around it.
+// never throws because of a node. Missing and impossible information becomes a Failure, and the sweep continues around it.
 #pragma once
 
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "async/task.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
@@ -96,8 +96,14 @@ struct DiscoverStats {
   void add(std::string_view reason, std::uint64_t count = 1);
 };
 
-/// Reads the subnet around `start` into `subnet`, which must be empty. `start` is the path to the first node (usually the local
+/// What a discovery returns beside the model.
+struct Discovered {
+  DiscoverStats stats;
+  Failures failures;  ///< what could not be read, sorted
+};
+
+/// Reads the subnet around `start` into `subnet`, in the place of what it held. `start` is the path to the first node (usually the local
 /// one) and gives M_Key, timeout and retries. Throws what try_call() throws, and the MadError of the first node's NodeInfo.
-async::Task<DiscoverStats> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
+async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
 
 }  // namespace ib::subnet

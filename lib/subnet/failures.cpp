@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/failures.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/set_target.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -43,6 +45,37 @@ std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modif
 }
 
 }  // namespace
+
+std::string_view name(Failure::Kind kind) {
+  switch (kind) {
+    case Failure::Kind::no_answer:
+      return "no_answer";
+    case Failure::Kind::refused:
+      return "refused";
+    case Failure::Kind::false_answer:
+      return "false_answer";
+    case Failure::Kind::duplicate_guid:
+      return "duplicate_guid";
+    case Failure::Kind::duplicate_lid:
+      return "duplicate_lid";
+    case Failure::Kind::hop_limit:
+      return "hop_limit";
+    case Failure::Kind::no_record:
+      return "no_record";
+    case Failure::Kind::not_read:
+      return "not_read";
+  }
+  return "";
+}
+
+void sort(Failures& failures, const Subnet& subnet) {
+  const auto key = [&subnet](const Failure& f) {
+    if (f.node == none) return std::tuple(true, 0U, Guid{}, f.port, f.beyond, std::string_view(f.attribute), f.modifier);
+    const Node& node = subnet.node(f.node);
+    return std::tuple(false, unsigned{node.hops}, node.guid(), f.port, f.beyond, std::string_view(f.attribute), f.modifier);
+  };
+  std::ranges::stable_sort(failures, [&key](const Failure& a, const Failure& b) { return key(a) < key(b); });
+}
 
 Failure::Kind kind_of(const mad::MadError& error) {
   if (mad::tries_in_vain(error)) return Failure::Kind::no_answer;

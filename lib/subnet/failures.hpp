@@ -1,11 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a MadError means for the model: the kind of failure, and the port that the request was about.
+// What a sweep or a survey could not read, and why. Failures stand beside a model and never in it: a round that is done again begins
+// without those of the round before.
 #pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "mad/error.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
+
+/// Information that could not be read, and the reason.
+struct Failure {
+  enum class Kind : std::uint8_t {
+    no_answer,       ///< no reply to any try
+    refused,         ///< a reply with an error status
+    false_answer,    ///< a reply that is impossible
+    duplicate_guid,  ///< two nodes claim one GUID
+    duplicate_lid,   ///< two ports claim one LID
+    hop_limit,       ///< the route is too long
+    no_record,       ///< the SA has no record
+    not_read,        ///< the node was not asked: the answers come from a store that does not have this one
+  };
+  Kind kind{};
+  NodeIndex node = none;  ///< the node that was asked, or the last node before a silent one; none: the failure is about no node
+  int port = -1;          ///< the port that the request was about, or −1: the whole node, or all of its ports
+  bool beyond{};          ///< the node at the other end of `port` is missing
+  std::string attribute;  ///< "NodeInfo", "PortInfo", …
+  std::uint32_t modifier{};
+  std::string why;                     ///< the reason as one line for people
+  std::shared_ptr<const Error> error;  ///< the MAD error, if there was one
+};
+
+using Failures = std::vector<Failure>;
+
+/// A model, and what its sweep could not read.
+struct SweptSubnet {
+  Subnet subnet;
+  Failures failures;
+};
+
+/// The name of a kind of failure in JSON: "no_answer", ….
+std::string_view name(Failure::Kind kind);
+
+/// Sorts failures by the distance, the GUID and the port of their nodes, so that their order does not depend on the order of replies.
+void sort(Failures& failures, const Subnet& subnet);
 
 /// The kind of failure of a request that brought `error`: no_answer, not_read, refused, or false_answer where another node answered
 /// (WrongNode).

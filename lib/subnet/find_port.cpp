@@ -13,8 +13,8 @@
 namespace ib::subnet {
 namespace {
 
-FoundPort not_found(const Subnet& subnet, std::string what) {
-  if (!subnet.failures.empty()) what += " The subnet is not wholly known: parts of it did not answer.";
+FoundPort not_found(const SweptSubnet& swept, std::string what) {
+  if (!swept.failures.empty()) what += " The subnet is not wholly known: parts of it did not answer.";
   return {none, std::move(what)};
 }
 
@@ -31,10 +31,11 @@ std::vector<PortIndex> known_end_ports(const Subnet& subnet, NodeIndex at) {
 }
 
 /// The only end port of a node. `what` is the words for the node in messages.
-FoundPort only_port(const Subnet& subnet, NodeIndex at, const std::string& what) {
+FoundPort only_port(const SweptSubnet& swept, NodeIndex at, const std::string& what) {
+  const Subnet& subnet = swept.subnet;
   const std::vector<PortIndex> ports = known_end_ports(subnet, at);
   if (ports.size() == 1) return {ports[0], {}};
-  if (ports.empty()) return not_found(subnet, fmt::format("{} is a node of which no port is known.", what));
+  if (ports.empty()) return not_found(swept, fmt::format("{} is a node of which no port is known.", what));
   std::string choice;
   for (const PortIndex port : ports) {
     choice += fmt::format("{}{} (port {})", choice.empty() ? "" : ", ", to_text(subnet.port(port).guid), subnet.port(port).number);
@@ -42,38 +43,42 @@ FoundPort only_port(const Subnet& subnet, NodeIndex at, const std::string& what)
   return {none, fmt::format("{} is a node with {} ports: name one of them, {}.", what, ports.size(), choice)};
 }
 
-FoundPort by_lid(const Subnet& subnet, Lid lid) {
+FoundPort by_lid(const SweptSubnet& swept, Lid lid) {
+  const Subnet& subnet = swept.subnet;
   const PortIndex port = subnet.find_lid(lid);
   if (port != none) return {port, {}};
   if (!lid.is_unicast()) return {none, fmt::format("LID {} is no port's: it is not a unicast LID.", lid.value)};
-  return not_found(subnet, fmt::format("No port has the LID {}.", lid.value));
+  return not_found(swept, fmt::format("No port has the LID {}.", lid.value));
 }
 
-FoundPort by_guid(const Subnet& subnet, Guid guid) {
+FoundPort by_guid(const SweptSubnet& swept, Guid guid) {
+  const Subnet& subnet = swept.subnet;
   const PortIndex port = subnet.find_port(guid);
   const NodeIndex node = port != none ? subnet.port(port).node : subnet.find_node(guid);
-  if (node == none) return not_found(subnet, fmt::format("No port and no node has the GUID {}.", to_text(guid)));
+  if (node == none) return not_found(swept, fmt::format("No port and no node has the GUID {}.", to_text(guid)));
   if (subnet.node(node).twin != none || subnet.node(node).is_twin) {
     const Guid claimed = subnet.node(node).guid();
     return {none,
             fmt::format("Several nodes claim the GUID {}: name the one that is meant by its LID or a directed route.", to_text(claimed))};
   }
   if (port != none) return {port, {}};
-  return only_port(subnet, node, "GUID " + to_text(guid));
+  return only_port(swept, node, "GUID " + to_text(guid));
 }
 
-FoundPort by_gid(const Subnet& subnet, const Gid& gid) {
-  FoundPort found = by_guid(subnet, gid.guid());
+FoundPort by_gid(const SweptSubnet& swept, const Gid& gid) {
+  const Subnet& subnet = swept.subnet;
+  FoundPort found = by_guid(swept, gid.guid());
   if (!found || gid.prefix() == link_local_prefix || !subnet.port(found.port).has_info) return found;
   const GidPrefix prefix{load_be<std::uint64_t>(subnet.port(found.port).info_bytes.data() + 8)};  // IBA 14.2.5.6: PortInfo.GIDPrefix
   if (prefix == gid.prefix()) return found;
   return {none, fmt::format("No port has the GID {}: the subnet of the port with this GUID is {}.", to_text(gid), to_text(prefix))};
 }
 
-FoundPort by_route(const Subnet& subnet, const path::IbDrPath& route) {
+FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
+  const Subnet& subnet = swept.subnet;
   PortIndex at = subnet.start;
   if (route.dlid != permissive_lid && route.dlid != Lid{}) {
-    const FoundPort begin = by_lid(subnet, route.dlid);
+    const FoundPort begin = by_lid(swept, route.dlid);
     if (!begin) return begin;
     at = begin.port;
   }
@@ -85,27 +90,29 @@ FoundPort by_route(const Subnet& subnet, const path::IbDrPath& route) {
     const unsigned number = route.route[hop];
     const PortIndex out = number == 0 ? none : subnet.port_of(node, number);
     if (out == none) return {none, fmt::format("{} has no port {}.", where, number)};
-    if (subnet.port(out).peer == none) return not_found(subnet, fmt::format("{} has no link at port {}.", where, number));
+    if (subnet.port(out).peer == none) return not_found(swept, fmt::format("{} has no link at port {}.", where, number));
     at = subnet.port(out).peer;
   }
-  if (route.dr_dlid != permissive_lid) return by_lid(subnet, route.dr_dlid);
+  if (route.dr_dlid != permissive_lid) return by_lid(swept, route.dr_dlid);
   return {subnet.end_port_of(at), {}};
 }
 
 }  // namespace
 
-FoundPort find_port(const Subnet& subnet, const path::Path& target) {
-  if (const path::IbDrPath* route = target.directed()) return by_route(subnet, *route);
+FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {
+  const Subnet& subnet = swept.subnet;
+  if (const path::IbDrPath* route = target.directed()) return by_route(swept, *route);
   const path::IbPath& path = target.ib();
   if (path.dlid != Lid{} || !path.dgid) {
-    FoundPort found = by_lid(subnet, path.dlid);
+    FoundPort found = by_lid(swept, path.dlid);
     const auto is_meant = [&](const Port& port) { return port.guid == path.meant || subnet.node(port.node).guid() == path.meant; };
-    return path.meant == Guid{} || (found && is_meant(subnet.port(found.port))) ? found : by_guid(subnet, path.meant);
+    return path.meant == Guid{} || (found && is_meant(subnet.port(found.port))) ? found : by_guid(swept, path.meant);
   }
-  return by_gid(subnet, *path.dgid);
+  return by_gid(swept, *path.dgid);
 }
 
-FoundPort find_named_port(const Subnet& subnet, std::string_view name, const NodeNameMap* names) {
+FoundPort find_named_port(const SweptSubnet& swept, std::string_view name, const NodeNameMap* names) {
+  const Subnet& subnet = swept.subnet;
   NodeIndex found = none;
   unsigned count = 0;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
@@ -113,13 +120,13 @@ FoundPort find_named_port(const Subnet& subnet, std::string_view name, const Nod
     found = at;
     ++count;
   }
-  if (count == 0) return not_found(subnet, fmt::format("No node is named {}.", quoted(name)));
+  if (count == 0) return not_found(swept, fmt::format("No node is named {}.", quoted(name)));
   if (count > 1) return {none, fmt::format("{} nodes are named {}: name the one that is meant by its GUID or LID.", count, quoted(name))};
-  return only_port(subnet, found, quoted(name));
+  return only_port(swept, found, quoted(name));
 }
 
-PortIndex get_port(const Subnet& subnet, const path::Path& target) {
-  FoundPort found = find_port(subnet, target);
+PortIndex get_port(const SweptSubnet& swept, const path::Path& target) {
+  FoundPort found = find_port(swept, target);
   if (!found) throw Error(std::move(found.missing));
   return found.port;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "path/path.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 #include "subnet/node_name_map.hpp"
 
@@ -18,21 +19,21 @@ struct FoundPort {
   explicit operator bool() const { return port != none; }
 };
 
-/// The end port in `subnet` that `target`, the result of path::parse_target(), means:
+/// The end port in `swept` that `target`, the result of path::parse_target(), means:
 ///
 ///  - a LID: the port that owns the LID, with its LMC; where another node is meant (IbPath::meant), that one wherever its LID is now;
 ///  - a GID: the port with the GUID of the GID, if the port's subnet prefix is that of the GID (fe80:: fits every subnet);
 ///  - a GID with a node GUID: the only known end port of the node;
-///  - a directed route: the end of the route from `subnet.start`, or from the LID at which the route begins.
+///  - a directed route: the end of the route from Subnet::start, or from the LID at which the route begins.
 ///
 /// Nothing is found if two nodes claim a GUID, or if a node has several end ports.
-FoundPort find_port(const Subnet& subnet, const path::Path& target);
+FoundPort find_port(const SweptSubnet& swept, const path::Path& target);
 
 /// The end port of the node with the name `name`: its name in `names` (which may be null), else its description. Nothing if
 /// several nodes have that name.
-FoundPort find_named_port(const Subnet& subnet, std::string_view name, const NodeNameMap* names);
+FoundPort find_named_port(const SweptSubnet& swept, std::string_view name, const NodeNameMap* names);
 
 /// Like find_port(), but throws Error with the text of `missing`.
-PortIndex get_port(const Subnet& subnet, const path::Path& target);
+PortIndex get_port(const SweptSubnet& swept, const path::Path& target);
 
 }  // namespace ib::subnet

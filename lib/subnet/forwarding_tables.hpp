@@ -91,6 +91,16 @@ class MulticastTable {
   std::vector<std::uint8_t> members(Lid mlid) const;
   /// The port mask of `mlid` at `position`. Bit n is port 16 · position + n.
   std::uint16_t mask(Lid mlid, unsigned position) const;
+  /// Calls use(mlid, position, mask) for each part of a port mask that has a port.
+  template <class F>
+  void each_mask(F&& use) const {
+    for (const auto& [modifier, masks] : masks_) {
+      for (unsigned i = 0; i < per_block; ++i) {
+        const Lid mlid{static_cast<std::uint16_t>(first_multicast_lid.value + (modifier & 0x1ff) * per_block + i)};
+        if (masks[i] != 0 && covers(mlid)) use(mlid, modifier >> 28, masks[i]);
+      }
+    }
+  }
   /// The number of positions of the port mask. A position has 16 ports.
   unsigned positions() const { return positions_; }
   bool complete() const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 namespace ib::subnet {
 
@@ -39,28 +38,6 @@ std::string false_claim(const smp::NodeInfo& info) {
     return "It says that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
   }
   return info.num_ports > last_port ? "It says that it has " + std::to_string(info.num_ports) + " ports." : "";
-}
-
-std::string_view name(Failure::Kind kind) {
-  switch (kind) {
-    case Failure::Kind::no_answer:
-      return "no_answer";
-    case Failure::Kind::refused:
-      return "refused";
-    case Failure::Kind::false_answer:
-      return "false_answer";
-    case Failure::Kind::duplicate_guid:
-      return "duplicate_guid";
-    case Failure::Kind::duplicate_lid:
-      return "duplicate_lid";
-    case Failure::Kind::hop_limit:
-      return "hop_limit";
-    case Failure::Kind::no_record:
-      return "no_record";
-    case Failure::Kind::not_read:
-      return "not_read";
-  }
-  return "";
 }
 
 PortIndex Subnet::port_of(NodeIndex node, unsigned number) const {
@@ -159,15 +136,6 @@ void Subnet::link(PortIndex a, PortIndex b) {
 void Subnet::reserve(std::size_t nodes, std::size_t ports) {
   nodes_.reserve(nodes);
   ports_.reserve(ports);
-}
-
-void Subnet::sort_failures() {
-  const auto key = [this](const Failure& f) {
-    const bool known = f.node != none;
-    return std::tuple(!known, known ? nodes_[f.node].hops : 0, known ? nodes_[f.node].guid() : Guid{}, f.port, f.beyond, f.attribute,
-                      f.modifier);
-  };
-  std::stable_sort(failures.begin(), failures.end(), [&](const Failure& a, const Failure& b) { return key(a) < key(b); });
 }
 
 unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {

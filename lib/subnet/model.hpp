@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A subnet as far as it is known: nodes, their ports, the links between ports, LIDs, and failures. The model is flat: all nodes
-// are in one vector, all ports are in another (the ports of a node side by side), and a link is an index of the latter. Time
-// and memory per node therefore do not depend on the size of the fabric. The model holds the answers of the nodes byte for byte
-// and assumes nothing more.
+// A subnet as far as it is known: nodes, their ports, the links between ports, and LIDs. The model is flat: all nodes are in one vector,
+// all ports are in another (the ports of a node side by side), and a link is an index of the latter. Time and memory per node therefore do
+// not depend on the size of the fabric. The model holds the answers of the nodes byte for byte and assumes nothing more. What could not be
+// read is not in the model: whoever fills one returns the failures beside it (subnet/failures.hpp).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/error.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
 #include "subnet/growing_array.hpp"
@@ -76,33 +74,8 @@ struct Node {
   smp::SwitchInfo switch_info() const;
 };
 
-/// Information that a sweep could not get, and the reason.
-struct Failure {
-  enum class Kind : std::uint8_t {
-    no_answer,       ///< no reply to any try
-    refused,         ///< a reply with an error status
-    false_answer,    ///< a reply that is impossible
-    duplicate_guid,  ///< two nodes claim one GUID
-    duplicate_lid,   ///< two ports claim one LID
-    hop_limit,       ///< the route is too long
-    no_record,       ///< the SA has no record
-    not_read,        ///< the node was not asked: the answers come from a store that does not have this one
-  };
-  Kind kind{};
-  NodeIndex node = none;  ///< the node that was asked, or the last node before a silent one; none: the failure is about no node
-  int port = -1;          ///< the port that the request was about, or −1: the whole node, or all of its ports
-  bool beyond{};          ///< the node at the other end of `port` is missing
-  std::string attribute;  ///< "NodeInfo", "PortInfo", …
-  std::uint32_t modifier{};
-  std::string why;                     ///< the reason as one line for people
-  std::shared_ptr<const Error> error;  ///< the MAD error, if there was one
-};
-
 /// The impossible value in a NodeInfo, as a sentence. Empty if there is none.
 std::string false_claim(const smp::NodeInfo& info);
-
-/// The name of a kind of failure in JSON: "no_answer", ….
-std::string_view name(Failure::Kind kind);
 
 /// The greatest size of a model. Answers may be invented endlessly, so code that fills the model stops at this size.
 struct SubnetLimits {
@@ -155,10 +128,10 @@ class Subnet {
   /// Reserves memory for a model of known size.
   void reserve(std::size_t nodes, std::size_t ports);
 
-  PortIndex start = none;         ///< the end port where the sweep began
-  std::vector<Failure> failures;  ///< in any order until sort_failures()
-  /// Sorts the failures by their nodes and ports, so that the order does not depend on the order of replies.
-  void sort_failures();
+  /// Removes everything that the model holds. Its limits stay.
+  void clear() { *this = Subnet(limits_); }
+
+  PortIndex start = none;  ///< the end port where the sweep began
 
  private:
   GrowingArray<Node> nodes_;

@@ -273,8 +273,10 @@ LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extend
   return legacy_sweep(subnet, scan);
 }
 
-Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep) {
-  Subnet part;
+SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep) {
+  const Subnet& subnet = whole.subnet;
+  SweptSubnet result;
+  Subnet& part = result.subnet;
   std::vector<NodeIndex> copies(subnet.nodes().size(), none);
   for (const NodeIndex at : sweep.found) {
     copies[at] = part.add_node(subnet.node(at).info);
@@ -303,12 +305,12 @@ Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep) {
     const PortIndex via = subnet.node(at).via;
     if (via != none) part.node(copies[at]).via = copy_of(via);
   }
-  for (const Failure& failure : subnet.failures) {
+  for (const Failure& failure : whole.failures) {
     if (failure.node == none || copies[failure.node] == none) continue;
     const PortIndex at = failure.port < 0 ? none : subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
     if (failure.beyond && std::ranges::find(sweep.unanswered, at) == sweep.unanswered.end()) continue;
-    part.failures.push_back(failure);
-    part.failures.back().node = copies[failure.node];
+    result.failures.push_back(failure);
+    result.failures.back().node = copies[failure.node];
   }
   if (sweep.start != none) {
     const Node& first = subnet.node(subnet.port(sweep.start).node);
@@ -316,7 +318,7 @@ Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep) {
     if (copy_of(sweep.start) != none) part.set_port_guid(copy_of(sweep.start), guid);
   }
   if (subnet.start != none) part.start = copy_of(subnet.start);
-  return part;
+  return result;
 }
 
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
@@ -73,6 +74,6 @@ LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extend
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
 /// The part of `subnet` that such a sweep would have learnt: a sweep that is bounded leaves ports unread and links unseen at its rim.
-Subnet learnt_part(const Subnet& subnet, const LegacySweep& sweep);
+SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep);
 
 }  // namespace ib::subnet

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -107,29 +106,6 @@ Finding no_node_record(Lid lid) {
 
 Finding no_sa_path(Guid port) {
   return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("SA could not find a path for {}", to_text(port))};
-}
-
-Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds) {
-  Findings findings;
-  for (const auto& [counter, most] : thresholds.all()) {
-    const CounterValue& value = reading[counter->name];
-    if (most == 0 || !value.known() || value.value <= most) continue;
-    const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
-    findings.push_back(
-        {.field = field.iba_name, .found = fmt::to_string(value.value), .expected = fmt::to_string(most), .relation = Relation::at_most});
-  }
-  return findings;
-}
-
-void add_counters(CounterReading& sum, const CounterReading& reading) {
-  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
-  sum.values.resize(std::max(sum.values.size(), reading.values.size()));
-  for (std::size_t i = 0; i < reading.values.size(); ++i) {
-    const CounterValue& added = reading.values[i];
-    CounterValue& total = sum.values[i];
-    total.value = added.value > greatest - total.value ? greatest : total.value + added.value;
-    if (added.known()) total.bits = 64;  // a sum has room for more than each of its parts
-  }
 }
 
 }  // namespace ib::subnet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is not as it should be: with a port and its link, with what the SA says of an end port, with what a port counted. Each check
-// looks at what a model holds and asks nobody.
+// What is not as it should be: with a port and its link, with what the SA says of an end port. Each check looks at what a model holds and
+// sends nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "iba/types.hpp"
-#include "subnet/counters.hpp"
-#include "subnet/error_thresholds.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
@@ -54,10 +52,5 @@ Finding other_port_guid(Guid told, Guid own);
 Finding no_node_record(Lid lid);
 /// The SA knows no path to a port.
 Finding no_sa_path(Guid port);
-
-/// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
-Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds);
-/// Adds up the counters of several ports. A counter that one of them does not know counts as 0 there.
-void add_counters(CounterReading& sum, const CounterReading& reading);
 
 }  // namespace ib::subnet

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
 #include "subnet/sa_crawl.hpp"
@@ -52,13 +55,14 @@ std::uint64_t tables(const DiscoverNeeds& needs) {
 
 }  // namespace
 
-async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
+async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
   const sys::EndPort& here = transactor.end_port();
   const Lid start = options.start.value_or(here.lid);
   const bool whole = options.radius == ~0U && !options.alone;
   SaRecords records;
   Tables all(transactor, records);
-  DiscoverStats stats;
+  Discovered result;
+  DiscoverStats& stats = result.stats;
   if (whole) {
     stats.plan = tables(options.needs) - (options.nodes.empty() ? 0U : 1U);
     co_await all.read(options);
@@ -69,15 +73,18 @@ async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet&
     stats.plan = crawl.queries();
   }
   stats.asked = stats.plan;
-  build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
+  subnet.clear();
+  result.failures = build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
   if (subnet.start == none) {
     Error unknown(fmt::format("The SA does not know the port at LID {}, where the discovery was to begin", start.value));
     for (const Failure& table : all.cut()) unknown.note(table.why);
     throw unknown;
   }
-  if (whole && all.cut().empty()) find_gaps(subnet, options.needs);  // what a table without its end lacks is one failure
-  subnet.failures.insert(subnet.failures.end(), all.cut().begin(), all.cut().end());
-  co_return stats;
+  if (whole && all.cut().empty())  // what a table without its end lacks is one failure
+    std::ranges::move(find_gaps(subnet, options.needs), std::back_inserter(result.failures));
+  sort(result.failures, subnet);
+  result.failures.insert(result.failures.end(), all.cut().begin(), all.cut().end());
+  co_return result;
 }
 
 }  // namespace ib::subnet

@@ -28,8 +28,8 @@ struct SaDiscoverOptions {
   std::function<void(std::size_t)> progress;
 };
 
-/// Reads the subnet that the SA knows into `subnet`, which must be empty. Missing records become Failures, and so does each table that
-/// came without its end. Throws the MadError of a table or of the start's NodeRecord, and Error if the SA does not know the start.
-async::Task<DiscoverStats> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options);
+/// Reads the subnet that the SA knows into `subnet`, in the place of what it held. Missing records become failures, and so does each table
+/// that came without its end. Throws the MadError of a table or of the start's NodeRecord, and Error if the SA does not know the start.
+async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options);
 
 }  // namespace ib::subnet

@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 /// The greatest number of reported contradictions. A table has room for millions of them.
-constexpr std::size_t most_failures = 1U << 16;
+constexpr std::size_t most_contradictions = 1U << 16;
 
 class Builder {
  public:
   Builder(const SaRecords& records, Subnet& subnet) : records_(records), subnet_(subnet), by_lid_(last_unicast_lid + 1U, none) {}
 
-  void run(const SaStart& start) {
+  Failures run(const SaStart& start) {
     for (const auto& record : records_.nodes) add(record);
     for (const auto& record : records_.ports) add(record);
     for (const auto& record : records_.switches) add(record);
@@ -32,18 +32,18 @@ class Builder {
     if (subnet_.start == none) subnet_.start = end_port_at(start.lid);
     lay_routes();
     take_entry_infos();
-    subnet_.sort_failures();
+    sort(failures_, subnet_);
+    return std::move(failures_);
   }
 
  private:
   void fail(Failure::Kind kind, NodeIndex node, int port, std::string attribute, std::string why) {
-    if (failures_ == most_failures) return;
-    if (++failures_ == most_failures) {
-      subnet_.failures.push_back(
-          {Failure::Kind::false_answer, none, -1, false, "", 0, "There are more contradictions between records.", {}});
+    if (contradictions_ == most_contradictions) return;
+    if (++contradictions_ == most_contradictions) {
+      failures_.push_back({Failure::Kind::false_answer, none, -1, false, "", 0, "There are more contradictions between records.", {}});
       return;
     }
-    subnet_.failures.push_back({kind, node, port, false, std::move(attribute), 0, std::move(why), {}});
+    failures_.push_back({kind, node, port, false, std::move(attribute), 0, std::move(why), {}});
   }
 
   bool is_switch(NodeIndex node) const { return subnet_.node(node).kind() == NodeKind::sw; }
@@ -155,7 +155,7 @@ class Builder {
     failure.attribute = miss.attribute;
     failure.why = miss.error->message();
     failure.error = miss.error;
-    subnet_.failures.push_back(std::move(failure));
+    failures_.push_back(std::move(failure));
   }
 
   // Counts a record of a port that no NodeRecord names. All such records of one kind become one Failure.
@@ -223,17 +223,19 @@ class Builder {
   Subnet& subnet_;
   std::vector<PortIndex> by_lid_;  // end ports by the LIDs of their NodeRecords
   std::vector<Stray> strays_;
-  std::size_t failures_ = 0;  // number of reported failures
+  Failures failures_;
+  std::size_t contradictions_ = 0;  // number of those among the failures
   bool no_room_told_ = false;
 };
 
 }  // namespace
 
-void build(const SaRecords& records, const SaStart& start, Subnet& subnet) { Builder(records, subnet).run(start); }
+Failures build(const SaRecords& records, const SaStart& start, Subnet& subnet) { return Builder(records, subnet).run(start); }
 
-void find_gaps(Subnet& subnet, const DiscoverNeeds& needs) {
+Failures find_gaps(const Subnet& subnet, const DiscoverNeeds& needs) {
+  Failures gaps;
   const auto missing = [&](const Port& port, bool beyond, std::string_view attribute, std::string why) {
-    subnet.failures.push_back({Failure::Kind::no_record, port.node, port.number, beyond, std::string(attribute), 0, std::move(why), {}});
+    gaps.push_back({Failure::Kind::no_record, port.node, port.number, beyond, std::string(attribute), 0, std::move(why), {}});
   };
   for (const Node& node : subnet.nodes()) {
     const bool is_switch = node.kind() == NodeKind::sw;
@@ -245,7 +247,7 @@ void find_gaps(Subnet& subnet, const DiscoverNeeds& needs) {
       if (up && port.peer == none && needs.links) missing(port, true, "Link", "The SA has no record of the link.");
     }
   }
-  subnet.sort_failures();
+  return gaps;
 }
 
 }  // namespace ib::subnet

@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "mad/error.hpp"
 #include "subnet/discovery.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::subnet {
@@ -39,11 +40,11 @@ struct SaStart {
 };
 
 /// Fills `subnet`, which must be empty, from `records`: nodes, ports, links, and the shortest routes from the start. The start
-/// is none if no record names it. Contradictions become Failures.
-void build(const SaRecords& records, const SaStart& start, Subnet& subnet);
+/// is none if no record names it. Returns the contradictions, sorted.
+Failures build(const SaRecords& records, const SaStart& start, Subnet& subnet);
 
-/// Adds a Failure for each port of a switch and each linked port without PortInfo, and for each port that is up but has no
+/// Returns a Failure for each port of a switch and each linked port without PortInfo, and for each port that is up but has no
 /// link. For records that should be complete, as far as `needs` says.
-void find_gaps(Subnet& subnet, const DiscoverNeeds& needs = {});
+Failures find_gaps(const Subnet& subnet, const DiscoverNeeds& needs = {});
 
 }  // namespace ib::subnet

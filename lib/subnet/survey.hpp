@@ -25,11 +25,14 @@
 #include "async/timer.hpp"
 #include "mad/responder.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/flow.hpp"
 #include "subnet/model.hpp"
 #include "subnet/port_paths.hpp"
 
 namespace ib::subnet {
+
+inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
 
 /// How the ports of a survey are reached.
 enum class SurveyWay : std::uint8_t {

@@ -45,13 +45,14 @@ Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, pat
       looks_again_left_(max_looks_again),
       group_(loop) {}
 
-async::Task<> Sweep::run() {
+async::Task<Discovered> Sweep::run() {
   co_await ask_start();
   pump();
   co_await group_.join();
   co_await ask_silent_nodes_again();
   co_await name_failed_nodes();
-  subnet_.sort_failures();
+  sort(failures_, subnet_);
+  co_return Discovered{stats(), std::move(failures_)};
 }
 
 async::Task<> Sweep::ask_start() {
@@ -156,7 +157,17 @@ DiscoverStats Sweep::stats() const {
     if (counts_here) ++stats.plan;
   }
   for (NodeIndex at = 0; at < subnet_.nodes().size(); ++at) stats.plan += planned_reads(at);
+  if (changed_) add_changes(stats);
   return stats;
+}
+
+/// The plan is that of the fabric as it was found in the end. Where it has changed meanwhile, the requests for what is no more are beyond
+/// the plan, and what was found by looking into contradictions was not asked for by plan.
+void Sweep::add_changes(DiscoverStats& stats) {
+  std::uint64_t known = stats.plan;
+  for (const auto& [reason, count] : stats.beyond) known += count;
+  if (stats.asked >= known) return stats.add("the fabric changed meanwhile", stats.asked - known);
+  stats.plan -= std::min(stats.plan, known - stats.asked);
 }
 
 /// How many attributes of a node are to be read, besides its NodeInfo.
@@ -178,17 +189,18 @@ void Sweep::tell(std::string_view line) const {
   if (options_.tell) options_.tell(line);
 }
 
-void Sweep::fail(Failure failure) { subnet_.failures.push_back(std::move(failure)); }
+void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }
 
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
   fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
 }
 
-async::Task<DiscoverStats> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
+async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options) {
   async::Loop& loop = co_await async::current_loop;
+  subnet.clear();
   Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
-  co_await sweep.run();
-  co_return sweep.stats();
+  Discovered discovered = co_await sweep.run();
+  co_return discovered;
 }
 
 }  // namespace ib::subnet

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <vector>
 
 #include "async/group.hpp"
 #include "mad/responder.hpp"
@@ -21,8 +22,7 @@ class Sweep {
  public:
   Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
 
-  async::Task<> run();
-  DiscoverStats stats() const;
+  async::Task<Discovered> run();
 
  private:
   using Answer = mad::Result<mad::Reply>;
@@ -93,6 +93,7 @@ class Sweep {
   bool next(Work& work);
   async::Task<> perform(Work work, Flow::Span begun);
   void patience_over();
+  static void add_changes(DiscoverStats& stats);
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 
   // sweep_silence.cpp: nodes that fall silent
@@ -110,6 +111,7 @@ class Sweep {
   async::Task<> read_name(NodeIndex node);
 
   // sweep_nodes.cpp: the meaning of answers
+  DiscoverStats stats() const;
   static Question question_of(What what);
   async::Task<> look_beyond(PortIndex from);
   async::Task<> read(Work work);
@@ -145,6 +147,7 @@ class Sweep {
   // sweep_routes.cpp: routes to nodes
   static std::optional<unsigned> tries_in_vain(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
+  void changes_way(NodeIndex moved, PortIndex via, PortIndex joined);
   path::Path directed_path(NodeIndex node) const;
   path::Path lid_path(NodeIndex node) const;
   std::optional<path::Path> directed_beyond(PortIndex from) const;
@@ -170,6 +173,7 @@ class Sweep {
   path::Path start_;
   DiscoverOptions options_;
   DiscoverStats stats_;
+  Failures failures_;
   std::uint64_t unasked_{};  // planned requests that were not sent because the node was silent
 
   std::deque<Work> ready_;                           // reads that are ready
@@ -186,6 +190,7 @@ class Sweep {
   bool settling_{};
   unsigned doubts_left_;
 
+  bool changed_{};                // something contradicted what was found before
   std::vector<NodeIndex> moved_;  // since the last look beyond ports that did not answer
   unsigned looks_again_left_;
 

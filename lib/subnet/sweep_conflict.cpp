@@ -37,6 +37,7 @@ NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
 }
 
 void Sweep::doubt(PortIndex from) {
+  changed_ = true;
   if (doubts_left_ == 0) {
     fail({Failure::Kind::duplicate_guid,
           subnet_.port(from).node,
@@ -167,17 +168,17 @@ bool Sweep::leads_through(NodeIndex node, PortIndex port) const {
 }
 
 /// From now on the way to `at` leads by the port `from` of another node. The link of the way before is looked into. False if the way would
-/// lead through the node itself. The number of hops to the nodes beyond it stays what it was when they were found.
+/// lead through the node itself.
 bool Sweep::move(NodeIndex at, PortIndex from) {
   Node& node = subnet_.node(at);
   const PortIndex before = node.via;
   if (before == none || before == from || leads_through(at, from)) return false;
-  node.via = from;
-  node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(from).node).hops + 1U);
+  const PortIndex old_end = subnet_.port(before).peer;
+  changed_ = true;
+  changes_way(at, from, none);
   readings_[at].seen_beyond = none;
   readings_[at].by_route.give_another_chance();
   moved_.push_back(at);
-  const PortIndex old_end = subnet_.port(before).peer;
   if (old_end != none && subnet_.port(old_end).node == at) doubt(before);
   return true;
 }

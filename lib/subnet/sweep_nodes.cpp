@@ -168,12 +168,7 @@ void Sweep::join(PortIndex from, PortIndex to) {
     readings_[at].seen_beyond = from;
     if (subnet_.port(node.via).peer == none) move(at, from);  // this link has taken the place of the one by which it was found
   }
-  if (hops < node.hops) {  // patience ran out before the shorter path answered
-    const bool was_at_rim = is_at_rim(at);
-    node.hops = static_cast<std::uint8_t>(hops);
-    node.via = from;
-    if (was_at_rim && !is_at_rim(at) && node.kind() == NodeKind::sw) read_beyond_rim(at, to);
-  }
+  if (hops < node.hops) changes_way(at, from, to);  // patience ran out before the shorter path answered
 }
 
 async::Task<> Sweep::read(Work work) {

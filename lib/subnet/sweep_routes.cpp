@@ -31,6 +31,27 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
          at != subnet_.port(subnet_.start).node;
 }
 
+/// The way to `moved` leads by the port `via` from now on: counts the hops to it and to the nodes beyond it anew. A switch that comes
+/// within the radius is read whole. `joined` is the port of `moved` on the new way, if it was not read before.
+void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
+  subnet_.node(moved).via = via;
+  std::multimap<NodeIndex, NodeIndex> beyond;  // the nodes to which the way leads through a node
+  for (NodeIndex at = 0; at < subnet_.nodes().size() && subnet_.node(moved).kind() == NodeKind::sw; ++at) {
+    if (subnet_.node(at).via != none) beyond.emplace(subnet_.port(subnet_.node(at).via).node, at);
+  }
+  std::vector<NodeIndex> left(1, moved);
+  while (!left.empty()) {
+    const NodeIndex at = left.back();
+    left.pop_back();
+    Node& node = subnet_.node(at);
+    const bool was_at_rim = is_at_rim(at);
+    node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(node.via).node).hops + 1U);
+    if (was_at_rim && !is_at_rim(at) && node.kind() == NodeKind::sw) read_beyond_rim(at, at == moved ? joined : none);
+    const auto [first, last] = beyond.equal_range(at);
+    for (auto next = first; next != last; ++next) left.push_back(next->second);
+  }
+}
+
 path::Path Sweep::directed_path(NodeIndex node) const { return smp_path(subnet_, node, start_); }
 
 /// The path to a node for which has_usable_lid() is true.

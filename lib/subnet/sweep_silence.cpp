@@ -99,7 +99,7 @@ async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
 /// Looks again beyond the ports beyond which nobody answered, where the way there leads through a node that has moved: the request may
 /// have gone by the old way.
 void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
-  std::erase_if(subnet_.failures, [&](const Failure& failure) {
+  std::erase_if(failures_, [&](const Failure& failure) {
     if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
     const auto number = static_cast<std::uint8_t>(failure.port);
     const PortIndex port = subnet_.port_of(failure.node, number);
@@ -125,7 +125,7 @@ async::Task<bool> Sweep::find_moved(NodeIndex node) {
 /// Reads the descriptions of nodes that failures name, where the others are not wanted. What does not answer stays without one.
 async::Task<> Sweep::name_failed_nodes() {
   std::set<NodeIndex> nodes;
-  for (const Failure& failure : subnet_.failures) {
+  for (const Failure& failure : failures_) {
     if (failure.node != none && !options_.needs.descriptions.has(subnet_.node(failure.node).kind())) nodes.insert(failure.node);
   }
   const auto read = [this](NodeIndex node) { return read_name(node); };

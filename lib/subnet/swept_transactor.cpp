@@ -65,7 +65,7 @@ Content swept_answer(const Subnet& subnet, const mad::Request& request) {
 mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request& request) {
   if (request.method == mad::method::set) changed_ = true;
   if (swept_ && !changed_) {
-    if (const Content known = swept_answer(*swept_, request)) {
+    if (const Content known = swept_answer(swept_->subnet, request)) {
       mad::Reply reply;
       reply.bytes = mad::answer_to(request, 0, mad::data_area(request.mgmt_class), *known);
       co_return reply;

@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "mad/transactor.hpp"
-#include "subnet/model.hpp"
+#include "subnet/failures.hpp"
 
 namespace ib::subnet {
 
 /// Answers NodeInfo, NodeDescription, SwitchInfo and PortInfo from a model.
 class SweptTransactor final : public mad::Transactor {
  public:
-  /// `below` sends what the sweep did not read. `swept` is the model, which may come to be, and go, later on. Both must outlive this.
-  SweptTransactor(mad::Transactor& below, const std::unique_ptr<Subnet>& swept)
+  /// `below` sends what the sweep did not read. `swept` may be null at any time. Both must outlive this.
+  SweptTransactor(mad::Transactor& below, const std::unique_ptr<SweptSubnet>& swept)
       : Transactor(below.end_port()), below_(below), swept_(swept) {
     sa_path() = below.sa_path();
   }
@@ -22,7 +22,7 @@ class SweptTransactor final : public mad::Transactor {
 
  private:
   mad::Transactor& below_;
-  const std::unique_ptr<Subnet>& swept_;
+  const std::unique_ptr<SweptSubnet>& swept_;
   bool changed_{};
 };
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -179,6 +180,9 @@ class Reader {
   void value(std::string_view text) {
     const auto equals = text.find('=');
     const std::string_view key = text.substr(0, equals);
+    constexpr std::size_t longest_key = 16;
+    if (key.size() > longest_key || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos)
+      refuse("not a line of a listing");
     std::string_view word = text.substr(equals + 1);
     word = word.substr(0, word.find_first_of(" \t"));
     std::string_view inner;
@@ -209,10 +213,26 @@ class Reader {
     if (info_.port_guid == Guid{}) info_.port_guid = *guid;
     if (!subnet_.has_room_for(info_)) refuse(std::string(no_room_text));
     node_ = subnet_.add_node(info_);
+    describe(scanner.rest());
     if (info_.node_type != smp::NodeType::switch_) return;
     const PortIndex port0 = subnet_.node(node_).first_port;
     subnet_.set_port_guid(port0, info_.port_guid);
     set_port(port0, number_after(scanner.rest(), " lid "), number_after(scanner.rest(), " lmc "), std::nullopt);
+  }
+
+  /// Keeps the text in quotes behind the `#`, which is the description, or the name that the site has for the node.
+  void describe(std::string_view rest) {
+    constexpr std::string_view opening = "# \"";
+    const auto begin = rest.find(opening);
+    auto end = rest.rfind('"');
+    for (const std::string_view behind : {"\" base port 0", "\" enhanced port 0"}) {
+      if (const auto at = rest.rfind(behind); at != std::string_view::npos) end = at;
+    }
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + opening.size()) return;
+    const std::string_view text = rest.substr(begin + opening.size(), end - begin - opening.size());
+    Node& node = subnet_.node(node_);
+    std::ranges::copy(text.substr(0, node.description_bytes.size()), node.description_bytes.begin());
+    node.has_description = true;
   }
 
   /// [1](100001)  "S-0000000000200000"[1]  # lid 1 lmc 0 "Switch1" lid 2 4xSDR

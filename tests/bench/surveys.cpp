@@ -50,12 +50,15 @@ async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vect
   const sys::EndPort& port = mads.end_port();
   const path::Path start = start_at(port);
   constexpr unsigned active = 4;  // IBA 14.2.5.6: PortState
-  subnet::Subnet subnet;
+  subnet::SweptSubnet fabric;
+  subnet::Subnet& subnet = fabric.subnet;
   subnet::DiscoverOptions sweep;
   if (port.state == active && port.lid.is_unicast()) sweep.routing = subnet::Routing::lid;
   sweep.mlnx_extended_port_info = std::ranges::find(parts, Part::ports) == parts.end();
-  const subnet::DiscoverStats stats = co_await subnet::discover(mads, subnet, start, sweep);
-  told.push_back({Part::topology, stats.plan, stats.plan, 0, subnet.failures.size()});
+  subnet::Discovered discovered = co_await subnet::discover(mads, subnet, start, sweep);
+  fabric.failures = std::move(discovered.failures);
+  const std::uint64_t plan = discovered.stats.plan;
+  told.push_back({Part::topology, plan, plan, 0, fabric.failures.size()});
   subnet::PortPaths paths(subnet, start);
   snapshot::ReadingOptions how(start);
   how.paths = &paths;
@@ -64,7 +67,7 @@ async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vect
   how.ended = [&told](Part part, const snapshot::PartReading& done) {
     told.push_back({part, done.planned, done.answered, done.refused, done.failures.size()});
   };
-  snapshot::Reading reading(mads, subnet, how);
+  snapshot::Reading reading(mads, fabric, how);
   co_await snapshot::read_arrivals(mads, subnet, start);
   co_await reading.read(std::move(parts));
 }

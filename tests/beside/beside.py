@@ -30,8 +30,12 @@ for folder in ("golden", "support"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 import golden  # noqa: E402
 import simfabric  # noqa: E402
+from bounds import settle  # noqa: E402
 
+HELP = re.compile(r"^Usage: .*", re.MULTILINE | re.DOTALL)  # is ours, in words of our own
+PACKETS = 10000  # the second program that asks finds counted what the first has sent
 LINES = os.path.join(HERE, "lines.txt")
+QUIET = os.path.join(HERE, "quiet.opensm.conf")
 HEAD = re.compile(r"^(Switch|Ca|Rt)\s+(\d+)\s+\"[SHR]-([0-9a-f]{16})\"\s*# \"(.*)\"(.*)$")
 PORT = re.compile(r"^\[(\d+)\](?:\(([0-9a-f]+)\))?\s+\"([SHR])-([0-9a-f]{16})\"\[(\d+)\].*?# (?:lid (\d+) )?")
 
@@ -97,17 +101,6 @@ def wishes(netfile):
         return [(match[1], match[2].strip()) for match in found if match]
 
 
-def prepare(fabric, wanted):
-    """Does to the fabric what its file asks for."""
-    for word, rest in wanted:
-        if word == "console":
-            fabric.console(rest)
-        elif word == "run":
-            fabric.run(shlex.split(rest))
-        elif word == "wait":
-            time.sleep(float(rest))
-
-
 def fill(line, values):
     """The words of the line with its names replaced, None if the fabric lacks one of them."""
     if any(word not in values for word in re.findall(r"\{(\w+)\}", line)):
@@ -115,32 +108,66 @@ def fill(line, values):
     return [re.sub(r"\{(\w+)\}", lambda match: values[match[1]], word) for word in shlex.split(line)]
 
 
-def ran(done, ignored, with_stderr):
-    """What is compared of a run, as lines, without what the expressions `ignored` match."""
-    text = golden.steady(done.stdout).splitlines()
-    if with_stderr:
-        text += ["-- stderr"] + golden.steady(done.stderr).splitlines()
-    text = [re.sub(r"\[pid \d+\]", "[pid 0]", re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", line)) for line in text]
-    for expression in ignored:
-        text = [re.sub(expression, "", line) for line in text]
-    return text + [f"-- status {done.returncode}"]
+class Bench:
+    """A fabric as its file asks for, on which command lines run by Debian's program and by ours."""
 
+    def __init__(self, netfile, lmc=0, host=None, rmpp=True):
+        self.wanted = wishes(netfile)
+        self.ignored = [rest for word, rest in self.wanted if word == "ignore"]
+        changed = any(word in ("console", "run") for word, _ in self.wanted)
+        host = host or (golden.HOSTS.get(os.path.basename(netfile)[:-4]) if "golden" in netfile else None)
+        self.fabric = simfabric.Fabric(netfile, host=host, lmc=lmc or int(dict(self.wanted).get("lmc", 0)), rmpp=rmpp,
+                                       sm=("no", "opensm") not in self.wanted, sm_options=("-F", QUIET, "-s", "0") if changed else ())
+        self.values = {}
 
-def differences(fabric, words, ignored=(), with_stderr=False):
-    """What ours prints otherwise than Debian's, as lines of a diff; [] if nothing, None if Debian's does not end."""
-    try:
-        theirs = fabric.run(words, executable=simfabric.find_program(words[0]), COLUMNS=80, timeout=15)
-    except subprocess.TimeoutExpired:
-        return None
-    ours = fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
-    both = [ran(done, ignored, with_stderr) for done in (theirs, ours)]
-    return list(difflib.unified_diff(*both, "Debian", "ours", lineterm="", n=1))
+    def __enter__(self):
+        self.fabric.__enter__()
+        try:
+            for word, rest in self.wanted:
+                if word == "console":
+                    self.fabric.console(rest)
+                elif word == "run":
+                    words = shlex.split(rest)
+                    self.fabric.run(words, executable=simfabric.theirs(words[0]))
+                elif word == "wait":
+                    time.sleep(float(rest))
+            self.values = names(self.fabric)
+        except BaseException:
+            self.fabric.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.fabric.close()
+
+    def differences(self, words, with_stderr=False, context=1):
+        """What ours prints otherwise than Debian's, as lines of a diff with so many lines around; [] if nothing, None if Debian's does
+        not end, or crashes."""
+        try:
+            theirs = self.fabric.run(words, executable=simfabric.theirs(words[0]), COLUMNS=80, timeout=15)
+        except subprocess.TimeoutExpired:
+            return None
+        if theirs.returncode < 0:
+            return None
+        ours = self.fabric.run(words, executable=simfabric.IBTOOL, COLUMNS=80)
+        both = [[], []]
+        for stream in ("stdout", "stderr") if with_stderr else ("stdout",):
+            texts = [getattr(theirs, stream), getattr(ours, stream)]
+            for expression in (*self.ignored, HELP):
+                texts = [re.sub(expression, "", text) for text in texts]
+            texts[1] = settle(texts[0], texts[1], packets=PACKETS)
+            for lines, text in zip(both, texts):
+                lines += [f"# {stream}", *text.split("\n")]
+        for lines, done in zip(both, (theirs, ours)):
+            lines.append(f"# status {done.returncode}")
+        return list(difflib.unified_diff(*both, "Debian", "ours", lineterm="", n=context))[2:]
 
 
 def lines_of_file():
-    """The lines of lines.txt."""
+    """The lines of lines.txt: (mark, line)."""
     with open(LINES, encoding="utf-8") as file:
-        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
+        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    return [re.fullmatch(r"(?:(each|hand) )?(.*)", line).groups(default="") for line in lines]
 
 
 def options():
@@ -159,31 +186,24 @@ def options():
 
 def compare(netfile, lines, args):
     """Compares on one fabric. Returns {program: [same, all]}."""
-    host = args.host or (golden.HOSTS.get(os.path.basename(netfile)[:-4]) if "golden" in netfile else None)
     tally = {}
-    wanted = wishes(netfile)
-    ignored = [rest for word, rest in wanted if word == "ignore"]
-    changed = any(word in ("console", "run") for word, _ in wanted)
-    with simfabric.Fabric(netfile, host=host, lmc=args.lmc or int(dict(wanted).get("lmc", 0)), rmpp=not args.no_rmpp,
-                          sm=("no", "opensm") not in wanted, sm_options=("-s", "0") if changed else ()) as fabric:
-        prepare(fabric, wanted)
-        values = names(fabric)
+    with Bench(netfile, args.lmc, args.host, not args.no_rmpp) as bench:
         if args.names:
-            print(netfile, *(f"  {word}={text}" for word, text in values.items()), sep="\n")
+            print(netfile, *(f"  {word}={text}" for word, text in bench.values.items()), sep="\n")
         for line in lines:
-            filled = fill(line, values)
+            filled = fill(line, bench.values)
             if filled is None or not re.match(args.only, line):
                 continue
-            found = differences(fabric, filled, ignored, args.stderr)
+            found = bench.differences(filled, args.stderr)
             if found is None:
-                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}\nDebian's does not end")
+                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}\nDebian's does not end, or crashes")
                 continue
             counts = tally.setdefault(filled[0], [0, 0])
             counts[0] += not found
             counts[1] += 1
             if found:
                 more = [f"  … {len(found) - args.show} lines more"] if len(found) > args.show else []
-                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}", *found[2:2 + args.show], *more, sep="\n")
+                print(f"\n{os.path.basename(netfile)}$ {shlex.join(filled)}", *found[:args.show], *more, sep="\n")
     return tally
 
 
@@ -202,7 +222,7 @@ def summary(tallies):
 def main():
     args = options()
     netfiles = [word for word in args.words if os.path.exists(word)]
-    lines = [word for word in args.words if word not in netfiles] or lines_of_file()
+    lines = [word for word in args.words if word not in netfiles] or [line for _, line in lines_of_file()]
     return 0 if summary({netfile: compare(netfile, lines, args) for netfile in netfiles}) else 1
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Called by a legacy name, the program answers as Debian's does on the same fabric: text and exit status, byte for byte
-but for the date and the process id."""
+but for what differs from run to run (../support/bounds.py)."""
 import os
 import re
 import shlex
@@ -8,13 +8,13 @@ import subprocess
 
 import case
 import simfabric
+from bounds import settle
+
+PACKETS = 2000  # the second program that asks finds counted what the first has sent
 
 
 def comparable(text):
-    text = re.sub(r"activity count \d+", "activity count N", text)
-    text = re.sub(r"generated on .*", "generated on DATE", text)
-    text = re.sub(r"sim_connect: attached as client \d+", "sim_connect: attached as client N", text)
-    return re.sub(r"(ibwarn: |ibpanic: |ibdebug: )\[\d+\]|\[pid \d+\]", r"\1[PID]", text)
+    return re.sub(r"sim_connect: attached as client \d+", "sim_connect: attached as client N", text)
 
 
 # Command lines whose stderr must agree too: what getopt says, usage texts, warnings, debugging lines.
@@ -158,13 +158,6 @@ vendstat -C foo -N 1
 vendstat -G -N 0x77
 """
 
-def steady(text):
-    """comparable() without addresses, times, and the traffic that asking makes."""
-    text = re.sub(r"0x[0-9a-f]{12}\b", "ADDRESS", comparable(text))
-    text = re.sub(r"((?:Xmit|Rcv)(?:Data|Pkts):\.+)\d+", r"\1N", text)
-    return re.sub(r"time \d+ ms", "time N ms", text)
-
-
 # What -d adds on either stream.
 WITH_DEBUG = """
 perfquery -d 1 1
@@ -191,13 +184,18 @@ def before_usage(text):
 
 
 class Dialect(case.FabricCase):
+    def assert_same(self, ours, theirs):
+        """Fails unless our text is Debian's, but for what differs from run to run."""
+        ours, theirs = comparable(ours), comparable(theirs)
+        self.assertEqual(settle(theirs, ours, PACKETS), theirs)
+
     def same(self, name, *words, stderr=False):
         with self.subTest(f"{name} {' '.join(words)}"):
             ours, theirs = self.legacy(name, *words), self.debian(name, *words)
-            self.assertEqual(comparable(ours.stdout), comparable(theirs.stdout))
+            self.assert_same(ours.stdout, theirs.stdout)
             self.assertEqual(ours.returncode, theirs.returncode)
             if stderr:  # usage texts are our own
-                self.assertEqual(before_usage(comparable(ours.stderr)), before_usage(comparable(theirs.stderr)))
+                self.assert_same(before_usage(ours.stderr), before_usage(theirs.stderr))
                 self.assertEqual("\nUsage: " in ours.stderr, "\nUsage: " in theirs.stderr)
 
     def test_through_a_link_as_it_is_installed(self):
@@ -210,14 +208,13 @@ class Dialect(case.FabricCase):
             self.same(*shlex.split(line), stderr=True)
 
     def test_debugging_lines(self):
-        """-d, with the addresses in a program's memory made equal."""
+        """What -d prints."""
         for line in WITH_DEBUG.strip().splitlines():
             words = shlex.split(line)
             with self.subTest(line):
                 ours, theirs = self.legacy(*words), self.debian(*words)
                 for stream in ("stdout", "stderr"):
-                    mine, his = (steady(getattr(done, stream)) for done in (ours, theirs))
-                    self.assertEqual(mine, his)
+                    self.assert_same(getattr(ours, stream), getattr(theirs, stream))
                 self.assertEqual(ours.returncode, theirs.returncode)
 
     def test_node_name_maps(self):

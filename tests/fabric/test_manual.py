@@ -8,6 +8,7 @@ import shlex
 import unittest
 
 import case
+import spoiled_tables
 
 PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
 
@@ -57,6 +58,12 @@ class Examples(unittest.TestCase):
 
 
 class Manual(case.FabricCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        tables = spoiled_tables.Tables(lambda *words: cls.fabric.run([case.IBTOOL, *words]).stdout)
+        tables.write(cls.fabric.dir)
+
     def output(self, command):
         """Both streams of a session's command line, as a user sees them; a word before a pipe is its input."""
         words = shlex.split(command)

@@ -55,8 +55,9 @@ Host& host() {
 }
 
 /// A host at a switch that has another port, and something that did not answer.
-subnet::Subnet small_fabric() {
-  subnet::Subnet subnet;
+subnet::SweptSubnet small_fabric() {
+  subnet::SweptSubnet fabric;
+  subnet::Subnet& subnet = fabric.subnet;
   smp::NodeInfo adapter, leaf;
   adapter.node_type = smp::NodeType{1};
   adapter.num_ports = 1;
@@ -74,11 +75,11 @@ subnet::Subnet small_fabric() {
   std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
   info.pack(bytes);
   subnet.set_port_info(subnet.start, bytes);
-  subnet::Failure& failure = subnet.failures.emplace_back();
+  subnet::Failure& failure = fabric.failures.emplace_back();
   failure.node = 1;
   failure.port = 2;
   failure.why = "no answer";
-  return subnet;
+  return fabric;
 }
 
 const std::string& good_file() {
@@ -225,7 +226,8 @@ void write_changed(const std::string& input) {
 }
 
 /// What commands do with a fabric: ways to the nodes, orders, texts.
-void use(const subnet::Subnet& subnet) {
+void use(const subnet::SweptSubnet& fabric) {
+  const subnet::Subnet& subnet = fabric.subnet;
   path::IbDrPath start(host().port);
   const subnet::TopologyText text(subnet, nullptr);
   std::string out;
@@ -237,7 +239,7 @@ void use(const subnet::Subnet& subnet) {
   static_cast<void>(subnet::group(subnet, subnet::by_guid(subnet, std::nullopt)));
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t'; };
   ibtest::must(std::ranges::none_of(out, is_control), "a control character in the text");
-  for (const subnet::Failure& failure : subnet.failures) {
+  for (const subnet::Failure& failure : fabric.failures) {
     const std::string told = failure.attribute + failure.why + (failure.error ? failure.error->message() : "");
     ibtest::must(std::ranges::none_of(told, is_control) && told.find('\n') == std::string::npos, "a failure that is not one line");
   }
@@ -258,12 +260,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(snapshot.devices());
     static_cast<void>(snapshot.port_number());
     static_cast<void>(snapshot.has_part("lft"));
-    subnet::Subnet subnet;
-    snapshot.read_fabric(subnet, host().port);
+    const subnet::SweptSubnet stored = snapshot.read_fabric(host().port);
+    const subnet::Subnet& subnet = stored.subnet;
     ibtest::must(subnet.start < subnet.ports().size(), "no port to begin at");
     for (const subnet::Port& port : subnet.ports())
       ibtest::must(port.peer == subnet::none || port.peer < subnet.ports().size(), "a bad link");
-    use(subnet);
+    use(stored);
     snapshot::AnswerKey key{.mgmt_class = 1, .attribute = smp::PortInfo::attribute_id, .modifier = 1};
     static_cast<void>(snapshot.find(key));
     static_cast<void>(snapshot.find_at_other_port(key));

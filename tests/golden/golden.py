@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What the tests with recorded command lines share: the fabrics, the cases, how a case is run, and what changes from run to run.
+"""What the tests with recorded command lines share: the fabrics, the cases, and how a case is run.
 
-Each case is run with the real program on Debian's ibsim and opensm. There are two sorts.
+Each case is run with the real program on Debian's ibsim and opensm, on a fabric of its own, where opensm looks around once: what is
+counted is the same each time. Texts are compared byte for byte but for what support/bounds.py names. There are two sorts of cases.
 
-recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case.
-complaints.txt  ours: what we say on stderr, and our status, where a reference failed without a word on stdout. Without it any
-                failure would do.
+recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case. Of python-rdma, which prints
+                its complaints on stdout, `out` has both streams; of infiniband-diags `err` is there too, if anything was on stderr.
+complaints.txt  ours: what we say on stderr, and our status, where a recording does not settle that: where python-rdma failed, since
+                it has one status for all failures and often no reason, and where infiniband-diags shows its help.
 ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
 
 record.py writes the last two."""
@@ -21,11 +23,13 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import simfabric  # noqa: E402
+from bounds import settle  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = os.path.join(HERE, "ours")
 COMPLAINTS = os.path.join(HERE, "complaints.txt")
 PARTS = ("out", "err", "json")  # what a command line prints on stdout and on stderr, and with --json on stdout
+RESENT = 8  # so many packets make nobody doubt a recording
 HOSTS = {"net": "Hca1", "fattree": "H-0002c90300001490"}  # the node of each fabric on which the commands run
 
 
@@ -36,10 +40,12 @@ class Case:
 
     prep         what comes before. A step is `console LINE` (of ibsim), `wait SECONDS`, `server NODE COMMAND…` (it runs on that node
                  until the fabric ends), `until COMMAND…` (again and again till its status is 0), or a command line
-    lmc          the LMC of all ports. A case with prep or lmc gets a fabric of its own
+    lmc          the LMC of all ports
     stdin        the file in inputs/ that the command reads
     rmpp         false: the fabric as Debian has it, where a table ends after one MAD
     loss         the fraction of our MADs that gets lost, always the same ones
+    traffic      by how many packets counters of data and packets may differ from the recorded ones: the case sends requests at once,
+                 and how many of them a port has counted when it is asked is luck. Error counters are never other ones
     rc           the exit status
     why, man     why we differ from a reference, and the manual page whose section DIFFERENCES tells of it
     err_changes  stderr is different each time: it is not recorded, but must not be empty
@@ -53,6 +59,7 @@ class Case:
     stdin: str = ""
     rmpp: bool = True
     loss: float = 0
+    traffic: int = 0
     err_changes: bool = False
     rc: int = 0
     ref: str = ""
@@ -100,18 +107,17 @@ class Case:
         """What tells this case from all others of its sort."""
         return self.fabric, self.rmpp, self.cmd, self.stdin, self.lmc, tuple(self.prep), self.loss
 
-    def own_fabric(self):
-        """Whether the command or what comes before it changes the fabric, or may do so, or needs one whose error counters nobody touched.
-        What ibsim's PMA does not know silences opensm."""
-        changes = (r"(ibtool )?(ibportstate|init_all_ports|set_guid|set_port_state) |(ibtool )?(ibclear|ibqueryerrors|ibcheckerr)"
-                   r"|ibtool perfquery (-X|-S|--vl-congestion)\b|ibtool snapshot ")
-        return bool(self.prep or self.lmc or re.match(changes, self.cmd))
+
+# Those of infiniband-diags that print counters which their own MADs move. It asks one thing after another, and more than we do
+# (ibtool-ibqueryerrors(1), DIFFERENCES).
+MOVED_COUNTERS = re.compile(r"ibqueryerrors --(data|counters)\b")
 
 
 def recorded():
     """The cases of the references."""
     with open(os.path.join(HERE, "recorded.jsonl"), encoding="utf-8") as lines:
-        return [Case(**json.loads(line)) for line in lines if line.strip()]
+        cases = [Case(**json.loads(line)) for line in lines if line.strip()]
+    return [dataclasses.replace(case, traffic=64) if MOVED_COUNTERS.match(case.cmd) else case for case in cases]
 
 
 def ours():
@@ -119,9 +125,14 @@ def ours():
     return [Case.read(folder) for folder in sorted(folder for folder, _, files in os.walk(OURS) if "case.json" in files)]
 
 
-def fails_silently(case):
-    """Whether the reference failed and printed nothing on stdout, so that its recording says nothing of why."""
-    return case.rc != "0" and not case.out.strip()
+def shows_help(case):
+    """Whether it is a case of infiniband-diags that shows its help, whose words are our own."""
+    return case.ref == "infiniband-diags" and re.search("^Usage: ", case.err or "", re.MULTILINE) is not None
+
+
+def needs_complaint(case):
+    """Whether the recording of a case does not say what is to be on stderr, and which status."""
+    return shows_help(case) or case.ref == "python-rdma" and case.rc != "0"
 
 
 def complaint_name(case):
@@ -131,7 +142,7 @@ def complaint_name(case):
 
 def complaint(done):
     """The lines of complaints.txt below the name: what a run says on stderr, and its status."""
-    lines = [f"    {line}".rstrip() for line in steady(done.stderr).splitlines()]
+    lines = [line and f"    {line}" for line in done.stderr.splitlines()]
     return "\n".join([*lines, f"    status {done.returncode}"])
 
 
@@ -142,47 +153,32 @@ def complaints():
     return {name: rest for name, _, rest in (block.partition("\n") for block in blocks)}
 
 
-def steady(text):
-    """A text with fixed values for what differs from run to run."""
-    text = re.sub(r"generated on .*", "generated on DATE", text)
-    text = re.sub(r"0x[0-9a-f]{12}->0x[0-9a-f]{12}:", "0x000000000000->0x000000000000:", text)  # addresses in libibnetdisc's memory
-    text = re.sub(r"\b(node|port|remoteport) 0x[0-9a-f]{10,12}\b", r"\1 0x000000000000", text)  # in that of -d
-    text = re.sub(r"activity count \d+", "activity count 0", text)
-    text = re.sub(r"(act_count|ActCount|ActivityCount)(\.*:?|\": ) *\d+", r"\1\g<2>0", text)
-    text = re.sub(r"( tr(?:y|ies) in )[\d.]+( s\b)", r"\g<1>0\2", text)
-    text = re.sub(r"(transactionID=)\d+", r"\g<1>0", text)
-    text = re.sub(r"(\"transaction_id\": \"0x)[0-9a-f]{16}", r"\g<1>0000000000000000", text)
-    text = re.sub(r"(\d{2,3} )0000[0-9A-F]{4}( transactionID)", r"\g<1>00000000\2", text)
-    text = re.sub(r"(\btime |= )[\d.]+(/[\d.]+)*( ?ms)\b", r"\g<1>0\3", text)
-    text = re.sub(r"(\"(time_ms|(?:\w+_)?rtt_ms)\": )\d[\d.e-]*", r"\g<1>0", text)
-    text = re.sub(r"(transactionID=0\n +\d+ )[0-9A-F]{8}", r"\g<1>00000000", text)
-    # What the subnet manager sends each second is counted too: traffic as perfquery, packet dumps and JSON show it. So is what goes
-    # astray in other cases on the same fabric.
-    text = re.sub(r"((?:Port)?(?:RcvSwitchRelayErrors|RcvSwRelayErrors|XmitDiscards|XmtDiscards)[:.]\.+)\d+", r"\g<1>0", text)
-    text = re.sub(r"((?:Xmit|Xmt|Rcv)(?:Data|Pkts)[:.]\.+|\"port_(?:xmit|rcv)_(?:data|pkts)\": )\d+", r"\g<1>0", text)
-    text = re.sub(r"(\[Port(?:Xmit|Rcv)(?:Data|Pkts) == )\d+ \([\d.]+[KMGTPE]?B?\)", r"\g<1>0", text)
-    text = re.sub(r"((?:[Xx]mit|[Rr]cv)(?:Data|Pkts) is ')\d+", r"\g<1>0", text)
-    text = re.sub(r"(\"counter\": \"port_(?:xmit|rcv)_(?:data|pkts)\",\s+(?:\"index\": null,\s+)?\"count\": )\d+", r"\g<1>0", text)
-    text = re.sub(r" +\(\+ [\d.]+/s\)$", "", text, flags=re.MULTILINE)  # a rate
-    text = re.sub(r"(\"(?:seconds|elapsed_seconds|file_bytes|delta|per_second)\": )\d[\d.e+-]*", r"\g<1>0", text)
-    text = re.sub(r"(\"time\": \")\d{4}-\d\d-\d\dT[\d:.]+Z", r"\g<1>2001-09-09T01:46:40.000Z", text)
-    text = re.sub(r"( answers? in \S+, )[\d,]+ [kMG]B", r"\g<1>0 kB", text)
-    text = re.sub(r"^( *\d+ )[0-9A-F]{8}( port(?:Xmit|Rcv)(?:Data|Pkts)=)\d+", r"\g<1>00000000\g<2>0", text, flags=re.MULTILINE)
-    return re.sub(r"^(ib\w+): \[\d+\]", r"\1: [0]", text, flags=re.MULTILINE)
+# A complaint of python-rdma, and the path that some have on a line of its own.
+COMPLAINT = re.compile(r"^[DE]:.*\n(?: +IB\w*Path\(.*\n)?", re.MULTILINE)
 
 
-def lines_of(text):
-    """The lines of a text as they are compared with a reference's: without what differs from run to run, or in blanks alone."""
-    text = re.sub(r"\bu('|\")", r"\1", steady(text))  # Python 2's mark of Unicode strings
-    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # python-rdma's colours, which go to files too
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
+def streams(case):
+    """What a recorded case says that is to be on stdout and on stderr; of help only what stands before it."""
+    if case.ref == "infiniband-diags":
+        return case.out, case.err.partition("Usage: ")[0] if shows_help(case) else case.err or ""
+    text = re.sub(r"\bu('|\")", r"\1", case.out)  # Python 2's mark of Unicode strings
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # its colours, which go to files too
+    return COMPLAINT.sub("", text), "".join(COMPLAINT.findall(text))
+
+
+def end_port_first(case, err):
+    """The stderr of a case, where it is compared with python-rdma's with the line that names the end port at the beginning: with -d we
+    open the port when the first request needs it, python-rdma before it reads its operands."""
+    if case.ref != "python-rdma":
+        return err
+    return "".join(sorted(err.splitlines(keepends=True), key=lambda line: not line.startswith("D: Using end port ")))
 
 
 def open_fabric(name, rmpp=True, lmc=0):
     """The fabric of that name, not yet started. Its LIDs are always the same."""
     path = os.path.join(HERE, name)
     lids = path + (f".lmc{lmc}" if lmc else "") + ".guid2lid"
-    return simfabric.Fabric(path + ".net", host=HOSTS[name], lmc=lmc, lids=lids, rmpp=rmpp)
+    return simfabric.Fabric(path + ".net", host=HOSTS[name], lmc=lmc, lids=lids, rmpp=rmpp, sm_options=("-s", "0"))
 
 
 def prepare(fabric, step):
@@ -205,14 +201,17 @@ def prepare(fabric, step):
         fabric.run(shlex.split(step), executable=simfabric.IBTOOL)
 
 
-def run(fabric, case, *options):
-    """Runs ours as the case says, with more options: on `fabric`, or on a new one if the case is to have its own."""
-    if case.own_fabric():
-        with open_fabric(case.fabric, case.rmpp, case.lmc) as own:
+def run(case, *options, expected=""):
+    """Runs ours as the case says, with more options, on a new fabric. On a busy machine a MAD is now and then sent again, by opensm or by
+    us, and counted: where stdout differs from what is expected by a few packets alone, there is another try on another fabric."""
+    for _ in range(3):
+        with open_fabric(case.fabric, case.rmpp, case.lmc) as fabric:
             for step in case.prep:
-                prepare(own, step)
-            return run_line(own, case, options)
-    return run_line(fabric, case, options)
+                prepare(fabric, step)
+            done = run_line(fabric, case, options)
+        if settle(expected, done.stdout, case.traffic) == settle(expected, done.stdout, max(case.traffic, RESENT)):
+            break
+    return done
 
 
 def run_line(fabric, case, options):
@@ -233,37 +232,26 @@ def run_line(fabric, case, options):
     return done
 
 
-def run_ours(fabric, case):
-    """What we print now for one of our cases: a copy of the case with rc, out and err, and json where the case has that. A text that
-    differs from the recorded one only in what steady() makes equal is the recorded one."""
-    done = run(fabric, case)
+def run_ours(case):
+    """What we print now for one of our cases: a copy of the case with rc, out and err, and json where the case has that. Where a value
+    may differ from the recorded one, the recorded one stands."""
+    done = run(case, expected=case.out)
     if case.err_changes and not done.stderr:
         raise AssertionError(f"{case.cmd}: nothing on stderr")
-    fixed = (lambda text: text) if case.stdin else steady  # what is read from stdin is always the same
-    err = None if case.err_changes else fixed(done.stderr)
-    now = dataclasses.replace(case, rc=done.returncode, out=fixed(done.stdout) or None, err=err or None)
+    err = None if case.err_changes else settle(case.err, done.stderr)
+    now = dataclasses.replace(case, rc=done.returncode, out=settle(case.out, done.stdout, case.traffic) or None, err=err or None)
     if case.json is not None:
-        done = run(fabric, case, "--json")
-        now.json = fixed(done.stdout)
+        done = run(case, "--json", expected=case.json)
+        now.json = settle(case.json, done.stdout, case.traffic)
         if done.returncode != now.rc:
             raise AssertionError(f"{case.cmd}: status {now.rc}, but {done.returncode} with --json")
-    for part in PARTS:
-        recorded_text = getattr(case, part)
-        if recorded_text and fixed(recorded_text) == getattr(now, part):
-            setattr(now, part, recorded_text)
     return now
 
 
 class FabricCases(unittest.TestCase):
-    """The cases of one fabric, one after another on one fabric: they only look at it."""
+    """The cases on one fabric."""
     fabric_name, rmpp, cases = None, True, ()
     maxDiff = 4000
-
-    @classmethod
-    def setUpClass(cls):
-        cls.fabric = open_fabric(cls.fabric_name, cls.rmpp)
-        cls.addClassCleanup(cls.fabric.close)
-        cls.fabric.__enter__()
 
     def test_cases(self):
         for case in self.cases:
@@ -273,6 +261,25 @@ class FabricCases(unittest.TestCase):
     def check(self, case):
         """Fails unless the case holds."""
         raise NotImplementedError
+
+    def assert_as_recorded(self, case, done):
+        """Fails unless a run ended, and printed on stdout, as is recorded of a reference."""
+        self.assertNotIn("AddressSanitizer", done.stderr)
+        if case.ref == "infiniband-diags":
+            self.assertEqual(done.returncode, int(case.rc), done.stderr)
+        else:  # python-rdma knew one failure, 100, where we tell them apart
+            self.assertEqual(done.returncode == 0, case.rc == "0", f"status {done.returncode}\n{done.stderr}")
+        out, _ = streams(case)
+        self.assertEqual(settle(out, done.stdout, case.traffic), out)
+
+    def assert_err(self, case, done):
+        """Fails unless a run of any case printed on stderr what is recorded of it, if that is recorded."""
+        err = streams(case)[1] if case.ref else case.err or ""
+        if shows_help(case):
+            self.assertEqual(done.stderr[:len(err)], err)
+        elif not case.err_changes and (err or not needs_complaint(case)):
+            now, then = (end_port_first(case, text) for text in (done.stderr, err))
+            self.assertEqual(settle(then, now), then)
 
 
 def by_fabric(cases):

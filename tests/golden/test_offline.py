@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What a command prints from a snapshot is what it prints on the fabric: the cases of recorded.jsonl and ours/ again, on no fabric at
 all, each from one snapshot of the fabric that they were recorded on."""
+import dataclasses
 import os
 import re
 import shlex
@@ -60,13 +61,12 @@ class Refused(unittest.TestCase):
 class Offline(golden.FabricCases):
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
         directory = cls.enterClassContext(tempfile.TemporaryDirectory())
         cls.file = os.path.join(directory, "snapshot")
-        done = cls.fabric.run(["ibtool", "snapshot", cls.file], executable=simfabric.IBTOOL)
+        with golden.open_fabric(cls.fabric_name, cls.rmpp) as fabric:
+            done = fabric.run(["ibtool", "snapshot", cls.file], executable=simfabric.IBTOOL)
         if done.returncode != 0:
             raise AssertionError(f"ibtool snapshot: status {done.returncode}\n{done.stderr}")
-        cls.fabric.close()
 
     def offline(self, case, *options):
         """The run of a case on the snapshot, without any fabric."""
@@ -83,23 +83,17 @@ class Offline(golden.FabricCases):
 
     def check(self, case):
         done = self.offline(case)
+        # The snapshot was taken by more packets than the case has sent.
+        case = dataclasses.replace(case, traffic=5000)
         if case.ref:
-            self.check_recorded(case, done)
+            self.assert_as_recorded(case, done)
         else:
             self.assertEqual(done.returncode, case.rc, done.stderr)
-            self.assertEqual(golden.steady(done.stdout), golden.steady(case.out or ""))
-            if case.json is not None:
-                self.assertEqual(golden.steady(self.offline(case, "--json").stdout), golden.steady(case.json))
-
-    def check_recorded(self, case, done):
-        if case.ref == "infiniband-diags":
-            self.assertEqual(done.returncode, int(case.rc), done.stderr)
-        else:
-            self.assertEqual(done.returncode == 0, case.rc == "0", done.stderr)
-        if re.search("^[DE]:", case.out, re.MULTILINE):
-            self.assertEqual(sorted(golden.lines_of(done.stdout + "\n" + done.stderr)), sorted(golden.lines_of(case.out)))
-        else:
-            self.assertEqual(golden.lines_of(done.stdout), golden.lines_of(case.out))
+            self.assertEqual(golden.settle(case.out, done.stdout, case.traffic), case.out or "")
+        if int(case.rc) == 0:  # what failed on the fabric fails here since it is not in the file, which is another reason
+            self.assert_err(case, done)
+        if case.json is not None:
+            self.assertEqual(golden.settle(case.json, self.offline(case, "--json").stdout, case.traffic), case.json)
 
 
 if __name__ == "__main__":

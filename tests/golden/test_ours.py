@@ -70,7 +70,7 @@ class Folders(unittest.TestCase):
 
 class Ours(golden.FabricCases):
     def check(self, case):
-        now = golden.run_ours(self.fabric, case)
+        now = golden.run_ours(case)
         self.assertEqual(now.rc, case.rc, now.err)
         for part in golden.PARTS:
             self.assertEqual(getattr(now, part), getattr(case, part), part)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Ours answers as the programs answered that it takes the place of."""
-import re
 import subprocess
 import unittest
 
@@ -40,23 +39,17 @@ class Names(unittest.TestCase):
                 self.assertEqual(self.run_ours("ibtool", "help", name).returncode, 0)
 
     def test_each_complaint_is_one_of_a_case(self):
-        self.assertEqual(set(COMPLAINTS), {golden.complaint_name(case) for case in CASES if golden.fails_silently(case)})
+        self.assertEqual(set(COMPLAINTS), {golden.complaint_name(case) for case in CASES if golden.needs_complaint(case)})
 
 
 class Recorded(golden.FabricCases):
     def check(self, case):
-        done = golden.run(self.fabric, case)
-        self.assertNotIn("AddressSanitizer", done.stderr)
-        if case.ref == "infiniband-diags":
-            self.assertEqual(done.returncode, int(case.rc), done.stderr)
-        else:  # python-rdma knew one failure, 100, where we tell them apart
-            self.assertEqual(done.returncode == 0, case.rc == "0", f"status {done.returncode}\n{done.stderr}")
-        if re.search("^[DE]:", case.out, re.MULTILINE):  # there both streams were one
-            self.assertEqual(sorted(golden.lines_of(done.stdout + "\n" + done.stderr)), sorted(golden.lines_of(case.out)))
-        else:
-            self.assertEqual(golden.lines_of(done.stdout), golden.lines_of(case.out))
-        if golden.fails_silently(case):
-            self.assertEqual(golden.complaint(done), COMPLAINTS[golden.complaint_name(case)])
+        done = golden.run(case, expected=golden.streams(case)[0])
+        self.assert_as_recorded(case, done)
+        self.assert_err(case, done)
+        if golden.needs_complaint(case):
+            now, then = golden.complaint(done), COMPLAINTS[golden.complaint_name(case)]
+            self.assertEqual(golden.settle(then, now), then)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@
 
     check.py layers|style [SOURCE]
 
-layers: a file includes its own or a lower layer only, and no command includes another command (smpquery_tables.cpp
-        belongs to smpquery).
+layers: a file includes its own or a lower layer only. In tools/ these are frame/, shared/ and the rooms of the commands, of which
+        none includes another.
 style:  every source file names its licence in the first lines, has no tabs, trailing blanks or lines over 140 columns,
-        ends with a newline, and is at most 500 lines long (XML may be longer and wider); clang-format agrees where it is installed.
-Each complaint is one line `file:line: text`.
+        ends with a newline, and is at most 500 lines long (XML may be longer and wider, manual pages wider); clang-format agrees
+        where it is installed.
+Each complaint is one line `file:line: text`. A rule that judged no file is a complaint, too: its folder has moved.
 """
 import os
 import re
@@ -17,9 +18,12 @@ import subprocess
 import sys
 
 # The layers of lib/ and their height; what is on one height is mutually invisible. out knows the types of iba,
-# and mad has a channel over verbs.
+# and mad has a channel over verbs. A layer that is not there yet has its height already.
 LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "out": 1.5, "sys": 2, "path": 3, "verbs": 3.5, "mad": 4, "sa": 5, "subnet": 6,
-          "snapshot": 7, "tools": 8}
+          "formats": 7, "counters": 7, "routing": 7, "health": 8, "snapshot": 8}
+# The folders of tools/ that are not the room of a command; main.cpp is above all rooms.
+FRAME, SHARED, MAIN = "tools/frame", "tools/shared", "tools/main.cpp"
+TOOLS_RULES = {FRAME: {FRAME}, SHARED: {FRAME, SHARED}, MAIN: {FRAME}}
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
@@ -40,45 +44,66 @@ def files(source):
     return sorted(name for name in names if name and os.path.isfile(os.path.join(source, name)))
 
 
-def layer(path):
-    """The layer that a file belongs to, or None."""
-    match = re.match(r"(?:lib/(?P<lib>[\w-]+)|(?P<tools>tools))/", path)
-    return (match["lib"] or match["tools"]) if match else None
+def home(path):
+    """What a file of lib/ or tools/ belongs to: lib/LAYER, tools/ROOM, or itself if it is in no folder there."""
+    words = path.split("/")
+    return "/".join(words[:2])
+
+
+def rule_of(place):
+    """The rule by which the files of a place are judged."""
+    return "lib" if place.startswith("lib/") else place if place in TOOLS_RULES else "rooms"
 
 
 def check_layers(source):
-    for path in files(source):
-        mine = layer(path)
-        if mine is None or not path.endswith(CXX):
+    judged = dict.fromkeys(["lib", *TOOLS_RULES, "rooms"], 0)
+    known = files(source)
+    made = {path[:-len(".in")] for path in known if path.endswith(".hpp.in")}  # headers that Meson makes
+    for path in known:
+        if not path.endswith(CXX) or not path.startswith(("lib/", "tools/")):
             continue
-        if mine not in LEVELS:
-            yield f"{path}:1: layer {mine} has no place in tests/lint/check.py"
+        place = home(path)
+        if place == path and path != MAIN or place.startswith("lib/") and place[len("lib/"):] not in LEVELS:
+            yield f"{path}:1: {place} has no place in tests/lint/check.py"
             continue
+        judged[rule_of(place)] += 1
         with open(os.path.join(source, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-                if match:
-                    complaint = judge(path, mine, match[1])
-                    if complaint:
-                        yield f"{path}:{number}: {complaint}"
+                match = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
+                complaint = match and judge(place, match[1] or match[2], match[1] is not None, made)
+                if complaint:
+                    yield f"{path}:{number}: {complaint}"
+    for rule, count in judged.items():
+        if count == 0:
+            yield f"tests/lint/check.py:1: the rule for {rule} judged no file"
 
 
-def judge(path, mine, included):
-    """What is wrong with including this, or None."""
-    if mine == "tools":
-        own, other = (os.path.splitext(name)[0].split("/")[-1] + "_" for name in (path, included))
-        if path.startswith("tools/cmd/") and "cmd/" in included and not own.startswith(other):
-            return f"a command includes another: {included}"
+def judge(place, included, quoted, made):
+    """What is wrong with a file of this place including that, or None. What is quoted is the project's, and nothing else is."""
+    first = included.split("/")[0]
+    if (first in LEVELS or first == "tools") and included.endswith(".hpp"):
+        if not quoted:
+            return f'the project\'s own headers stand in "": <{included}>'
+    else:
+        return f'no path from lib/ or from the root: "{included}"' if quoted else None
+    if place.startswith("lib/"):
+        return judge_layer(place[len("lib/"):], first)
+    if first != "tools":
         return None
-    other = included.split("/")[0] if "/" in included else None
-    if other is None:
-        return f'includes are relative to lib/: "{mine}/{included}"'
-    if other not in LEVELS:
-        return f"{included} is in no known layer"
-    if {mine, other} <= {"iba", "iba-gen"}:
+    other = home(included)
+    if other == included:  # a header that Meson makes of one in a folder of tools/, and puts into tools/
+        other = next((home(path) for path in made if path.split("/")[-1] == included.split("/")[-1]), included)
+    if other in TOOLS_RULES.get(place, {FRAME, SHARED, place}):
         return None
-    if other != mine and LEVELS[other] >= LEVELS[mine]:
-        return f"{mine} must not include {other} "
+    return f"{place} must not include {other}"
+
+
+def judge_layer(mine, other):
+    """The same for two layers of lib/, or a layer and tools."""
+    if other == mine or {mine, other} == {"iba", "iba-gen"}:
+        return None
+    if other == "tools" or LEVELS[other] >= LEVELS[mine]:
+        return f"{mine} must not include {other}"
     return None
 
 
@@ -116,7 +141,7 @@ def complaints(path, text):
             yield f"{path}:{number}: a tab"
         if line != line.rstrip():
             yield f"{path}:{number}: blanks at the end"
-        if len(line) > LONGEST_LINE and not xml:
+        if len(line) > LONGEST_LINE and not xml and not path.startswith("man/"):
             yield f"{path}:{number}: {len(line)} columns, more than {LONGEST_LINE}"
 
 

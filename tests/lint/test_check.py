@@ -23,26 +23,61 @@ def found(what, tree):
         return list(what(source))
 
 
+# A file for each rule, none of them with a fault.
+CLEAN = {path: GOOD for path in ("lib/base/error.cpp", "tools/main.cpp", "tools/frame/run.cpp", "tools/shared/fabric.cpp",
+                                 "tools/saquery/saquery.cpp")}
+
+
 class Layers(unittest.TestCase):
     def complaint(self, path, include):
-        lines = found(check.check_layers, {path: GOOD + f'#include "{include}"\n'})
-        self.assertTrue(all(line.startswith(f"{path}:2: ") for line in lines), lines)
-        return bool(lines)
+        """What the check says of one include in a file, where all else is fine."""
+        tree = CLEAN | {"tools/frame/build_info.hpp.in": GOOD, path: GOOD + f"#include {include}\n"}
+        lines = found(check.check_layers, tree)
+        self.assertLessEqual(len(lines), 1, lines)
+        return "".join(lines)
 
     def test_lower_and_own_layers_are_fine(self):
         for path, include in (("lib/mad/rpc.cpp", "base/error.hpp"), ("lib/mad/rpc.cpp", "mad/rpc.hpp"),
-                              ("lib/iba/a.cpp", "iba-gen/smp.hpp"), ("tools/cmd/a.cpp", "subnet/subnet.hpp"),
-                              ("tools/cmd/a.cpp", "cmd/a.hpp"), ("tools/cmd/a.cpp", "session.hpp"),
-                              ("tools/cmd/a_table.cpp", "cmd/a.hpp")):
-            self.assertFalse(self.complaint(path, include), (path, include))
+                              ("lib/iba/a.cpp", "iba-gen/smp.hpp"), ("lib/health/a.cpp", "counters/a.hpp"),
+                              ("tools/saquery/a.cpp", "subnet/subnet.hpp"), ("tools/saquery/a.cpp", "tools/saquery/saquery.hpp"),
+                              ("tools/saquery/a.cpp", "tools/shared/a.hpp"), ("tools/saquery/a.cpp", "tools/frame/session.hpp"),
+                              ("tools/shared/a.cpp", "tools/shared/b.hpp"), ("tools/shared/a.cpp", "tools/frame/a.hpp"),
+                              ("tools/frame/a.cpp", "tools/frame/b.hpp"), ("tools/frame/a.cpp", "tools/build_info.hpp"),
+                              ("tools/main.cpp", "tools/frame/run.hpp"), ("tools/main.cpp", "mad/simulator.hpp")):
+            self.assertEqual(self.complaint(path, f'"{include}"'), "", (path, include))
+        self.assertEqual(self.complaint("lib/sys/a.cpp", "<sys/stat.h>"), "")
+        self.assertEqual(self.complaint("lib/base/a.cpp", "<nlohmann/json.hpp>"), "")
 
     def test_higher_and_sister_layers_are_not(self):
-        for path, include in (("lib/base/error.cpp", "iba/types.hpp"), ("lib/iba/types.hpp", "out/sink.hpp"),
+        for path, include in (("lib/base/a.cpp", "iba/types.hpp"), ("lib/iba/types.hpp", "out/sink.hpp"),
                               ("lib/path/path.cpp", "mad/rpc.hpp"), ("lib/sa/client.cpp", "snapshot/file.hpp"),
-                              ("lib/async/loop.cpp", "loop.hpp"), ("lib/base/a.cpp", "tools/session.hpp"),
-                              ("tools/cmd/a.cpp", "cmd/b.hpp"), ("tools/cmd/ab.cpp", "tools/cmd/a.hpp"),
-                              ("lib/magic/a.cpp", "base/error.hpp")):
-            self.assertTrue(found(check.check_layers, {path: GOOD + f'#include "{include}"\n'}), (path, include))
+                              ("lib/routing/a.cpp", "counters/a.hpp"), ("lib/base/a.cpp", "tools/frame/session.hpp")):
+            self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))
+
+    def test_frame_is_below_shared_and_that_below_the_rooms(self):
+        for path, include in (("tools/frame/a.cpp", "tools/shared/fabric.hpp"), ("tools/frame/a.cpp", "tools/saquery/saquery.hpp"),
+                              ("tools/shared/a.cpp", "tools/saquery/saquery.hpp"), ("tools/sminfo/a.cpp", "tools/saquery/saquery.hpp"),
+                              ("tools/saquery2/a.cpp", "tools/saquery/saquery.hpp"), ("tools/shared/a.cpp", "tools/a.hpp"),
+                              ("tools/main.cpp", "tools/shared/fabric.hpp"), ("tools/main.cpp", "tools/saquery/saquery.hpp")):
+            self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))
+
+    def test_a_path_begins_at_lib_or_at_the_root(self):
+        for path, include in (("lib/async/loop.cpp", '"loop.hpp"'), ("tools/saquery/a.cpp", '"saquery.hpp"'),
+                              ("tools/frame/a.cpp", '"../shared/fabric.hpp"'), ("tools/frame/a.cpp", '"shared/fabric.hpp"'),
+                              ("tools/frame/a.cpp", "<tools/shared/fabric.hpp>"), ("lib/base/a.cpp", "<iba/types.hpp>")):
+            self.assertRegex(self.complaint(path, include), f"^{path}:2: ", (path, include))
+
+    def test_a_folder_without_a_place_is_named(self):
+        for path in ("lib/magic/a.cpp", "lib/a.cpp", "tools/a.cpp"):
+            self.assertRegex(self.complaint(path, '"base/error.hpp"'), f"^{path}:1: .* has no place", path)
+
+    def test_a_rule_that_judges_nothing_fails(self):
+        self.assertEqual(found(check.check_layers, CLEAN), [])
+        for path in CLEAN:
+            lines = found(check.check_layers, {other: text for other, text in CLEAN.items() if other != path})
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn("judged no file", lines[0])
+        self.assertEqual(len(found(check.check_layers, {"lib/base/README.md": "\n"})), len(CLEAN))
 
 
 class Style(unittest.TestCase):

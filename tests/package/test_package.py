@@ -22,6 +22,12 @@ THEIR_PROGRAMS = """check_lft_balance dump_fts dump_lfts dump_mfts ibaddr ibcach
     ibtracert perfquery saquery sminfo smpdump smpquery vendstat""".split()
 
 THEIR_CONFFILES = ("/etc/infiniband-diags/error_thresholds", "/etc/infiniband-diags/ibdiag.conf")
+# Where Debian's shells look for completions.
+COMPLETIONS = {
+    "bash": "/usr/share/bash-completion/completions/ibtool",
+    "fish": "/usr/share/fish/vendor_completions.d/ibtool.fish",
+    "zsh": "/usr/share/zsh/vendor-completions/_ibtool",
+}
 
 
 def legacy_names():
@@ -205,6 +211,9 @@ class Packages(unittest.TestCase):
         self.assertIn("ibnetdiscover", run(root.at("/usr/bin/ibtool"), "help").stdout)
         with gzip.open(root.at("/usr/share/man/man1/ibtool.1.gz"), "rt", encoding="utf-8") as page:
             self.assertIn(".TH IBTOOL 1", page.read())
+        for shell, path in COMPLETIONS.items():
+            with open(root.at(path), encoding="ascii") as script:
+                self.assertEqual(script.read(), run(root.at("/usr/bin/ibtool"), "completion", shell).stdout)
         root.dpkg("--install", self.diags)
         for name in legacy_names():
             program = root.at("/usr/sbin/" + name)

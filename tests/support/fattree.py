@@ -95,27 +95,34 @@ def small_cluster():
     return tree
 
 
-def write_net(tree, out):
-    """Writes the file that ibsim reads (the form in which ibnetdiscover prints a fabric)."""
+def lids_of(tree):
+    """GUID of a node → its LID: from 1, switches first."""
+    return {node.guid: lid for lid, node in enumerate(sorted(tree.nodes, key=lambda n: (n.kind != "Switch", n.guid)), 1)}
+
+
+def write_net(tree, out, lids=None):
+    """Writes the file that ibsim reads (the form in which ibnetdiscover prints a fabric). lids: those of its nodes, which ibsim does not
+    want to know."""
+    lid_of = lids or dict.fromkeys((node.guid for node in tree.nodes), 0)
     for node in tree.nodes:
         switch = node.kind == "Switch"
         out.write(f"vendid=0x2c9\ndevid={'0xcf08' if switch else '0x1017'}\nsysimgguid=0x{node.guid:x}\n")
         out.write(f"{'switchguid' if switch else 'caguid'}=0x{node.guid:x}\n")
-        out.write(f'{node.kind}\t{node.ports} "{node.nodeid}"\t\t# "{node.desc}"{" base port 0" if switch else ""}\n')
+        base = (" base port 0" + (f" lid {lid_of[node.guid]} lmc 0" if lids else "")) if switch else ""
+        out.write(f'{node.kind}\t{node.ports} "{node.nodeid}"\t\t# "{node.desc}"{base}\n')
         for port, (peer, peer_port) in sorted(node.links.items()):
             own = f"({node.guid + port:x})" if not switch else ""
             remote = f"({peer.guid + peer_port:x})" if peer.kind != "Switch" else ""
-            own_lid = "lid 0 lmc 0 " if not switch else ""
-            out.write(f'[{port}]{own}\t"{peer.nodeid}"[{peer_port}]{remote}\t\t# {own_lid}"{peer.desc}" lid 0 4xEDR\n')
+            own_lid = f"lid {lid_of[node.guid]} lmc 0 " if not switch else ""
+            out.write(f'[{port}]{own}\t"{peer.nodeid}"[{peer_port}]{remote}\t\t# {own_lid}"{peer.desc}" lid {lid_of[peer.guid]} 4xEDR\n')
         out.write("\n")
 
 
 def write_lids(tree, out):
     """Writes opensm's guid2lid: LIDs from 1, switches first, so that they are the same in every run."""
-    lid = 0
-    for node in sorted(tree.nodes, key=lambda n: (n.kind != "Switch", n.guid)):
-        lid += 1
-        guid = node.guid if node.kind == "Switch" else node.guid + 1
+    switches = tree.counts["Switch"]
+    for node_guid, lid in lids_of(tree).items():
+        guid = node_guid if lid <= switches else node_guid + 1
         out.write(f"0x{guid:016x} 0x{lid:04x} 0x{lid:04x}\n\n")
 
 

@@ -10,18 +10,34 @@ build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli
 test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
 # For the suite `kernel`, which without them is skipped: about 100 MB, and 70 more in the user's cache.
 kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibverbs-utils util-linux'
+# For the suite `peers`, which without them is skipped: .ci/run installs them, tests/run does not.
+peers_packages='ibutils'
 # For the suite `package`, which without them is skipped.
 package_packages='debhelper dpkg-dev fakeroot git lintian'
 
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
 die() { printf '%s\n' "$*" >&2; exit 1; }
 
+is_installed() { dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^.i'; }
+
+# Where our own ibtool-diags has the place of infiniband-diags, that is unpacked for the tests alone, which look for it there.
+unpack_theirs() {
+  theirs=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/infiniband-diags
+  [ ! -e "$theirs/usr/sbin/ibnetdiscover" ] || return 0
+  say "ibtool-diags is installed: unpacking infiniband-diags in $theirs"
+  mkdir -p "$theirs"
+  (cd "$theirs" && apt-get download -q infiniband-diags libibnetdisc5 libibmad5 >&2 &&
+    for package in *.deb; do dpkg-deb -x "$package" . || exit; done && rm -- *.deb) || die "Could not unpack infiniband-diags"
+}
+
 # install PACKAGE…: installs those that are missing, asking for root only then.
 install() {
   command -v dpkg-query >/dev/null || { say "This is no Debian: taking for granted that these are installed: $*"; return 0; }
   lacking=
   for package; do
-    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^.i' || lacking="$lacking $package"
+    if is_installed "$package"; then continue; fi
+    if [ "$package" = infiniband-diags ] && is_installed ibtool-diags; then unpack_theirs; continue; fi
+    lacking="$lacking $package"
   done
   [ -n "$lacking" ] || return 0
   case " $lacking " in *' opensm '*)
@@ -45,7 +61,7 @@ build_in() (
   shift 2
   say "Building in $directory"
   if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then export CXX='ccache g++'; fi
-  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source"
+  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source" CCACHE_SLOPPINESS=pch_defines,time_macros
   # A directory that was set up for a checkout in another place is of no use here.
   if [ -e "$directory/source" ] && [ "$(cat "$directory/source")" != "$source" ]; then rm -rf "$directory"; fi
   if [ ! -e "$directory/build.ninja" ]; then
@@ -64,5 +80,6 @@ prepare() {
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
-  build_in "$build" "${MESON_OPTIONS:-}" "$@"
+  # To try and to test, not to measure: half the time of a build goes into debug information and optimization.
+  build_in "$build" "-Ddebug=false -Doptimization=1 ${MESON_OPTIONS:-}" "$@"
 }

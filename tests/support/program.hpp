@@ -27,6 +27,7 @@ struct Outside {
   std::FILE* err{};                            ///< standard error, where it is not to be Outcome::err
   std::string cache_directory{};               ///< of ibidsverify; empty: none
   std::string cache{};                         ///< IBTOOL_CACHE; empty: none
+  std::string from{};                          ///< IBTOOL_FROM; empty: none
   std::vector<std::string> node_name_maps{};   ///< World::node_name_maps
   int open_failure{};                          ///< errno with which the device of the fabric can not be opened; 0: it can
   std::string executable{};                    ///< World::executable

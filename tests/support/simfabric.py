@@ -39,14 +39,31 @@ class FabricError(Exception):
     """The simulator or the subnet manager did not start, or said something unexpected."""
 
 
+def unpacked():
+    """The tree in which support/prepare.sh has unpacked infiniband-diags, where our own package has its place; or None."""
+    home = os.environ.get("HOME") or f"/tmp/ibtool-{os.getuid()}"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    tree = os.environ.get("IBTEST_DIAGS") or os.path.join(cache, "ibtool", "infiniband-diags")
+    return tree if os.path.exists(os.path.join(tree, "usr/sbin/ibnetdiscover")) else None
+
+
 def path_with_sbin():
     """PATH, and behind it the places where Debian puts opensm and infiniband-diags (users do not have them)."""
-    return os.environ.get("PATH", "/usr/bin:/bin") + ":" + SBIN_PATH
+    path = os.environ.get("PATH", "/usr/bin:/bin") + ":" + SBIN_PATH
+    return f"{unpacked()}/usr/sbin:{path}" if unpacked() else path
 
 
 def find_program(name):
     """The absolute path of a Debian program, or None."""
     return shutil.which(name, path=path_with_sbin())
+
+
+def theirs(name):
+    """The absolute path of a program of infiniband-diags. Raises FabricError where it is missing, or is a link to ours."""
+    program = find_program(name)
+    if not program or os.path.basename(os.path.realpath(program)) == "ibtool":
+        raise FabricError(f"{name} of infiniband-diags is not installed")
+    return program
 
 
 def umad2sim():
@@ -183,6 +200,9 @@ class Fabric:
         # For a program built with sanitizers. umad2sim defines open() and its like, as ASan does; that is no error of the program.
         env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks=0:suppressions={ASAN_SUPPRESSIONS}"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
+        if unpacked():
+            env["LD_LIBRARY_PATH"] = ":".join(glob.glob(unpacked() + "/usr/lib/*"))
+            env["PERL5LIB"] = unpacked() + "/usr/share/perl5"
         env.update({key: str(value) for key, value in extra.items()})
         return env
 
@@ -191,6 +211,8 @@ class Fabric:
         executable: the program's file, if argv[0] is to be another name.
 
         umad2sim leaves files in the working directory while it runs: by default that is the fabric's."""
+        if unpacked() and (executable or find_program(argv[0]) or "").startswith(unpacked()):
+            env.setdefault("IBPATH", unpacked() + "/usr/sbin")  # where the scripts look for the programs
         return subprocess.run(argv, executable=executable, env=self.env(**env), cwd=cwd or self.dir, input=stdin, timeout=timeout,
                               check=False, capture_output=True, encoding="utf-8", errors="backslashreplace")
 

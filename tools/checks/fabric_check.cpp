@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <unordered_map>
 
 #include "base/log.hpp"
+#include "counters/readings.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
 #include "mad/rpc.hpp"
@@ -14,12 +17,13 @@
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/shared/check_rows.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools::checks {
 namespace {
 
 using subnet::PortIndex;
-using Counters = std::unordered_map<PortIndex, subnet::CounterReading>;
+using Counters = std::unordered_map<PortIndex, counters::CounterReading>;
 
 /// The records of the SA for all end ports.
 struct SaView {
@@ -61,7 +65,7 @@ class FabricCheck final : public Command {
       if (sa.cut) add_failures(session, fabric, {cut_failure(sa)});
     }
     Counters counters;
-    if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths, start);
+    if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths);
     CheckReport report(fabric);
     report.verbose = session.options().verbosity >= 1;
     report.colour = !plain_ && takes_colours(session.world().out);
@@ -120,21 +124,28 @@ class FabricCheck final : public Command {
     return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
   }
 
-  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the model, which are printed.
-  async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths, path::Path start) const {
-    std::vector<PortIndex> ports;
+  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
+  async::Task<Counters> read_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths) const {
+    std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
+    std::vector<subnet::NodeIndex> nodes;
     for (const PortIndex end : end_ports(fabric.subnet)) {
-      for (const PortIndex port : counted_ports(fabric.subnet, end)) ports.push_back(port);
+      const subnet::NodeIndex node = fabric.subnet.port(end).node;
+      if (!ports.contains(node)) nodes.push_back(node);
+      std::ranges::copy(counted_ports(fabric.subnet, end), std::back_inserter(ports[node]));
     }
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
-    subnet::Surveyed<subnet::CounterReading> found =
-        co_await subnet::survey_counters(session.transactor(), fabric.subnet, ports, std::move(options));
+    subnet::SurveyOptions options = gmp_survey(session, paths);
+    counters::PmaWanted wanted;
+    wanted.each_port = wanted.forgets = true;
+    wanted.traffic = std::ranges::any_of(thresholds_.all(), &counters::needs_extended);
+    wanted.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
     Counters counters;
-    for (auto& row : found.rows) {
-      if (row.value) counters.emplace(row.port, std::move(*row.value));
-    }
+    wanted.told = [&counters](const counters::PmaNode& node) {
+      for (const counters::PmaReading& reading : node.ports) {
+        if (reading.known()) counters.emplace(reading.port, reading.merged());
+      }
+    };
+    counters::PmaReadings found =
+        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
     if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
     add_failures(session, fabric, std::move(found.failures));
     co_return counters;
@@ -191,19 +202,19 @@ class FabricCheck final : public Command {
   /// A switch without problems is one row. If a port has a problem, each port of the switch is a row.
   void check_errors(const subnet::Subnet& subnet, PortIndex end, const Counters& counters, CheckReport& report) const {
     std::vector<CheckRow> rows;
-    subnet::CounterReading sum;
+    counters::CounterReading sum;
     bool failed = false;
     for (const PortIndex port : counted_ports(subnet, end)) {
       const auto reading = counters.find(port);
       if (reading == counters.end()) continue;
-      subnet::add_counters(sum, reading->second);
-      rows.push_back({.kind = CheckKind::errors, .port = port, .findings = subnet::check_counters(reading->second, thresholds_)});
+      counters::add_counters(sum, reading->second);
+      rows.push_back({.kind = CheckKind::errors, .port = port, .findings = counters::check_counters(reading->second, thresholds_)});
       failed = failed || rows.back().failed();
     }
     if (rows.empty()) return;
     if (subnet.node(subnet.port(end).node).kind() == subnet::NodeKind::sw) {
       CheckRow all{.kind = CheckKind::errors, .port = end, .all_ports = true};
-      if (failed) all.findings = subnet::check_counters(sum, thresholds_);
+      if (failed) all.findings = counters::check_counters(sum, thresholds_);
       report.add(std::move(all));
       for (const CheckRow& row : rows) report.count(row);
       if (!failed) return;
@@ -216,7 +227,7 @@ class FabricCheck final : public Command {
   Looks looks_;
   bool only_up_{}, plain_{};
   std::optional<std::string> thresholds_file_;
-  subnet::ErrorThresholds thresholds_;
+  counters::ErrorThresholds thresholds_;
   DiscoveryOptions discovery_;
 };
 

@@ -84,6 +84,11 @@ void CongestionCommand::add_key(DiagsOptions& set) {
 
 void CongestionCommand::add_operands(OptionSet& set) {
   set.word("OP", word_);
+  set.offer([names = names_] {
+    std::vector<std::string> words;
+    for (const Name& name : names) words.emplace_back(name.full);
+    return words;
+  });
   set.target("TARGET", target_);
   set.optional_operands();
   set.notes(operation_list(names_));

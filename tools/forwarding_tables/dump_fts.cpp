@@ -243,7 +243,7 @@ class DumpTables final : public Command {
       void text(TextOut& /*out*/) const override {}
     };
     if (as_diags_) {
-      std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
+      std::ranges::move(failures, std::back_inserter(fabric.failures));
     } else {
       add_failures(session, fabric, std::move(failures));
     }

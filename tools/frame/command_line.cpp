@@ -53,13 +53,16 @@ std::string OptionSet::unabbreviated(const std::string& word) const {
   return "--" + option.names.front() + word.substr(equals);
 }
 
-bool OptionSet::takes_next(const std::string& word) const {
-  if (word.starts_with("--")) return word.find('=') == std::string::npos && find_long(std::string_view(word).substr(2)).has_value;
+const Option* OptionSet::takes_next(const std::string& word) const {
+  if (word.starts_with("--")) {
+    const Option* const option = word.find('=') == std::string::npos ? &find_long(std::string_view(word).substr(2)) : nullptr;
+    return option != nullptr && option->has_value ? option : nullptr;
+  }
   for (std::size_t i = 1; i < word.size(); ++i) {
     const auto option = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == word[i]; });
-    if (option != options_.end() && option->has_value) return i + 1 == word.size();
+    if (option != options_.end() && option->has_value) return i + 1 == word.size() ? &*option : nullptr;
   }
-  return false;
+  return nullptr;
 }
 
 std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
@@ -80,7 +83,7 @@ std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
         continue;
       }
     }
-    if (!option || !takes_next(words.back())) continue;
+    if (!option || takes_next(words.back()) == nullptr) continue;
     if (++i == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", args[i - 1]));
     words.push_back(args[i]);
   }

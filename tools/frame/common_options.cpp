@@ -19,6 +19,7 @@
 #include "path/parse.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/ibdiag_conf.hpp"
+#include "tools/frame/offered_words.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
@@ -45,11 +46,13 @@ void add_device(OptionSet& set, CommonOptions& common) {
     common.device = text;
     common.device_file.clear();
   });
+  set.offer([&common] { return device_names(*common.world); });
   set.value("-P --Port --port", "PORT", "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
             [&common](std::string_view text) {
               common.port = text;
               common.port_file.clear();
             });
+  set.offer([&common] { return end_port_names(*common.world); });
 }
 
 void add_output(OptionSet& set, CommonOptions& common) {
@@ -58,9 +61,10 @@ void add_output(OptionSet& set, CommonOptions& common) {
   set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
   set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
                      [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
+  set.offer({"document", "lines"});
   set.choice("--format", format_names(),
              "Print the result as text, JSON, JSON lines, or, where it is a table, as CSV or tab-separated values.",
-             [&common](const std::string& name) { common.format = *find_format(name); });
+             [&common](const std::string& name) { common.format = *format_named(name); });
   set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
 }
 
@@ -92,6 +96,7 @@ void set_gmp_carrier(CommonOptions& common, std::string_view name) {
 void add_gmp(OptionSet& set, CommonOptions& common) {
   set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad can not be opened.",
             [&common](std::string_view name) { set_gmp_carrier(common, name); });
+  set.offer({"auto", "umad", "verbs"});
 }
 
 void add_address(OptionSet& set, CommonOptions& common) {

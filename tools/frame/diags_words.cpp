@@ -22,6 +22,10 @@ std::string debug_line(std::string_view function, std::string_view text) {
   return fmt::format("ibdebug: [{}] {}: {}\n", getpid(), function, text);
 }
 
+std::string verbose_line(std::string_view function, std::string_view text) {
+  return fmt::format("[{}] {}: {}\n", getpid(), function, text);
+}
+
 void warn(std::FILE* err, std::string_view function, std::string_view text) {
   tell(err, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
 }

@@ -64,6 +64,8 @@ class DiagsUsage : public Error {
 bool tell(std::FILE* err, std::string_view text);
 /// The line "ibdebug: [PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -d.
 std::string debug_line(std::string_view function, std::string_view text);
+/// The line "[PID] FUNCTION: TEXT" that they print on stdout with -v.
+std::string verbose_line(std::string_view function, std::string_view text);
 /// Tells "ibwarn: [PID] FUNCTION: TEXT".
 void warn(std::FILE* err, std::string_view function, std::string_view text);
 

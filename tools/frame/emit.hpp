@@ -83,7 +83,7 @@ enum class Format : std::uint8_t {
 /// The names of the formats for --format, in the order of the enumeration.
 std::vector<std::string> format_names();
 /// The format of that name.
-std::optional<Format> find_format(std::string_view name);
+std::optional<Format> format_named(std::string_view name);
 constexpr bool is_table(Format format) { return format == Format::csv || format == Format::tsv; }
 
 /// Whose words a run speaks.

@@ -19,29 +19,30 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A target with a @ in it that no port follows: a name may have one.
-std::optional<TargetPort> read_whole(std::string_view word, const TargetReader& read) {
-  try {
-    return TargetPort{{std::string(word), read(word)}, std::nullopt};
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
+/// Reads a target; `found` gets the path of a name later.
+void read_target(Target& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found,
+                 std::optional<std::string> complaint = {}) {
+  to.word = word;
+  to.path = read.address(word);
+  if (!to.path) read.look_up({.word = std::string(word), .complaint = std::move(complaint), .found = std::move(found)});
 }
 
-TargetPort read_target_port(std::string_view word, const TargetReader& read) {
-  TargetPort got;
+/// Reads TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
+void read_target_port(TargetPort& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found) {
   const std::size_t at = word.rfind('@');
-  if (at != std::string_view::npos) {
-    try {
-      got.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
-    } catch (const UsageError&) {
-      if (const auto named = read_whole(word, read)) return *named;
-      throw;
-    }
+  if (at == std::string_view::npos) return read_target(to.target, word, read, std::move(found));
+  std::string complaint;
+  try {
+    to.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
+  } catch (const UsageError& error) {
+    complaint = error.message();
   }
-  got.target.word = word.substr(0, at);
-  got.target.path = read(got.target.text());
-  return got;
+  if (to.port) return read_target(to.target, word.substr(0, at), read, std::move(found));
+  try {
+    read_target(to.target, word, read, std::move(found), complaint);
+  } catch (const UsageError&) {
+    throw UsageError(complaint);
+  }
 }
 
 [[noreturn]] void refuse_together(std::string_view one, std::string_view other) {
@@ -54,6 +55,7 @@ Operand& OptionSet::add_operand(std::string_view name) {
   Operand& operand = operands_.emplace_back();
   operand.name = name;
   operand.required = operands_required_;
+  operand_is_last_ = true;
   return operand;
 }
 
@@ -78,8 +80,7 @@ void OptionSet::target(std::string_view name, Target& to) {
   Operand& operand = add_operand(name);
   operand.is_target = true;
   operand.set = [&to](std::string_view word, const TargetReader& read) {
-    to.word = word;
-    to.path = read(word);
+    read_target(to, word, read, [&to](path::Path path) { to.path = std::move(path); });
   };
 }
 
@@ -87,7 +88,8 @@ void OptionSet::target_port(std::string_view name, Target& to, std::optional<std
   Operand& operand = add_operand(name);
   operand.is_target = true;
   operand.set = [&to, &port](std::string_view word, const TargetReader& read) {
-    TargetPort got = read_target_port(word, read);
+    TargetPort got;
+    read_target_port(got, word, read, [&to](path::Path path) { to.path = std::move(path); });
     to = std::move(got.target);
     if (got.port) port = got.port;
   };
@@ -96,7 +98,11 @@ void OptionSet::target_port(std::string_view name, Target& to, std::optional<std
 void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to) {
   Operand& operand = add_operand(name);
   operand.is_target = operand.repeated = true;
-  operand.set = [&to](std::string_view word, const TargetReader& read) { to.push_back(read_target_port(word, read)); };
+  operand.set = [&to](std::string_view word, const TargetReader& read) {
+    const std::size_t index = to.size();
+    to.emplace_back();
+    read_target_port(to.back(), word, read, [&to, index](path::Path path) { to[index].target.path = std::move(path); });
+  };
 }
 
 std::function<void(subnet::Subnet&)> OptionSet::stored_fabric_reader() const {
@@ -150,11 +156,15 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
         }
         word += " " + words[at++];
       }
+      const std::string argument = fmt::format("Invalid command line argument #{} {} - ", first + 1, quoted(path::without_secrets(word)));
+      const TargetReader reader{read_target.address, [&](NamedTarget name) {
+                                  name.argument = argument;
+                                  read_target.look_up(std::move(name));
+                                }};
       try {
-        operand.set(word, read_target);
+        operand.set(word, reader);
       } catch (const UsageError& e) {
-        throw UsageError(
-            fmt::format("Invalid command line argument #{} {} - {}", first + 1, quoted(path::without_secrets(word)), e.message()));
+        throw UsageError(argument + e.message());
       }
     } while (operand.repeated && at < words.size());
   }

@@ -91,7 +91,7 @@ void OptionSet::choice(std::string_view names, std::optional<std::string>& targe
 void OptionSet::choice(std::string_view names, std::vector<std::string> choices, std::string_view help,
                        std::function<void(const std::string&)> set) {
   const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
-  const auto choose = [choices = std::move(choices), what = display_name(names), set = std::move(set)](std::string_view text) {
+  const auto choose = [choices, what = display_name(names), set = std::move(set)](std::string_view text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
       if (text.empty() || !same_letters(std::string_view(c).substr(0, text.size()), text)) continue;
@@ -104,7 +104,10 @@ void OptionSet::choice(std::string_view names, std::vector<std::string> choices,
     set(*found);
   };
   value(names, metavar, help, choose);
+  offer(std::move(choices));
 }
+
+void OptionSet::offer(OfferedWords words) { (operand_is_last_ ? operands_.back().offered : options_.back().offered) = std::move(words); }
 
 void OptionSet::value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set) {
   Option& option = add(names, metavar, help);
@@ -164,6 +167,7 @@ Option& OptionSet::add(std::string_view names, std::string_view metavar, std::st
   option.help = help;
   option.common = common_;
   options_.push_back(std::move(option));
+  operand_is_last_ = false;
   return options_.back();
 }
 

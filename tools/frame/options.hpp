@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -30,6 +31,9 @@ class OptionError : public UsageError {
   using UsageError::UsageError;
 };
 
+/// Words that may stand in a place of the command line, for shells that complete it. Called once what stands before is known.
+using OfferedWords = std::function<std::vector<std::string>()>;
+
 struct Option {
   char letter = 0;                 ///< 0: long names only
   std::vector<std::string> names;  ///< long names; the first is the one that help shows
@@ -37,6 +41,7 @@ struct Option {
   bool value_optional = false;  ///< only as --name=VALUE
   std::string metavar;          ///< what help calls the value
   std::string help;
+  OfferedWords offered;                       ///< values; null: none are known
   bool common = false;                        ///< from a common group
   bool early = false;                         ///< acts before all others: --help, --config
   bool given = false;                         ///< the command line has it
@@ -84,8 +89,21 @@ struct TargetPort {
   std::optional<std::uint8_t> port;
 };
 
-/// Reads the text of a target. Throws UsageError with the reason.
-using TargetReader = std::function<path::Path(std::string_view)>;
+/// A target by its name, which is looked up when the fabric may be asked.
+struct NamedTarget {
+  std::string word;
+  std::optional<std::string> complaint{};  ///< what is wrong with the word if no node has that name; absent: that none has it
+  std::string argument{};                  ///< which operand it is, for complaints
+  std::function<void(path::Path)> found;   ///< gets the path
+};
+
+/// Reads the text of targets.
+struct TargetReader {
+  /// The path of an address. Nothing for what may be a name. Throws UsageError with the reason.
+  std::function<std::optional<path::Path>(std::string_view)> address;
+  /// Keeps a name until it is looked up.
+  std::function<void(NamedTarget)> look_up;
+};
 
 /// Something that the command needs is missing: the usage line helps.
 class MissingOperands : public UsageError {
@@ -99,6 +117,7 @@ struct Operand {
   bool required = true;
   bool repeated = false;   ///< takes all words that are left
   bool is_target = false;  ///< two words, a LID and a route, with a combined address
+  OfferedWords offered;    ///< null: none are known
   /// Throws UsageError with the reason.
   std::function<void(std::string_view word, const TargetReader& read_target)> set;
 };
@@ -164,6 +183,13 @@ class OptionSet {
   /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong, or does not go together.
   void bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const;
 
+  /// Names words that may be the value of the option, or the operand, that was added last. One that ends with "=" or "[" is to be
+  /// continued.
+  void offer(OfferedWords words);
+  void offer(std::vector<std::string> words) {
+    offer([words = std::move(words)] { return words; });
+  }
+
   /// Paragraphs between the usage line and the options.
   void notes(std::string text) { notes_ = std::move(text); }
   /// The option added last acts before all others, wherever it stands.
@@ -174,9 +200,11 @@ class OptionSet {
   /// Scans all of `args`, then sets what they name in their order, and returns the operands. Throws OptionError.
   std::vector<std::string> parse(std::span<const std::string> args);
 
-  /// Does the option (or bundle of letters) `word` take the next word as its value, whatever that is? Throws OptionError for an
-  /// unknown long one.
-  bool takes_next(const std::string& word) const;
+  /// The option that takes the next word as its value, whatever that is: `word` is an option or a bundle of letters. Null if none does.
+  /// Throws OptionError for an unknown long one.
+  const Option* takes_next(const std::string& word) const;
+  /// The option of a long name or an unambiguous abbreviation. Throws OptionError if there is none.
+  const Option& find_long(std::string_view name) const;
 
   const std::vector<Option>& options() const { return options_; }
   const std::vector<Operand>& operands() const { return operands_; }
@@ -189,7 +217,6 @@ class OptionSet {
   Option& add(std::string_view names, std::string_view metavar, std::string_view help);
   bool taken(char letter) const;
   bool taken(std::string_view name) const;
-  const Option& find_long(std::string_view name) const;
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
@@ -210,6 +237,7 @@ class OptionSet {
   };
   std::vector<OneOf> one_of_;
   bool common_ = false;
+  bool operand_is_last_ = false;  ///< an operand was added after the last option
 };
 
 template <std::integral T>

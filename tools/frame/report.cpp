@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 5> names{"text", "json", "jsonl", "csv", 
 
 std::vector<std::string> format_names() { return {names.begin(), names.end()}; }
 
-std::optional<Format> find_format(std::string_view name) {
+std::optional<Format> format_named(std::string_view name) {
   const auto* found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<Format>(found - names.begin());

@@ -36,6 +36,13 @@ int print(const World& world, std::string_view text) {
 
 int print_version(const World& world) { return print(world, fmt::format("ibtool {}\n", version)); }
 
+/// Runs a command when the nodes are known that its targets name.
+async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
+  co_await session.targets().find_names();
+  async::Task<> run = command.run(session, emit);
+  co_await std::move(run);
+}
+
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
             const World& world) {
@@ -51,7 +58,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     }
     emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
     if (info.needs_fabric) session.require_fabric(info.name);
-    loop.run(command.run(session, emit));
+    loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();
     emit.finish();
@@ -85,7 +92,7 @@ Format format_in(std::span<const std::string> words) {
     const std::string name = takes_next ? words[at + 1] : word.starts_with(option) ? word.substr(option.size()) : "";
     if (word == "--json" || word == "--json=document") format = Format::json;
     if (word == "--json=lines") format = Format::lines;
-    if (const auto named = find_format(name)) format = *named;
+    if (const auto named = format_named(name)) format = *named;
   }
   return format;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a session opens lazily; operands and the fabric have files of their own.
+// What a run adds to Host, Stack and Targets. The manners of infiniband-diags have a file of their own.
 #include "tools/frame/session.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,12 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "iba/text.hpp"
+#include "mad/channel.hpp"
+#include "mad/describe.hpp"
+#include "mad/trace.hpp"
 #include "snapshot/snapshot.hpp"
+#include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
 namespace {
@@ -45,46 +50,84 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
   return {};
 }
 
-/// " (CA=mlx5_7 stands in /etc/…)" if the end port comes from a file.
-std::string where_defaults_stand(const CommonOptions& options) {
-  std::string text;
-  if (!options.device_file.empty()) text += fmt::format(" (CA={} stands in {})", options.device.value_or(""), options.device_file);
-  if (!options.port_file.empty()) text += fmt::format(" (Port={} stands in {})", options.port.value_or(""), options.port_file);
-  return text;
-}
+/// For -e: prints errors of single tries, also if a later try succeeds.
+class ErrorTracer final : public mad::Tracer {
+ public:
+  void completed(Bytes, const path::Path&, Bytes) override {}
+  void retried(Bytes request, const path::Path& path) override {
+    log::warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
+  }
+  void unexpected(Bytes mad, const path::Path& path, bool late) override {
+    log::warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
+  }
+};
 
 }  // namespace
 
-const sys::DeviceList& Session::devices() {
-  if (!devices_) devices_ = options_.from ? snapshot().devices() : world_.devices();
-  return *devices_;
+Session::Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
+                 async::Loop& loop)
+    : program_(program),
+      operands_(std::move(operands)),
+      host_(world, dialect, std::move(options)),
+      progress_(loop, world.err),
+      stack_(host_, loop, manners()),
+      targets_(stack_, target_callbacks()) {}
+
+Session::~Session() = default;
+
+StackManners Session::manners() {
+  StackManners manners;
+  const bool as_diags = host_.dialect() == Dialect::diags;
+  const CommonOptions& options = host_.options();
+  if (as_diags) {
+    manners.open_channel = [this] { return open_diags_channel(); };
+    manners.stack_on = [this](mad::Transactor& below) { return diags_transactor(below); };
+  } else {
+    manners.open_channel = [this] {
+      debug(1, fmt::format("Using end port {} {}", end_port().name(), to_text(end_port().default_gid())));
+      return world().open_channel(end_port(), this->options().gmp);
+    };
+  }
+  // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
+  if (options.debug > (as_diags ? 1 : 0)) {
+    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, log::debug, options.keys);
+  } else if (options.show_errors && !as_diags) {
+    manners.tracer = std::make_unique<ErrorTracer>();
+  }
+  manners.warn = log::warning;
+  if (options.debug >= 1 && !as_diags) manners.debug = [this](int level, std::string_view line) { debug(level, line); };
+  manners.count_mads = [this](const mad::Stats* stats) { progress_.count_mads(stats); };
+  return manners;
 }
 
-const sys::EndPort& Session::end_port() {
-  if (end_port_ != nullptr) return *end_port_;
-  std::optional<std::string> port = options_.port;
-  const bool is_snapshots = options_.from && !options_.device && !port;
-  if (is_snapshots) port = std::to_string(snapshot().port_number());
-  try {
-    const sys::DeviceList& list = devices();
-    if (dialect_ == Dialect::diags && !is_snapshots && !(options_.device && port)) {
-      const sys::Device* device = options_.device ? &list.find_device(*options_.device) : nullptr;
-      end_port_ = &list.libibumad_port(device, static_cast<unsigned>(diags_port_number()));
-    } else {
-      end_port_ = &list.select(options_.device, port);
-    }
-  } catch (const UsageError& error) {
-    throw UsageError(error.message() + where_defaults_stand(options_));
-  }
-  end_port_fixed_ = options_.port.has_value();
-  return *end_port_;
+Targets::Callbacks Session::target_callbacks() {
+  Targets::Callbacks callbacks;
+  callbacks.names = [this]() -> const subnet::NodeNameMap& { return node_name_map(); };
+  callbacks.swept = [this](const subnet::DiscoverStats& stats) { count_plan(stats); };
+  callbacks.debug = [this](std::string_view line) { debug(1, line); };
+  callbacks.warn = log::warning;
+  return callbacks;
+}
+
+mad::Rpc& Session::rpc() {
+  require_fabric(program_);
+  return stack_.rpc();
+}
+
+PlannedSets Session::planned_sets() const { return stack_.planned_sets(); }
+
+void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) { stack_.use_cache(std::move(cache)); }
+
+void Session::save_cache() {
+  const std::optional<std::string> file = stack_.save_cache();
+  if (file && options().error_level() >= 1) log::debug(fmt::format("Saving discovery cache to {}", quoted(*file)));
 }
 
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
-  if (dialect_ == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world_, options_.node_name_map));
-  if (options_.node_name_map) return node_name_map_.emplace(read_node_names(*options_.node_name_map));
-  for (const std::string& file : world_.node_name_maps) {
+  if (host_.dialect() == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world(), options().node_name_map));
+  if (options().node_name_map) return node_name_map_.emplace(read_node_names(*options().node_name_map));
+  for (const std::string& file : world().node_name_maps) {
     try {
       return node_name_map_.emplace(read_node_names(file));
     } catch (const SysError& error) {  // the default file need not exist or be readable
@@ -95,17 +138,83 @@ const subnet::NodeNameMap& Session::node_name_map() {
 }
 
 void Session::debug(int level, std::string_view text) const {
-  if (options_.debug >= level) log::debug(text);
+  if (options().debug >= level) log::debug(text);
 }
 
 void Session::note(std::string_view line) const {
-  if (options_.dry_run) return;
+  if (options().dry_run) return;
   const std::string text = harmless(line) + "\n";
   log::about_to_write();
-  std::fwrite(text.data(), 1, text.size(), world_.err);
+  std::fwrite(text.data(), 1, text.size(), world().err);
 }
 
-void Session::report(const Error& error) const { print_error(error, options_.error_level(), options_.keys); }
+void Session::report(const Error& error) const { print_error(error, options().error_level(), options().keys); }
+
+async::Task<Destination> Session::smp_node(const Target& target) {
+  if (host_.dialect() == Dialect::diags) return diags_node(target);
+  return named(smp_path(target.path ? &*target.path : nullptr));
+}
+
+async::Task<Destination> Session::gmp_node(const Target& target) {
+  if (host_.dialect() == Dialect::diags) return diags_gmp_node(target);
+  return named(gmp_path(target.path ? &*target.path : nullptr));
+}
+
+async::Task<Destination> Session::named(async::Task<path::Path> found) const {
+  const path::Path path = co_await std::move(found);
+  co_return Destination{path, name_of(path)};
+}
+
+Destination Session::beyond(const Destination& node, std::uint8_t port) const {
+  path::IbDrPath path;
+  if (const path::IbDrPath* directed = node.path.directed()) {
+    path = *directed;
+  } else {
+    static_cast<path::IbPath&>(path) = node.path.ib();
+    path.dr_slid = host_.chosen_end_port()->lid;
+  }
+  const auto longer = path.advance(port);
+  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", node.name)), {"main", "Too many hops"});
+  return {*longer, name_of(*longer)};
+}
+
+std::string Session::name_of(const path::Path& path) const { return host_.dialect() == Dialect::diags ? diags_name(path) : to_text(path); }
+
+void Session::give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
+  if (host_.dialect() == Dialect::ibtool) error->raise();
+  tell_failure(*error);
+  throw DiagsFailure(words);
+}
+
+void Session::count_plan(const subnet::DiscoverStats& stats) {
+  if (stack_.answers_from_snapshot()) return;  // nothing is sent
+  plan_.plan += stats.plan;
+  plan_.asked += stats.asked;
+  for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
+}
+
+void Session::print_stats() const {
+  if (!options().stats || !stack_.is_open()) return;
+  static const mad::Stats nothing_sent;
+  const mad::Stats* stats = stack_.stats() != nullptr ? stack_.stats() : &nothing_sent;
+  const auto line = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), world().err); };
+  std::uint64_t asked = 0;
+  for (const auto& [reason, count] : stats->first_tries) asked += reason == mad::asked ? count : 0;
+  line(fmt::format("mads planned: {}\nmads sent: {}\n", plan_.plan + asked - plan_.asked, stats->sent()));
+  for (const auto& [reason, count] : plan_.beyond) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  for (const auto& [reason, count] : stats->first_tries) {
+    if (reason != mad::asked) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  }
+  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost},
+                                    {"busy", stats->retries_busy},
+                                    {"further segments of requests", stats->request_segments},
+                                    {"acknowledgements of segments", stats->acks}}) {
+    if (count != 0) line(fmt::format("mads beyond plan: {} {}\n", what, count));
+  }
+  for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
+    if (count != 0) line(fmt::format("mads received: {} {}\n", what, count));
+  }
+}
 
 void print_error(const Error& error, int level, Keys keys, bool top) {
   std::string message;

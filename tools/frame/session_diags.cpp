@@ -82,7 +82,9 @@ class Session::DiagsTransactor final : public mad::Transactor {
   mad::Transactor& below_;
 };
 
-void Session::stack_diags_transactor(mad::Transactor& below) { transactor_ = std::make_unique<DiagsTransactor>(*this, below); }
+std::unique_ptr<mad::Transactor> Session::diags_transactor(mad::Transactor& below) {
+  return std::make_unique<DiagsTransactor>(*this, below);
+}
 
 std::string Session::diags_route(const path::Path& path) const {
   const path::IbDrPath* const directed = path.directed();
@@ -92,18 +94,14 @@ std::string Session::diags_route(const path::Path& path) const {
   return diags_name(found);
 }
 
-std::string Session::diags_device() const { return options_.device.value_or("(null)"); }
-
-long Session::diags_port_number() const { return std::strtol(options_.port.value_or("").c_str(), nullptr, 0); }
-
 std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(), diags_port_number()); }
 
 /// Opens the channel as libibumad does, which says one thing alone of a failure: that the kernel's umad is missing.
 std::optional<int> Session::open_failure() {
-  if (options_.from || rpc_ || diags_channel_) return std::nullopt;
+  if (stack_.is_open() || options().from || diags_channel_) return std::nullopt;
   int code = ENODEV;
   try {
-    diags_channel_ = world_.open_channel(end_port(), options_.gmp);
+    diags_channel_ = world().open_channel(end_port(), options().gmp);
     return std::nullopt;
   } catch (const SysError& error) {
     code = error.code();
@@ -125,12 +123,6 @@ std::unique_ptr<mad::Channel> Session::open_diags_channel() {
   throw DiagsFailure({"main", fmt::format("Failed to open '{}' port '{}'", diags_device(), diags_port_number())});
 }
 
-/// Sets the P_Key at the index of -Y, if the port has one there.
-void Session::set_diags_pkey(path::IbPath& path) {
-  const sys::PortTable<Pkey>& pkeys = end_port().carrier(false).pkeys;
-  if (options_.pkey_index && *options_.pkey_index < pkeys.size()) path.pkey = pkeys[*options_.pkey_index];
-}
-
 async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& text) {
   const Guid guid{c_number(text)};
   if (guid.value == 0) co_return std::nullopt;
@@ -146,8 +138,9 @@ async::Task<std::optional<path::Path>> Session::path_of_guid(const std::string& 
     diags_warning("ib_path_query_via", "sa call path_query failed");
     co_return std::nullopt;
   }
+  diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(&to)));
   try {  // what it learns serves GMPs to the same port too
-    const path::Path path = co_await resolver().resolve(to);
+    const path::Path path = co_await stack_.resolver().resolve(to);
     std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
     if (by_lid) by_lid->ib().meant = guid;
     co_return by_lid;
@@ -198,11 +191,11 @@ async::Task<Destination> Session::diags_node(const Target& target) {
   if (!target.given()) {
     path = path_of_lid(end_port().lid.value);
     if (!path) path = path::IbDrPath();
-  } else if (options_.combined) {
+  } else if (options().combined) {
     path = path_of_combined(target.text());
-  } else if (options_.address == path::Form::direct) {
+  } else if (options().address == path::Form::direct) {
     path = path_of_route(target.text());
-  } else if (options_.address == path::Form::guid) {
+  } else if (options().address == path::Form::guid) {
     path = co_await path_of_guid(target.text());
   } else {
     path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
@@ -225,13 +218,13 @@ async::Task<Destination> Session::diags_gmp_node(const Target& target) {
   path::IbPath& path = node.path.ib();
   path.dqpn = path.sqpn = Qpn{1};
   path.qkey = path::qp1_qkey;
-  set_diags_pkey(path);
+  stack_.set_diags_pkey(path);
   co_return node;
 }
 
 void Session::tell_failure(const mad::MadError& error) const {
-  if (dialect_ == Dialect::ibtool) {
-    if (options_.error_level() > 0) report(error);
+  if (host_.dialect() == Dialect::ibtool) {
+    if (options().error_level() > 0) report(error);
     return;
   }
   const mad::HeaderView request(error.request());
@@ -240,7 +233,7 @@ void Session::tell_failure(const mad::MadError& error) const {
   const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
   const std::string port = diags_name(error.path());
   if (error.status() != 0) {
-    if (options_.show_errors)
+    if (options().show_errors)
       diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
@@ -249,9 +242,11 @@ void Session::tell_failure(const mad::MadError& error) const {
   if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
     // libibmad's wait for an answer ends by itself then, and it does not try again.
     diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
-  } else if (options_.show_errors) {
-    const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0)).count();
-    const unsigned tries = options_.retries.value_or(0) + 1;
+  } else if (options().show_errors) {
+    const std::chrono::nanoseconds otherwise = options().timeout.value_or(std::chrono::milliseconds(0));
+    const std::chrono::nanoseconds waited = error.path().ib().timeout.value_or(otherwise);  // ibroute has one of its own for destinations
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+    const unsigned tries = options().retries.value_or(0) + 1;
     for (unsigned i = 1; i < tries; ++i) diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
     diags_warning("_do_madrpc", fmt::format("timeout after {} retries, {} ms", tries, timeout * tries));
   }
@@ -259,15 +254,15 @@ void Session::tell_failure(const mad::MadError& error) const {
 }
 
 void Session::diags_warning(std::string_view function, std::string_view text) const {
-  if (dialect_ == Dialect::diags) warn(world_.err, function, text);
+  if (host_.dialect() == Dialect::diags) warn(world().err, function, text);
 }
 
 void Session::diags_debug(std::string_view function, std::string_view text) const {
-  if (options_.debug > 0) diags_warning(function, text);
+  if (options().debug > 0) diags_warning(function, text);
 }
 
 void Session::diags_debug(TextOut& out, std::string_view function, std::string_view text) const {
-  if (dialect_ == Dialect::diags && options_.debug > 0) out.write(debug_line(function, text));
+  if (host_.dialect() == Dialect::diags && options().debug > 0) out.write(debug_line(function, text));
 }
 
 }  // namespace ib::tools

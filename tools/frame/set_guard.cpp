@@ -105,7 +105,8 @@ void PlannedSets::text(TextOut& out) const {
   }
 }
 
-SetGuard::SetGuard(mad::Transactor& below, bool dry_run) : Transactor(below.end_port()), below_(below), dry_run_(dry_run) {
+SetGuard::SetGuard(mad::Transactor& below, const std::string& refusal, bool dry_run)
+    : Transactor(below.end_port()), below_(below), dry_run_(dry_run), refusal_(refusal) {
   sa_path() = below.sa_path();
 }
 

@@ -35,16 +35,15 @@ struct PlannedSets final : Report {
 
 class SetGuard final : public mad::Transactor {
  public:
-  /// `below` sends SMPs to the nodes themselves, and must outlive this object.
-  SetGuard(mad::Transactor& below, bool dry_run);
+  /// `below` sends SMPs to the nodes themselves. While `refusal` is not empty a Set is a UsageError with that text. Both must outlive this
+  /// object.
+  SetGuard(mad::Transactor& below, const std::string& refusal, bool dry_run);
 
   /// GMPs to `lid` are meant for the node at the end of the directed route `route`: someone else said that it has this LID.
   void expect(Lid lid, path::Path route) { routes_.insert_or_assign(lid, std::move(route)); }
-  /// From now on a Set is a UsageError, `why`.
-  void refuse_sets(std::string why) { refusal_ = std::move(why); }
   const std::vector<PlannedSet>& planned() const { return planned_; }
 
-  /// Passes on what sets nothing. Throws UsageError after refuse_sets().
+  /// Passes on what sets nothing. Throws UsageError where Sets are refused.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
@@ -54,7 +53,7 @@ class SetGuard final : public mad::Transactor {
 
   mad::Transactor& below_;
   bool dry_run_;
-  std::string refusal_;               ///< empty: Sets are allowed
+  const std::string& refusal_;
   std::map<Lid, path::Path> routes_;  ///< see expect()
   std::vector<PlannedSet> planned_;
 };

@@ -13,6 +13,11 @@ class Help final : public Command {
   void options(OptionSet& set, CommonOptions&) override {
     set.optional_operands();
     set.word("COMMAND", command_);
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const CommandInfo* info : commands()) names.emplace_back(info->name);
+      return names;
+    });
   }
   async::Task<> run(Session&, Emit& emit) override {
     if (!command_) {

@@ -129,7 +129,7 @@ class Ibfindnodesusing final : public Command {
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const NodeIndex at = co_await find_switch(session, fabric.subnet);
+    const NodeIndex at = co_await find_switch(session, fabric);
     emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
@@ -144,8 +144,9 @@ class Ibfindnodesusing final : public Command {
   }
 
   /// The switch of TARGET. A node that the sweep did not find is asked what it is, so that the error tells why it is none.
-  async::Task<NodeIndex> find_switch(Session& session, const subnet::Subnet& subnet) const {
-    const subnet::FoundPort found = subnet::find_port(subnet, *target_.path);
+  async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const subnet::FoundPort found = subnet::find_port(fabric, *target_.path);
     const NodeIndex at = found ? subnet.port(found.port).node : none;
     smp::NodeInfo info;
     if (at != none) info = subnet.node(at).info;
@@ -276,9 +277,20 @@ class Ibfindnodesusing final : public Command {
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
     }
     const double port = std::strtod(number.c_str(), nullptr);
+    warn_of_path(session, subnet, at);
     emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
+    if (far != none) warn_of_path(session, subnet, subnet.port(far).node);
     const double far_port = far == none ? -1 : subnet.port(far).number;
     emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
+  }
+
+  /// Prints what ibroute prints, by which the script looks for either end of the link, if the subnet administrator has no path to the GUID
+  /// of the node. It knows the GUIDs of end ports alone, and most channel adapters have others than their node.
+  static void warn_of_path(Session& session, const subnet::Subnet& subnet, NodeIndex at) {
+    const bool is_managed = session.transactor().sa_path().ib().dlid != Lid{};
+    if (!is_managed) session.diags_warning("sa_rpc_call", "only lid routes are supported");
+    if (!is_managed || subnet.find_port(subnet.node(at).guid()) == none)
+      session.diags_warning("ib_path_query_via", "sa call path_query failed");
   }
 
   /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.

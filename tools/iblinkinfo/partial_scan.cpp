@@ -127,7 +127,7 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
     co_await discover_from(session, discovery, start, farther(bound), fabric, first);
   }
   if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session, fabric, start, bound);
-  if (bounds.by_lid && is_cut_off(fabric.subnet)) bounds.start = co_await read_all_for(session, discovery, fabric);
+  if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, discovery, fabric);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {
     const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, last_port);
@@ -145,7 +145,7 @@ async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, Disco
   co_await discover(session, discovery, fabric);
   const subnet::NodeIndex node = fabric.subnet.find_node(wanted);
   if (node == subnet::none) co_return subnet::none;
-  if (!all) std::erase_if(fabric.subnet.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
+  if (!all) std::erase_if(fabric.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
   co_return fabric.subnet.node(node).first_port;
 }
 
@@ -161,7 +161,7 @@ async::Task<> PartialScan::read_here(Session& session, DiscoveryOptions discover
 }
 
 void PartialScan::cut_off(Fabric& fabric, subnet::LegacyScan bounds) {
-  fabric.subnet = subnet::learnt_part(fabric.subnet, subnet::legacy_sweep(fabric.subnet, bounds));
+  static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, subnet::legacy_sweep(fabric.subnet, bounds));
   part_alone_ = true;
 }
 

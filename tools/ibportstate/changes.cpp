@@ -81,13 +81,20 @@ Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to
 }
 
 [[noreturn]] void unknown_operation(const std::string& word) {
-  std::vector<std::string_view> known{fdr10_word};
-  for (const StateOperation& op : state_operations) known.push_back(op.name);
-  for (const DiagsRange& range : diags_ranges) known.push_back(range.name);
+  const std::vector<std::string_view> known = operation_names();
   throw UsageError(fmt::format("Operation {} is not known{}", quoted(word), did_you_mean(word, known)));
 }
 
 }  // namespace
+
+std::vector<std::string_view> operation_names() {
+  std::vector<std::string_view> names{fdr10_word, "mkey"};
+  for (const StateOperation& op : state_operations) names.push_back(op.name);
+  for (const DiagsRange& range : diags_ranges) {
+    if (range.name != fdr10_word) names.push_back(range.name);
+  }
+  return names;
+}
 
 bool Changes::take_state(std::string_view word) {
   const auto found = std::ranges::find(state_operations, word, &StateOperation::name);

@@ -14,6 +14,9 @@
 
 namespace ib::tools::ibportstate {
 
+/// The words for what can be done, and for what can be set, in ibtool's dialect.
+std::vector<std::string_view> operation_names();
+
 /// One field that changes.
 struct Change {
   const StructInfo* attribute{};  ///< PortInfo, MlnxExtPortInfo

@@ -35,6 +35,10 @@ class Ibportstate final : public Command {
     set.target("TARGET", target_);
     set.integer("PORTNUM", port_, {0, last_port});
     set.words("OP [OP_ARG]", words_);
+    set.offer([] {
+      const std::vector<std::string_view> names = operation_names();
+      return std::vector<std::string>(names.begin(), names.end());
+    });
     set.notes(
         "OP is query, one of enable, on, disable, off, reset, down, arm, active,\n"
         "or a setting and its value: speed, espeed, fdr10, width, vls, mtu, lid,\n"

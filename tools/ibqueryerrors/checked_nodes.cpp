@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "base/log.hpp"
+#include "counters/readings.hpp"
 #include "sa/records.hpp"
 #include "subnet/order.hpp"
-#include "subnet/pma_readings.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/link_back.hpp"
@@ -93,6 +93,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
     co_return at_route;
   }
   const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
+  if (as_diags()) tell_self(session);
   if (wanted.clears() && !as_diags()) co_await check_meant_node(session, target, fabric.subnet, found);
   co_return found;
 }
@@ -101,6 +102,7 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
 /// and for its other ports, the discovery begins at the node before it.
 async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric) {
   const Destination destination = co_await session.smp_node(target);
+  tell_self(session);
   const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(destination.path);
   if (!info) info.error().raise();
   subnet::KnownNode known{*info};
@@ -175,7 +177,7 @@ async::Task<> CheckedNodes::find_paths_to(Session& session, subnet::PortPaths& p
   const path::IbPath& sa = session.transactor().sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
   std::vector<subnet::PortIndex> ends;
-  for (const subnet::PortIndex port : subnet::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
+  for (const subnet::PortIndex port : counters::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
   for (const subnet::PortIndex end : ends) {
     // Some SAs have no path to the requesting port itself. infiniband-diags asks for that of -D all the same.

@@ -23,10 +23,10 @@ bool names_field(std::string_view name) {
 
 }  // namespace
 
-const std::vector<const subnet::CounterInfo*>& error_counters() {
-  static const std::vector<const subnet::CounterInfo*> counters = [] {
-    std::vector<const subnet::CounterInfo*> found;
-    for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+const std::vector<const counters::CounterInfo*>& error_counters() {
+  static const std::vector<const counters::CounterInfo*> counters = [] {
+    std::vector<const counters::CounterInfo*> found;
+    for (const counters::CounterInfo& counter : counters::counter_infos()) {
       if (!counter.traffic && counter.narrow != nullptr && counter.name != "qp1_dropped") found.push_back(&counter);
     }
     return found;
@@ -34,7 +34,7 @@ const std::vector<const subnet::CounterInfo*>& error_counters() {
   return counters;
 }
 
-std::string_view counter_name(const subnet::CounterInfo& counter) {
+std::string_view counter_name(const counters::CounterInfo& counter) {
   return counter.narrow != nullptr ? counter.narrow->libibmad_name : counter.wide->libibmad_name;
 }
 
@@ -51,16 +51,16 @@ bool ErrorRules::read_thresholds(const std::string& file) {
     const std::size_t equals = line.find('=');
     if (line.starts_with('#') || equals == std::string_view::npos) continue;
     const std::string_view name = line.substr(0, equals);
-    for (const subnet::CounterInfo* counter : error_counters()) {
+    for (const counters::CounterInfo* counter : error_counters()) {
       if (counter_name(*counter) == name) set_threshold(*counter, c_number(std::string(line.substr(equals + 1))));
     }
   }
   return true;
 }
 
-void ErrorRules::set_threshold(const subnet::CounterInfo& counter, std::uint64_t value) {
+void ErrorRules::set_threshold(const counters::CounterInfo& counter, std::uint64_t value) {
   text_ += fmt::format("[{} = {}]", counter_name(counter), value);
-  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const subnet::CounterInfo*, std::uint64_t>::first);
+  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const counters::CounterInfo*, std::uint64_t>::first);
   if (known == thresholds_.end()) {
     thresholds_.emplace_back(&counter, value);
   } else {
@@ -73,32 +73,32 @@ void ErrorRules::suppress(std::string_view name) {
   (suppressed_.size() < most_suppressed ? suppressed_ : skipped_).emplace_back(name);
 }
 
-std::uint64_t ErrorRules::threshold_of(const subnet::CounterInfo& counter) const {
-  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const subnet::CounterInfo*, std::uint64_t>::first);
+std::uint64_t ErrorRules::threshold_of(const counters::CounterInfo& counter) const {
+  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const counters::CounterInfo*, std::uint64_t>::first);
   return known == thresholds_.end() ? 0 : known->second;
 }
 
-bool ErrorRules::is_suppressed(const subnet::CounterInfo& counter) const {
+bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
   return std::ranges::find(suppressed_, counter_name(counter)) != suppressed_.end();
 }
 
-std::optional<CountedError> ErrorRules::error_of(const subnet::PmaReading& reading, const subnet::CounterInfo& counter) const {
-  const subnet::CounterValue value = reading.error_count(counter);
+std::optional<CountedError> ErrorRules::error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const {
+  const counters::CounterValue value = reading.error_count(counter);
   const std::uint64_t threshold = threshold_of(counter);
   if (!value.known() || value.value <= threshold || is_suppressed(counter)) return std::nullopt;
   return CountedError{&counter, value, threshold, value.bits == 64};
 }
 
-std::vector<CountedError> ErrorRules::errors_of(const subnet::PmaReading& reading) const {
+std::vector<CountedError> ErrorRules::errors_of(const counters::PmaReading& reading) const {
   std::vector<CountedError> errors;
-  for (const subnet::CounterInfo* counter : error_counters()) {
+  for (const counters::CounterInfo* counter : error_counters()) {
     if (const auto error = error_of(reading, *counter)) errors.push_back(*error);
   }
   return errors;
 }
 
-bool ErrorRules::is_error(const subnet::PmaReading& reading, std::string_view name) const {
-  return std::ranges::any_of(error_counters(), [&](const subnet::CounterInfo* counter) {
+bool ErrorRules::is_error(const counters::PmaReading& reading, std::string_view name) const {
+  return std::ranges::any_of(error_counters(), [&](const counters::CounterInfo* counter) {
     return counter->name == name && error_of(reading, *counter).has_value();
   });
 }

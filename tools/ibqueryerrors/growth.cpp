@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/ibqueryerrors/growth.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -9,104 +9,82 @@
 #include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::ibqueryerrors {
-std::vector<Growth> GrowthReport::errors_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const {
-  std::vector<Growth> errors;
-  for (const subnet::CounterInfo* counter : error_counters()) {
-    const subnet::CounterValue value = now.error_count(*counter);
-    const auto delta = subnet::least_growth(before.error_count(*counter), value);
+
+std::vector<GrownCounter> GrowthReport::errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const {
+  std::vector<GrownCounter> errors;
+  for (const counters::CounterInfo* counter : error_counters()) {
+    const counters::CounterChange change = growth.error_change(*counter);
     const std::uint64_t threshold = rules_.threshold_of(*counter);
-    if (delta && *delta > threshold && !rules_.is_suppressed(*counter)) errors.push_back({counter, value.value, *delta, threshold});
+    if (change.delta.value_or(0) <= threshold || rules_.is_suppressed(*counter)) continue;
+    errors.push_back(GrownCounter::of(counter->name, counter->field(), now.error_count(*counter).value, change, growth.error_seconds()));
+    errors.back().threshold = threshold;
   }
   return errors;
 }
 
-std::vector<Growth> GrowthReport::traffic_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const {
-  std::vector<Growth> traffic;
-  for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+std::vector<GrownCounter> GrowthReport::traffic_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) {
+  std::vector<GrownCounter> traffic;
+  for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
-    const subnet::CounterValue value = now.traffic_count(counter);
-    if (const auto delta = subnet::least_growth(before.traffic_count(counter), value)) traffic.push_back({&counter, value.value, *delta});
+    const counters::CounterChange change = growth.traffic_change(counter);
+    if (!change.delta) continue;
+    traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
   }
   return traffic;
 }
 
-void GrowthReport::take(const subnet::PmaReadings& now, std::map<subnet::PortIndex, subnet::PmaReading>& before) {
-  nodes_ = now.nodes.size();
-  for (const subnet::PmaNode& node : now.nodes) {
-    bool bad = false;
-    for (const subnet::PmaReading& reading : node.ports) {
-      ++ports_;
-      if (!reading.known()) continue;
-      if (const auto last = before.find(reading.port); last != before.end()) {
-        Row row{reading.port, {}, {}};
-        row.error_seconds = seconds_between(last->second.error_time(), reading.error_time());
-        row.traffic_seconds = seconds_between(last->second.traffic_time(), reading.traffic_time());
-        if (!wanted_.data_only) row.errors = errors_of(reading, last->second);
-        if (!row.errors.empty()) ++bad_ports_;
-        bad = bad || !row.errors.empty();
-        if (wanted_.data || wanted_.data_only) row.traffic = traffic_of(reading, last->second);
-        if (!row.errors.empty() || wanted_.data_only) rows_.push_back(std::move(row));
-      }
-      before[reading.port] = reading;
+void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
+  ++nodes_;
+  bool is_bad = false, has_heading = false;
+  for (const counters::PmaReading& reading : node.ports) {
+    ++ports_;
+    if (!reading.known()) continue;
+    const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
+    const counters::PmaGrowth growth = counters::take(history, key, reading, counters::octets_per_second(fabric.subnet, reading.port));
+    if (!growth.known()) continue;
+    GrownPort port{reading.port, {}, {}, wanted_.data_only ? growth.traffic_seconds() : growth.error_seconds()};
+    if (!wanted_.data_only) port.errors = errors_of(reading, growth);
+    if (wanted_.data || wanted_.data_only) port.traffic = traffic_of(reading, growth);
+    bad_ports_ += port.errors.empty() ? 0 : 1;
+    is_bad = is_bad || !port.errors.empty();
+    if (port.errors.empty() && !wanted_.data_only) continue;
+    if (out == nullptr) {
+      grown_ports_.push_back(std::move(port));
+      continue;
     }
-    bad_nodes_ += bad ? 1 : 0;
+    if (!std::exchange(has_heading, true)) {
+      const subnet::Node& of = fabric.subnet.node(node.node);
+      out->print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(of.guid()),
+                 quoted(subnet::name_of(of, &fabric.names)));
+    }
+    port_text(*out, port);
   }
+  bad_nodes_ += is_bad ? 1 : 0;
 }
 
-std::string GrowthReport::growth_text(const std::vector<Growth>& growth, std::optional<double> seconds) {
-  std::string text;
-  for (const Growth& one : growth) {
-    if (one.delta == 0) continue;
-    const double rate = seconds ? static_cast<double>(one.delta) / *seconds : 0;
-    text += fmt::format(" [{} + {} ({:.3f}/s)]", counter_name(*one.counter), one.delta, rate);
+void GrowthReport::port_text(TextOut& out, const GrownPort& port) const {
+  std::string words;
+  for (const auto* list : {&port.errors, &port.traffic}) {
+    for (const GrownCounter& counter : *list) words += growth_words(counter_name(*counters::find_counter(counter.name)), counter);
   }
-  return text;
+  out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
 }
 
 void GrowthReport::text(TextOut& out) const {
-  subnet::NodeIndex last = subnet::none;
-  for (const Row& row : rows_) {
-    const subnet::Port& port = fabric.subnet.port(row.port);
-    const subnet::Node& node = fabric.subnet.node(port.node);
-    if (port.node != last) {
-      out.print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(node.guid()),
-                quoted(subnet::name_of(node, &fabric.names)));
-    }
-    last = port.node;
-    out.print("   GUID {} port {}:{}{}\n", to_text(fabric.subnet.port_guid(row.port)), port.number,
-              growth_text(row.errors, row.error_seconds), growth_text(row.traffic, row.traffic_seconds));
-  }
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_, bad_nodes_);
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_, bad_ports_);
 }
 
-void GrowthReport::visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth, std::optional<double> seconds) {
-  sink.begin_array(key);
-  for (const Growth& one : growth) {
-    sink.begin_object();
-    sink.value("counter", one.counter->name);
-    sink.value("count", one.count);
-    sink.value("delta", one.delta);
-    seconds ? sink.value("per_second", static_cast<double>(one.delta) / *seconds) : sink.null("per_second");
-    if (!one.counter->traffic) sink.value("threshold", one.threshold);
-    sink.end_object();
-  }
-  sink.end_array();
-}
-
 void GrowthReport::visit(out::Sink& sink) const {
-  sink.begin_object();
-  sink.value("time", round.time);
-  round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
+  begin_round(sink, round);
   sink.begin_array("ports");
-  for (const Row& row : rows_) {
+  for (const GrownPort& port : grown_ports_) {
     sink.begin_object();
-    visit_names(sink, fabric.subnet.port(row.port).node);
-    visit_port_members(sink, row.port);
-    const std::optional<double> seconds = wanted_.data_only ? row.traffic_seconds : row.error_seconds;
-    seconds ? sink.value("seconds", *seconds) : sink.null("seconds");
-    if (!wanted_.data_only) visit_growth(sink, "errors", row.errors, row.error_seconds);
-    if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", row.traffic, row.traffic_seconds);
+    visit_names(sink, fabric.subnet.port(port.port).node);
+    visit_port_members(sink, port.port);
+    port.seconds ? sink.value("seconds", *port.seconds) : sink.null("seconds");
+    if (!wanted_.data_only) visit_growth(sink, "errors", port.errors, {.threshold = true});
+    if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", port.traffic);
     sink.end_object();
   }
   sink.end_array();

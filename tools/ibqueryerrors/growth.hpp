@@ -2,29 +2,22 @@
 // --interval: which ports counted errors since the reading before.
 #pragma once
 
-#include <map>
 #include <optional>
 
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/interval.hpp"
+#include "tools/shared/growth.hpp"
 
 namespace ib::tools::ibqueryerrors {
-
-/// What a counter counted between two readings of its port. A reading that is lost makes the time between them longer, port by port.
-struct Growth {
-  const subnet::CounterInfo* counter;
-  std::uint64_t count, delta;
-  std::uint64_t threshold{};
-};
 
 /// One of several readings. In JSON an element of the list that is open.
 class GrowthReport final : public FabricReport {
  public:
   GrowthReport(const Fabric& of, const Wanted& what, const ErrorRules& applied) : FabricReport(of), wanted_(what), rules_(applied) {}
 
-  /// The ports of `now` that grew against `before`, which holds the reading before of each port and gets this one.
-  void take(const subnet::PmaReadings& now, std::map<subnet::PortIndex, subnet::PmaReading>& before);
+  /// Adds the ports of `node` that have counted something since the readings in `history`, which gets these. In text they are printed to
+  /// `out`, if that is given, and not kept.
+  void take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out);
 
   void visit(out::Sink& sink) const override;
   void text(TextOut& out) const override;
@@ -33,19 +26,18 @@ class GrowthReport final : public FabricReport {
   Round round;
 
  private:
-  struct Row {
+  struct GrownPort {
     subnet::PortIndex port;
-    std::vector<Growth> errors, traffic;
-    std::optional<double> error_seconds{}, traffic_seconds{};  ///< between the two readings of the port
+    std::vector<GrownCounter> errors, traffic;
+    std::optional<double> seconds;  ///< between the two readings of the port
   };
-  std::vector<Growth> errors_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const;
-  std::vector<Growth> traffic_of(const subnet::PmaReading& now, const subnet::PmaReading& before) const;
-  static void visit_growth(out::Sink& sink, std::string_view key, const std::vector<Growth>& growth, std::optional<double> seconds);
-  static std::string growth_text(const std::vector<Growth>& growth, std::optional<double> seconds);
+  std::vector<GrownCounter> errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const;
+  static std::vector<GrownCounter> traffic_of(const counters::PmaReading& now, const counters::PmaGrowth& growth);
+  void port_text(TextOut& out, const GrownPort& port) const;
 
   const Wanted& wanted_;
   const ErrorRules& rules_;
-  std::vector<Row> rows_;  ///< by node
+  std::vector<GrownPort> grown_ports_;  ///< by node; empty in text
   std::size_t nodes_{}, bad_nodes_{}, ports_{}, bad_ports_{};
 };
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/log.hpp"
+#include "counters/thresholds.hpp"
 #include "mad/rpc.hpp"
 #include "path/parse.hpp"
-#include "subnet/error_thresholds.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibqueryerrors/checked_nodes.hpp"
@@ -17,6 +17,7 @@
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/survey.hpp"
 #include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
@@ -43,6 +44,11 @@ class Ibqueryerrors final : public Command {
     set.notes("TARGET is one node to be checked; without it all are.");
     set.value("-s --suppress", "COUNTER[,…]", "Counters that are no errors, by their names in the text or in JSON.",
               [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
+      return names;
+    });
     set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
     set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
     set.flag("--data", wanted_.data, "Show data and packets of ports with errors too.");
@@ -116,6 +122,7 @@ class Ibqueryerrors final : public Command {
     Fabric fabric;
     ErrorReport report(fabric, wanted_, rules_);
     report.diags = checked_.as_diags();
+    report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) { session.diags_debug(out, function, text); };
     checked_.shows_links = wanted_.report_port || emit.json();
     std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
     if (checked_.as_diags() && !checked_.target.given()) trace_sweep(session, fabric, emit.text());
@@ -132,15 +139,15 @@ class Ibqueryerrors final : public Command {
       co_return;
     }
     if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
-    subnet::PmaWanted wanted = pma_wanted();
+    counters::PmaWanted wanted = pma_wanted();
     wanted.forgets = !emit.json();
     bool any = false;
     std::size_t unread = 0;
-    wanted.told = [&](const subnet::PmaNode& node) {
+    wanted.told = [&](const counters::PmaNode& node) {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
-      if (checked_.as_diags()) report.tell_problems(session, node);
+      if (checked_.as_diags()) report.tell_requests(session, node);
       if (emit.json()) return;
       report.node_text(emit.text(), node);
       emit.text().push();
@@ -160,92 +167,80 @@ class Ibqueryerrors final : public Command {
 
  private:
   /// How many ports of a node did not tell their counters.
-  static std::size_t unread_ports(const subnet::Subnet& subnet, const subnet::PmaNode& node) {
-    if (node.ports.empty()) return any_read(node) ? 0 : subnet::countable_ports(subnet, node.node).size();
-    return static_cast<std::size_t>(std::ranges::count_if(node.ports, [](const subnet::PmaReading& reading) { return !reading.known(); }));
+  static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
+    if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
+    return static_cast<std::size_t>(
+        std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
   }
 
   static constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
   void suppress(std::string_view word) {
-    const subnet::CounterInfo* counter = subnet::find_counter(word);
+    const counters::CounterInfo* counter = counters::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
     rules_.suppress(counter_name(*counter));
   }
 
-  static bool any_read(const subnet::PmaNode& node) {
-    return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &subnet::PmaReading::known);
+  static bool any_read(const counters::PmaNode& node) {
+    return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
   }
 
   bool read_thresholds() {
-    const bool read = rules_.read_thresholds(wanted_.threshold_file.value_or(subnet::default_error_thresholds_file));
+    const bool read = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
     if (!read && wanted_.threshold_file && !checked_.as_diags())
       throw UsageError(fmt::format("{}: this file can not be read", *wanted_.threshold_file));
     return read;
   }
 
-  subnet::PmaWanted pma_wanted() const {
-    subnet::PmaWanted wanted;
+  counters::PmaWanted pma_wanted() const {
+    counters::PmaWanted wanted;
     wanted.traffic = wanted_.data;
     wanted.traffic_only = wanted.each_port = wanted_.data_only;
     const ErrorRules* rules = &rules_;
-    if (!wanted_.data_only) wanted.tells = [rules](const subnet::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
+    if (!wanted_.data_only) wanted.tells = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
     if (wanted_.details) {
       wanted.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
       wanted.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
     }
-    if (wanted_.clears()) {
-      const bool errors = wanted_.clear_errors, counts = wanted_.clear_counts;
-      wanted.clear = [errors, counts](const subnet::CounterInfo& counter) {
-        return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
-      };
-    }
-    wanted.clear_details = wanted_.clear_errors && wanted_.details;
+    wanted.clear = wanted_.clear();
+    wanted.clear_details = wanted_.clears_details();
     return wanted;
   }
 
-  async::Task<subnet::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
-                                        std::vector<NodeIndex> nodes, subnet::PmaWanted wanted) {
-    const path::Path start = session.here();
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
-    subnet::PmaReadings readings =
-        co_await subnet::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
+                                          std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
+    subnet::SurveyOptions options = gmp_survey(session, paths);
+    counters::PmaReadings readings =
+        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
     co_return readings;
   }
 
   /// Reads each port again and again.
-  async::Task<> watch(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
-    std::map<subnet::PortIndex, subnet::PmaReading> before;
-    const std::vector<subnet::Failure> of_sweep = fabric.subnet.failures;
-    const auto once = [&](Round round) -> async::Task<> {
-      fabric.subnet.failures = of_sweep;
-      return watch_once(session, emit, fabric, paths, nodes, before, std::move(round));
-    };
+  async::Task<> watch(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
+    const auto once = [&](Round round) { return watch_once(session, emit, fabric, paths, nodes, std::move(round)); };
     if (emit.json()) emit.sink().begin_array("readings");
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths,
-                           const std::vector<NodeIndex>& nodes, std::map<subnet::PortIndex, subnet::PmaReading>& before, Round round) {
-    subnet::PmaWanted wanted;
-    wanted.each_port = true;
+  async::Task<> watch_once(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths,
+                           const std::vector<NodeIndex>& nodes, Round round) {
+    GrowthReport report(fabric, wanted_, rules_);
+    report.round = std::move(round);
+    counters::PmaWanted wanted;
+    wanted.each_port = wanted.forgets = true;
     wanted.traffic = wanted_.data;
     wanted.traffic_only = wanted_.data_only;
     wanted.known_support = [this](NodeIndex node) {
       const auto known = supports_.find(node);
       return known == supports_.end() ? std::nullopt : std::optional(known->second);
     };
-    subnet::PmaReadings readings = co_await read(session, fabric, paths, nodes, std::move(wanted));
-    for (const subnet::PmaNode& node : readings.nodes) {
+    wanted.told = [&](const counters::PmaNode& node) {
       if (!node.problem) supports_[node.node] = node.support;
-    }
-    GrowthReport report(fabric, wanted_, rules_);
-    report.round = std::move(round);
-    report.take(readings, before);
-    add_failures(session, fabric, std::move(readings.failures));
+      report.take(node, history_, emit.json() ? nullptr : &emit.text());
+    };
+    counters::PmaReadings readings = co_await read(session, fabric, paths, nodes, std::move(wanted));
+    report.add_failures(session, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
     emit.flush();  // at once
@@ -255,7 +250,8 @@ class Ibqueryerrors final : public Command {
   ErrorRules rules_;
   CheckedNodes checked_{wanted_};
   Interval interval_;
-  std::map<NodeIndex, subnet::PmaSupport> supports_;  ///< of nodes that are asked again
+  std::map<NodeIndex, counters::PmaSupport> supports_;  ///< of nodes that are read again
+  counters::CounterHistory history_;
   bool ignored_{};
 };
 

@@ -57,16 +57,16 @@ std::string ErrorReport::guid(Guid value) const { return diags ? fmt::format("0x
 
 Exit ErrorReport::status() const { return bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
-bool ErrorReport::is_told(const subnet::PmaReading& reading) const {
+bool ErrorReport::is_told(const counters::PmaReading& reading) const {
   return reading.known() && (wanted.data_only || !rules.errors_of(reading).empty());
 }
 
-void ErrorReport::count(const subnet::PmaNode& node) {
+void ErrorReport::count(const counters::PmaNode& node) {
   ++nodes_checked;
   bool bad = false;
-  const auto failed = [this](const subnet::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
+  const auto failed = [this](const counters::PmaProblem& problem) { failed_queries += problem.set ? 0 : 1; };
   if (node.problem) failed(*node.problem);
-  const auto take = [&](const subnet::PmaReading& reading) {
+  const auto take = [&](const counters::PmaReading& reading) {
     std::ranges::for_each(reading.problems, failed);
     if (wanted.data_only || !has_errors(reading)) return false;
     return bad = true;
@@ -74,11 +74,11 @@ void ErrorReport::count(const subnet::PmaNode& node) {
   if (node.all) take(*node.all);
   if (node.ports.empty() && node.all) ports_checked += fabric.subnet.node(node.node).info.num_ports;
   ports_checked += node.ports.size();
-  for (const subnet::PmaReading& reading : node.ports) bad_ports += take(reading) ? 1 : 0;
+  for (const counters::PmaReading& reading : node.ports) bad_ports += take(reading) ? 1 : 0;
   bad_nodes += bad ? 1 : 0;
 }
 
-void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
+void ErrorReport::header(TextOut& out, const counters::PmaNode& node) const {
   const subnet::Node& of = fabric.subnet.node(node.node);
   if (wanted.data_only) {
     out.print("Data Counters for {} {}\n", guid(of.guid()), name(node.node));
@@ -89,7 +89,7 @@ void ErrorReport::header(TextOut& out, const subnet::PmaNode& node) const {
   }
 }
 
-std::string ErrorReport::errors_text(const subnet::PmaReading& reading) const {
+std::string ErrorReport::errors_text(const counters::PmaReading& reading) const {
   std::string text;
   for (const CountedError& error : rules.errors_of(reading)) {
     text += fmt::format(" [{} == {}", counter_name(*error.counter), error.value.value);
@@ -100,18 +100,18 @@ std::string ErrorReport::errors_text(const subnet::PmaReading& reading) const {
   return text;
 }
 
-std::string ErrorReport::traffic_text(const subnet::PmaReading& reading, bool with_zeros) const {
+std::string ErrorReport::traffic_text(const counters::PmaReading& reading, bool with_zeros) const {
   std::string text;
-  for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
+  for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
-    const subnet::CounterValue value = reading.traffic_count(counter);
+    const counters::CounterValue value = reading.traffic_count(counter);
     if (!value.known() || (value.value == 0 && !with_zeros)) continue;
     text += fmt::format(" [{} == {} ({})]", counter_name(counter), value.value, human_count(value.value, counter.octets != 0));
   }
   return text;
 }
 
-void ErrorReport::reading_text(TextOut& out, const subnet::PmaNode& node, const subnet::PmaReading& reading) const {
+void ErrorReport::reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const {
   const subnet::Node& of = fabric.subnet.node(node.node);
   const bool all = reading.select == subnet::all_ports;
   if (all && of.kind() != subnet::NodeKind::sw) return;
@@ -146,16 +146,20 @@ void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
             beyond);
 }
 
-void ErrorReport::node_text(TextOut& out, const subnet::PmaNode& node) const {
+void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
   bool headed = false;
-  const auto tell = [&](const subnet::PmaReading& reading) {
-    if (!is_told(reading)) return;
-    if (!headed) header(out, node);
-    headed = true;
-    reading_text(out, node, reading);
+  const std::vector<Reset> sent = resets(node);
+  const auto tell = [&](const counters::PmaReading& reading) {
+    if (is_told(reading)) {
+      if (!headed) header(out, node);
+      headed = true;
+      reading_text(out, node, reading);
+    }
+    reset_text(out, sent, &reading);
   };
   if (node.all) tell(*node.all);
   std::ranges::for_each(node.ports, tell);
+  reset_text(out, sent, nullptr);
 }
 
 void ErrorReport::text(TextOut& out) const {

@@ -20,13 +20,13 @@ void visit_details(out::Sink& sink, Bytes details, const StructInfo& info) {
 
 }  // namespace
 
-void ErrorReport::visit_reading(out::Sink& sink, const subnet::PmaReading& reading) const {
+void ErrorReport::visit_reading(out::Sink& sink, const counters::PmaReading& reading) const {
   if (!wanted.data_only) {
     sink.begin_array("errors");
     for (const CountedError& error : rules.errors_of(reading)) {
       sink.begin_object();
       sink.value("counter", error.counter->name);
-      sink.value("count", error.value.value);
+      sink.value("count", error.value.value, out::counter(error.counter->field().unit));
       sink.value("threshold", error.threshold);
       sink.value("saturated", error.value.saturated());
       sink.end_object();
@@ -41,18 +41,18 @@ void ErrorReport::visit_reading(out::Sink& sink, const subnet::PmaReading& readi
   }
   if (!wanted.data && !wanted.data_only) return;
   sink.begin_array("traffic");
-  for (const subnet::CounterInfo& counter : subnet::counter_infos()) {
-    const subnet::CounterValue value = counter.traffic ? reading.traffic_count(counter) : subnet::CounterValue{};
+  for (const counters::CounterInfo& counter : counters::counter_infos()) {
+    const counters::CounterValue value = counter.traffic ? reading.traffic_count(counter) : counters::CounterValue{};
     if (!value.known()) continue;
     sink.begin_object();
     sink.value("counter", counter.name);
-    sink.value("count", value.value);
+    sink.value("count", value.value, out::counter(counter.field().unit));
     sink.end_object();
   }
   sink.end_array();
 }
 
-void ErrorReport::visit_node(out::Sink& sink, const subnet::PmaNode& node) const {
+void ErrorReport::visit_node(out::Sink& sink, const counters::PmaNode& node) const {
   sink.begin_object();
   visit_names(sink, node.node);
   if (node.all && is_told(*node.all)) {
@@ -67,7 +67,7 @@ void ErrorReport::visit_node(out::Sink& sink, const subnet::PmaNode& node) const
     });
   }
   sink.begin_array("ports");
-  for (const subnet::PmaReading& reading : node.ports) {
+  for (const counters::PmaReading& reading : node.ports) {
     if (!is_told(reading)) continue;
     sink.begin_object();
     visit_port_members(sink, reading.port);
@@ -80,9 +80,9 @@ void ErrorReport::visit_node(out::Sink& sink, const subnet::PmaNode& node) const
 
 void ErrorReport::visit(out::Sink& sink) const {
   sink.begin_array("nodes");
-  for (const subnet::PmaNode& node : readings.nodes) {
+  for (const counters::PmaNode& node : readings.nodes) {
     const bool told = (node.all && is_told(*node.all)) ||
-                      std::ranges::any_of(node.ports, [this](const subnet::PmaReading& reading) { return is_told(reading); });
+                      std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_told(reading); });
     if (told) visit_node(sink, node);
   }
   sink.end_array();

@@ -8,23 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include "subnet/counters.hpp"
-#include "subnet/pma_readings.hpp"
+#include "counters/counters.hpp"
+#include "counters/readings.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
 /// A counter that is beyond its threshold.
 struct CountedError {
-  const subnet::CounterInfo* counter;
-  subnet::CounterValue value;
+  const counters::CounterInfo* counter;
+  counters::CounterValue value;
   std::uint64_t threshold;
   bool wide;  ///< it comes from PortCountersExtended
 };
 
 /// The counters that tell of errors, in the order of PortCounters. QP1Dropped is none of them, as infiniband-diags has it.
-const std::vector<const subnet::CounterInfo*>& error_counters();
+const std::vector<const counters::CounterInfo*>& error_counters();
 /// The name of a counter in the texts of infiniband-diags.
-std::string_view counter_name(const subnet::CounterInfo& counter);
+std::string_view counter_name(const counters::CounterInfo& counter);
 
 /// What counts as an error.
 class ErrorRules {
@@ -32,7 +32,7 @@ class ErrorRules {
   /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it can not be read.
   bool read_thresholds(const std::string& file);
   /// Sets one threshold, of a counter that tells of errors.
-  void set_threshold(const subnet::CounterInfo& counter, std::uint64_t value);
+  void set_threshold(const counters::CounterInfo& counter, std::uint64_t value);
   /// "[SymbolErrorCounter = 10][…]", in the order of the file.
   const std::string& thresholds_text() const { return text_; }
   /// A counter that is never an error. Any name of a field of PortCounters is taken; the first 64 are kept.
@@ -41,16 +41,16 @@ class ErrorRules {
   /// Names that were one too many.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
-  std::vector<CountedError> errors_of(const subnet::PmaReading& reading) const;
-  bool is_error(const subnet::PmaReading& reading, std::string_view counter) const;
-  std::uint64_t threshold_of(const subnet::CounterInfo& counter) const;
-  bool is_suppressed(const subnet::CounterInfo& counter) const;
-  const std::vector<std::pair<const subnet::CounterInfo*, std::uint64_t>>& thresholds() const { return thresholds_; }
+  std::vector<CountedError> errors_of(const counters::PmaReading& reading) const;
+  bool is_error(const counters::PmaReading& reading, std::string_view counter) const;
+  std::uint64_t threshold_of(const counters::CounterInfo& counter) const;
+  bool is_suppressed(const counters::CounterInfo& counter) const;
+  const std::vector<std::pair<const counters::CounterInfo*, std::uint64_t>>& thresholds() const { return thresholds_; }
 
  private:
-  std::optional<CountedError> error_of(const subnet::PmaReading& reading, const subnet::CounterInfo& counter) const;
+  std::optional<CountedError> error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const;
 
-  std::vector<std::pair<const subnet::CounterInfo*, std::uint64_t>> thresholds_;
+  std::vector<std::pair<const counters::CounterInfo*, std::uint64_t>> thresholds_;
   std::string text_;
   std::vector<std::string> suppressed_, skipped_;
 };
@@ -67,6 +67,14 @@ struct Wanted {
            (kind == subnet::NodeKind::router && routers);
   }
   bool clears() const { return clear_errors || clear_counts; }
+  /// The counters that are reset; empty if none are.
+  counters::CounterChoice clear() const {
+    if (!clears()) return {};
+    return [errors = clear_errors, counts = clear_counts](const counters::CounterInfo& counter) {
+      return counter.traffic ? counts : errors && counter.name != "qp1_dropped";
+    };
+  }
+  bool clears_details() const { return clear_errors && details; }
 };
 
 }  // namespace ib::tools::ibqueryerrors

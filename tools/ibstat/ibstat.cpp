@@ -8,6 +8,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/offered_words.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -133,6 +134,7 @@ class Ibstat final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE", device_);
+    set.offer([&common] { return device_names(*common.world); });
     set.word("PORT", port_);
     set.action("-l --list_of_cas", "Print the names of the devices alone.", [this] { choose(Form::names, "-l"); });
     set.action("-s --short", "Leave the ports out.", [this] { choose(Form::short_form, "-s"); });

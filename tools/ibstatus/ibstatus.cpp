@@ -7,6 +7,7 @@
 #include "iba/text.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/offered_words.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -76,6 +77,7 @@ class Ibstatus final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE[/PORT]", port_);
+    set.offer([&common] { return end_port_names(*common.world); });
     add_common(set, common, group_output);
   }
 

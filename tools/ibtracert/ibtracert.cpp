@@ -69,7 +69,7 @@ class Ibtracert final : public Command {
     const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
       session.diags_debug(out, function, text);
     };
-    text_.emplace(TraceText{session.node_name_map(), simple_, debug});
+    text_.emplace(TraceText{session.node_name_map(), simple_, session.options().verbosity, debug});
     if (emit.json()) emit.sink().begin_array("traces");
     async::Task<> traced = file_ ? trace_file(session, emit, tracer) : trace_one(session, emit, tracer);
     co_await std::move(traced);
@@ -86,9 +86,13 @@ class Ibtracert final : public Command {
     TracerOptions options{
         .force = force_, .diags = as_diags_, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = by_lid};
     if (as_diags_ && session.options().debug > 0) {
-      options.told = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
+      options.requested = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
         session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
       };
+    }
+    if (as_diags_) {
+      options.failed = [&session](const mad::MadError& error) { session.tell_failure(error); };
+      options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
     }
     path::Path wrapped = by_lid;
     session.apply_options(wrapped);
@@ -117,7 +121,8 @@ class Ibtracert final : public Command {
         const bool found = co_await std::move(traced);
         if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
       } else {
-        Target source = read_target(session, line.source), target = read_target(session, line.destination);
+        Target source = co_await read_target(session, line.source);
+        Target target = co_await read_target(session, line.destination);
         if (reverse_) std::swap(source, target);
         async::Task<> traced = pair(session, emit, tracer, source, target);
         co_await std::move(traced);
@@ -139,16 +144,11 @@ class Ibtracert final : public Command {
     session.refuse(Error(""), {"main", fmt::format("cannot open ports-file {}", *file_)});
   }
 
-  static Target read_target(Session& session, const std::string& word) {
-    path::ParseOptions how;
-    how.devices = &session.devices();
-    how.default_end_port = &session.end_port();
-    how.require_end_port = &session.end_port();
-    how.form = session.options().address;
+  static async::Task<Target> read_target(Session& session, std::string word) {
     Target target;
     target.word = word;
-    target.path = path::parse_target(word, how);
-    return target;
+    target.path = co_await session.targets().path(std::move(word));
+    co_return target;
   }
 
   // ibtool
@@ -228,15 +228,8 @@ class Ibtracert final : public Command {
 
   // infiniband-diags
 
-  /// Tells on stderr what a walk met with.
-  static void tell(const Session& session, Tracer& tracer, const Trace& trace, std::string_view function) {
-    for (const auto& error : std::exchange(tracer.errors, {})) session.tell_failure(*error);
-    std::string_view notes = trace.notes;
-    while (!notes.empty()) {
-      const std::size_t end = notes.find('\n');
-      session.diags_warning(function, notes.substr(0, end));
-      notes.remove_prefix(std::min(end, notes.size() - 1) + 1);
-    }
+  /// Prints on stderr why a way does not lead to its end.
+  static void tell_end(const Session& session, const Trace& trace) {
     if (trace.end != End::arrived && !trace.where.empty()) session.diags_warning(trace.of, trace.where);
   }
 
@@ -267,7 +260,7 @@ class Ibtracert final : public Command {
     async::Task<Trace> walking = tracer.unicast(route, *from);
     const Trace before = co_await std::move(walking);
     text_->diags_way_to_source(emit.text(), before, session.options().verbosity > 0);
-    tell(session, tracer, before, "find_route");
+    tell_end(session, before);
     if (before.end != End::arrived) {
       session.diags_warning("get_route", "can't find a route to the src port");
       co_return false;
@@ -276,7 +269,7 @@ class Ibtracert final : public Command {
     walking = mlid_ ? tracer.multicast(route, *to, *mlid_) : tracer.unicast(route, *to);
     const Trace trace = co_await std::move(walking);
     mlid_ ? text_->diags_multicast(emit.text(), trace) : text_->diags_unicast(emit.text(), trace);
-    tell(session, tracer, trace, mlid_ ? "find_mcpath" : "find_route");
+    tell_end(session, trace);
     if (trace.end != End::arrived && !mlid_) session.diags_warning("get_route", "can't find a route from src to dest");
     co_return trace.end == End::arrived;
   }

@@ -92,8 +92,10 @@ class Tracer::Multicast {
       }
       if (!found_) {
         fail_without_way();
-        async::Task<bool> there = find_destination();
-        co_await std::move(there);
+        if (!tracer_.options_.diags) {
+          async::Task<bool> there = find_destination();
+          co_await std::move(there);
+        }
       }
     }
     if (found_) trace_way(*found_);
@@ -101,15 +103,34 @@ class Tracer::Multicast {
   }
 
  private:
-  void note(const std::string& text) { trace_.notes += text + "\n"; }
+  using Kind = TracedStep::Kind;
+
+  void note(std::string_view text) const { tracer_.warn("find_mcpath", text); }
+
+  /// Keeps a line of infiniband-diags' search.
+  void tell(TracedStep step) {
+    if (tracer_.options_.diags) trace_.steps.push_back(std::move(step));
+  }
+  void tell(Kind kind, std::string_view of, std::string text) { tell(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
+  void tell_node(Kind kind, std::string text, const Place& at) { tell(TracedStep{kind, {}, std::move(text), at, 0}); }
+
+  /// What stands for the address in memory of a branch, which infiniband-diags prints.
+  static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
+
+  /// The next branch is `at`, `level` hops from the source.
+  void tell_insertion(const Place& at, unsigned level) {
+    tell(Kind::verbose, "new_node",
+         fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
+  }
 
   /// Asks the destination by its LID.
   async::Task<bool> find_destination() {
     if (trace_.to) co_return true;
     async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
     trace_.to = co_await std::move(destination);
+    if (trace_.to) tell(got_node(portid_text({}, to_), *trace_.to));
     if (trace_.to) co_return true;
-    note("can't find to port");
+    tracer_.warn("find_target_portguid", "can't find to port\n");
     if (trace_.end == End::not_read) co_return true;  // the first that was not read is the cause
     co_return tracer_.options_.diags || fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
   }
@@ -141,6 +162,7 @@ class Tracer::Multicast {
       async::Task<bool> there = find_destination();
       co_await std::move(there);
     }
+    tell(Kind::debug, "find_mcpath", "from " + route_text(from_));
     async::Task<std::optional<Place>> source = tracer_.place(from_, {});
     trace_.from = co_await std::move(source);
     if (!trace_.from) {
@@ -148,14 +170,17 @@ class Tracer::Multicast {
       co_return fail(End::unreachable, "The source does not answer");
     }
     const Place& at = *trace_.from;
+    tell(got_node(route_text(from_), at));
     if (is_target(at)) {
       trace_.to = at;
+      tell_node(Kind::node, "found target", at);
       if (!at.is_switch()) {
         note("ibtracert from CA to CA is unsupported");
         co_return tracer_.options_.diags ? fail(End::no_way, "") : false;
       }
       async::Task<Members> asked = tracer_.members(from_, at.node, mlid_);
       const Members members = co_await std::move(asked);
+      tell_members(at, members);
       if (members.error) {
         not_read(at, "Where the group is sent by", members.error);
         fail_without_way();
@@ -164,6 +189,7 @@ class Tracer::Multicast {
       }
       co_return false;
     }
+    tell_insertion(at, 0);
     branches_.push_back({at, from_, 0, 0, 0, 0});
     known_.insert(at.node.node_guid);
     co_return true;
@@ -229,8 +255,18 @@ class Tracer::Multicast {
     co_await std::move(beyond);
   }
 
+  void tell_members(const Place& at, const Members& members) {
+    for (std::size_t port = 0; port < members.out.size(); ++port) {
+      if (members.out[port])
+        tell(Kind::verbose, "switch_mclookup",
+             fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
+    }
+  }
+
   async::Task<> grow(std::size_t at) {
     const Branch branch = branches_[at];
+    tell(Kind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
+    tell_node(Kind::node, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
       async::Task<> left = leave(at, branch);
@@ -238,6 +274,7 @@ class Tracer::Multicast {
     }
     async::Task<Members> asked = tracer_.members(branch.route, branch.at.node, mlid_);
     const Members members = co_await std::move(asked);
+    tell_members(branch.at, members);
     if (!members.known) {
       if (members.error) not_read(branch.at, "Where the group is sent by", members.error);
       note(fmt::format("skipping bad Switch {:#x}", branch.at.node.node_guid.value));
@@ -258,6 +295,9 @@ class Tracer::Multicast {
 
   /// From a channel adapter or router, by its port. Where the route came to it by a switch, this is one hop back.
   async::Task<> leave(std::size_t at, const Branch& branch) {
+    tell(Kind::debug, "find_mcpath",
+         fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
+                     branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
     if (branch.route.empty()) {
       async::Task<> crossed = cross(at, branch.route, branch.at.port);
       co_return co_await std::move(crossed);
@@ -278,7 +318,11 @@ class Tracer::Multicast {
       broken_ = tracer_.options_.diags;
       co_return;
     }
-    if (smp::PortInfo::unpack(*bytes).port_physical_state != smp::PortPhysicalState::link_up) co_return;
+    const smp::PortInfo info = smp::PortInfo::unpack(*bytes);
+    tell(Kind::verbose, "get_port",
+         fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
+                     static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
+    if (info.port_physical_state != smp::PortPhysicalState::link_up) co_return;
     if (route.size() >= longest_route) {
       broken_ = true;
       co_return;
@@ -297,19 +341,28 @@ class Tracer::Multicast {
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
+    tell(got_node(route_text(route), *place));
     async::Task<> linked = tracer_.set_in_port(branches_[before].at.lid, out, *place);
     co_await std::move(linked);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = branch.at.port;
     if (!tracer_.options_.diags) branch.up_port = entry(branch);
     if (is_target(branch.at)) {
+      tell_node(Kind::node, "found target", branch.at);
       branches_.push_back(std::move(branch));
       found_ = branches_.size() - 1;
-    } else if (known_.insert(branch.at.node.node_guid).second) {
+      co_return;
+    }
+    if (known_.insert(branch.at.node.node_guid).second) {
+      tell_insertion(branch.at, branch.level);
+      tell_node(Kind::node, "new remote", branch.at);
       branch.up_port = entry(branch);
       branches_.push_back(std::move(branch));
-    } else if (branch.at.is_switch()) {
-      trace_.circles.push_back({out, branch.at});
+      co_return;
+    }
+    tell(Kind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
+    if (branch.at.is_switch()) {
+      tell_node(Kind::circle, {}, branch.at);
       trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
     }
   }

@@ -5,6 +5,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/diags_name.hpp"
 
 namespace ib::tools::tracert {
@@ -76,10 +77,25 @@ void TraceText::diags_hop(TextOut& out, const Hop& hop, bool full) const {
             lids(at), diags_name(at));
 }
 
-/// What -d tells after that many lines of the way.
+void TraceText::diags_step(TextOut& out, const TracedStep& step) const {
+  switch (step.kind) {
+    case TracedStep::Kind::debug:
+      return debug(out, step.of, step.text);
+    case TracedStep::Kind::verbose:
+      if (verbosity > 0) out.write(verbose_line(step.of, step.text));
+      return;
+    case TracedStep::Kind::node:
+      if (verbosity > 0) diags_end(out, step.text, *step.at, verbosity > 1);
+      return;
+    case TracedStep::Kind::circle:
+      return diags_end(out, "ERR: circle discovered at", *step.at, true);
+  }
+}
+
+/// Prints what infiniband-diags prints of its search after that many lines of the way.
 void TraceText::diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const {
   for (const TracedStep& step : trace.steps) {
-    if (step.lines == lines) debug(out, step.of, step.text);
+    if (step.lines == lines) diags_step(out, step);
   }
 }
 
@@ -104,7 +120,7 @@ void TraceText::diags_unicast(TextOut& out, const Trace& trace) const {
 }
 
 void TraceText::diags_multicast(TextOut& out, const Trace& trace) const {
-  for (const Hop& circle : trace.circles) diags_end(out, "ERR: circle discovered at", circle.at, true);
+  diags_steps(out, trace, 0);
   if (trace.end != End::arrived || !trace.from) return;
   const auto end = [&](std::string_view word, const Place& at) {
     out.print("{} {} {:#x} port {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, at.port, lids(at),

@@ -16,6 +16,7 @@ namespace ib::tools::tracert {
 struct TraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: GUIDs and ports alone
+  int verbosity = 0;    ///< of infiniband-diags: how often -v was given
   /// Prints a line of -d of infiniband-diags.
   std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
 
@@ -34,6 +35,7 @@ struct TraceText {
   void end_text(TextOut& out, std::string_view word, const Place& at, Lid lid) const;
   void diags_end(TextOut& out, std::string_view word, const Place& at, bool full) const;
   void diags_hop(TextOut& out, const Hop& hop, bool full) const;
+  void diags_step(TextOut& out, const TracedStep& step) const;
   void diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const;
   void visit_members(out::Sink& sink, const Place& at) const;
   void visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const;

@@ -59,6 +59,15 @@ std::string_view name(End end) {
 
 std::string route_text(const Route& route) { return libibnetdisc_route(route); }
 
+std::string portid_text(const Route& route, Lid lid) { return lid.value == 0 ? route_text(route) : fmt::format("Lid {}", lid.value); }
+
+TracedStep got_node(const std::string& portid, const Place& at) {
+  TracedStep step;
+  step.of = "get_node";
+  step.text = fmt::format("portid {}: got node {:x} '{}'", portid, at.node.node_guid.value, printable(at.description));
+  return step;
+}
+
 path::Path Tracer::path_to(const Route& route, Lid lid) const {
   if (lid.value != 0) {
     path::IbPath path = options_.by_lid;
@@ -104,15 +113,13 @@ async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uin
 }
 
 async::Task<const Tracer::Bytes64*> Tracer::get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
-  if (options_.told)
-    options_.told(static_cast<std::uint16_t>(info->attribute_id), modifier,
-                  lid.value != 0 ? fmt::format("Lid {}", lid.value) : route_text(route));
+  if (options_.requested) options_.requested(static_cast<std::uint16_t>(info->attribute_id), modifier, portid_text(route, lid));
   async::Task<> asked = ask(route, lid, info, modifier);
   co_await std::move(asked);
   const mad::Result<Bytes64>& answer = *answers_.find(Key{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
-  errors.push_back(error_);
+  if (options_.failed) options_.failed(*error_);
   co_return nullptr;
 }
 
@@ -224,21 +231,26 @@ class Tracer::Unicast {
                 trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
 
+  void tell(TracedStep step) {
+    if (!tracer_.options_.diags) return;
+    step.lines = begun_ ? 1 + trace_.hops.size() : 0;
+    trace_.steps.push_back(std::move(step));
+  }
   void tell(std::string_view function, std::string text) {
-    if (tracer_.options_.diags) trace_.steps.push_back({function, std::move(text), begun_ ? 1 + trace_.hops.size() : 0});
+    TracedStep step;
+    step.of = function;
+    step.text = std::move(text);
+    tell(std::move(step));
   }
 
   async::Task<std::optional<Place>> place(Lid lid) {
     async::Task<std::optional<Place>> asked = tracer_.place(lid.value == 0 ? route_ : Route(), lid);
     std::optional<Place> found = co_await std::move(asked);
-    if (found)
-      tell("get_node",
-           fmt::format("portid {}: got node {:x} '{}'", portid(lid), found->node.node_guid.value, printable(found->description)));
+    if (found) tell(got_node(portid(lid), *found));
     co_return found;
   }
 
-  /// The node at the end of the route, or the one of a LID, as infiniband-diags calls it.
-  std::string portid(Lid lid = {}) const { return lid.value == 0 ? route_text(route_) : fmt::format("Lid {}", lid.value); }
+  std::string portid(Lid lid = {}) const { return portid_text(route_, lid); }
 
   bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
   /// Whether the packet is there. infiniband-diags asks the destination first and compares port GUIDs; otherwise it is asked only where the
@@ -275,7 +287,8 @@ class Tracer::Unicast {
     if (!trace_.from || (asks_target && !trace_.to)) {
       if (!tracer_.options_.force) co_return fail_unreachable();
       target_.lid = to_;
-      trace_.notes = fmt::format("can't reach to/from ports\nForce: look for lid {}\n", to_.value);
+      tracer_.warn("find_route", "can't reach to/from ports");
+      tracer_.warn("find_route", fmt::format("Force: look for lid {}", to_.value));
     }
     at_ = trace_.from.value_or(Place());
     begun_ = true;

@@ -61,11 +61,19 @@ struct Hop {
   Place at;
 };
 
-/// What infiniband-diags tells with -d of a step of a way.
+/// A line that infiniband-diags prints on stdout while it looks for a way.
 struct TracedStep {
-  std::string_view of;  ///< the C function that says so
+  enum class Kind : std::uint8_t {
+    debug,    ///< with -d: `text`
+    verbose,  ///< with -v: `text`
+    node,     ///< with -v: `text` happens to the node `at`
+    circle,   ///< always: the switch `at` is reached a second time
+  };
+  Kind kind{};
+  std::string_view of;  ///< debug, verbose: the C function that says so
   std::string text;
-  std::size_t lines{};  ///< of the way that are printed before: its beginning, then its hops
+  std::optional<Place> at;  ///< node, circle
+  std::size_t lines{};      ///< lines of the way that are printed before: its beginning, then its hops; 0 of a multicast way
 };
 
 struct Trace {
@@ -76,17 +84,18 @@ struct Trace {
   std::string_view of;                         ///< the C function that says so
   std::string reason;                          ///< the same in words of ours
   std::shared_ptr<const mad::MadError> error;  ///< of End::not_read: the request that brought nothing
-  std::vector<Hop> circles;                    ///< multicast: switches that are reached a second time
-  std::string notes;                           ///< further remarks of infiniband-diags on stderr, a line each
-  std::vector<TracedStep> steps;               ///< of a unicast way, as infiniband-diags
+  std::vector<TracedStep> steps;               ///< as infiniband-diags
 };
 
 struct TracerOptions {
   bool force{};    ///< take two ports of one LID for one, and go on where the destination does not answer
   bool diags{};    ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
   bool from_sa{};  ///< the SA answers, who does not know by which port a request came in
-  /// With -d: is told of each attribute that infiniband-diags would ask for, also where the answer is known.
-  std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> told{};
+  // For infiniband-diags, whose lines on stderr come in the order in which it works.
+  /// With -d: is called for each attribute that infiniband-diags would request, also where the answer is known.
+  std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> requested{};
+  std::function<void(const mad::MadError& error)> failed{};                        ///< a request failed
+  std::function<void(std::string_view function, std::string_view text)> warned{};  ///< a remark of that C function
   path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
   path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
 };
@@ -103,8 +112,6 @@ class Tracer {
 
   /// What the last request failed with.
   const std::shared_ptr<const mad::MadError>& error() const { return error_; }
-  /// All failures, for what infiniband-diags tells of them.
-  std::vector<std::shared_ptr<const mad::MadError>> errors;
 
  private:
   struct Lookup {
@@ -137,6 +144,9 @@ class Tracer {
   /// Where the SA answers: the port of the switch `at` to which port `out` of the node at `from` is linked.
   async::Task<> set_in_port(Lid from, unsigned out, Place& at);
   async::Task<Members> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
+  void warn(std::string_view function, std::string_view text) const {
+    if (options_.warned) options_.warned(function, text);
+  }
 
   mad::Transactor& transactor_;
   TracerOptions options_;
@@ -147,5 +157,9 @@ class Tracer {
 
 /// A directed route as infiniband-diags shows it.
 std::string route_text(const Route& route);
+/// The node at the end of a route, or that of a LID, as infiniband-diags calls it.
+std::string portid_text(const Route& route, Lid lid = {});
+/// What infiniband-diags prints with -d of a node that answered.
+TracedStep got_node(const std::string& portid, const Place& at);
 
 }  // namespace ib::tools::tracert

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -213,6 +214,10 @@ class ListNodes final : public Command {
         std::string list;
         list_topology(list, text, kind);
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
+      } catch (const SysError& error) {
+        // In the words of cat, by which the scripts read it.
+        tell(session.world().err, fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
+        emit.set_diags_status(1);
       } catch (const Error& error) {
         tell(session.world().err, fmt::format("{}: {}\n", name, error.what()));
         emit.set_diags_status(1);

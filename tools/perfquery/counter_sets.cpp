@@ -3,45 +3,44 @@
 
 #include <fmt/format.h>
 
+#include "counters/attributes.hpp"
 #include "iba-gen/pm.hpp"
 
 namespace ib::tools::perfquery {
 namespace {
 
 constexpr CounterSet sets[]{
-    {pm::PortCounters::info, "", 0, "", "PortCounters", ""},
-    {pm::PortCountersExt::info, "-x --extended", 'x', "extended", "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
-    {pm::PortXmitDataSL::info, "-X --xmtsl", 'X', "xmtsl", "PortXmitDataSL", "Show the data that was sent, by SL."},
-    {pm::PortRcvDataSL::info, "-S --rcvsl", 'S', "rcvsl", "PortRcvDataSL", "Show the data that was received, by SL."},
-    {pm::PortXmitDiscardDetails::info, "-D --xmtdisc", 'D', "xmtdisc", "PortXmitDiscardDetails",
-     "Show why packets to be sent were discarded."},
-    {pm::PortRcvErrorDetails::info, "-E --rcverr", 'E', "rcverr", "PortRcvErrorDetails", "Show what was wrong with packets received."},
-    {pm::PortExtendedSpeedsCounters::info, "-T --extended_speeds --extended-speeds", 'T', "extended_speeds", "PortExtendedSpeedsCounters",
+    {"", 0, "", "PortCounters", ""},
+    {"-x --extended", 'x', "extended", "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
+    {"-X --xmtsl", 'X', "xmtsl", "PortXmitDataSL", "Show the data that was sent, by SL."},
+    {"-S --rcvsl", 'S', "rcvsl", "PortRcvDataSL", "Show the data that was received, by SL."},
+    {"-D --xmtdisc", 'D', "xmtdisc", "PortXmitDiscardDetails", "Show why packets to be sent were discarded."},
+    {"-E --rcverr", 'E', "rcverr", "PortRcvErrorDetails", "Show what was wrong with packets received."},
+    {"-T --extended_speeds --extended-speeds", 'T', "extended_speeds", "PortExtendedSpeedsCounters",
      "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
-    {pm::PortOpRcvCounters::info, "--oprcvcounters", 0, "oprcvcounters", "PortOpRcvCounters", "Show what was received, by operation code."},
-    {pm::PortFlowCtlCounters::info, "-F --flow --flowctlcounters", 0, "flowctlcounters", "PortFlowCtlCounters",
-     "Show flow control packets."},
-    {pm::PortVLOpPackets::info, "--vloppackets", 0, "vloppackets", "PortVLOpPackets", "Show packets received, by operation code and VL."},
-    {pm::PortVLOpData::info, "--vlopdata", 0, "vlopdata", "PortVLOpData", "Show data received, by operation code and VL."},
-    {pm::PortVLXmitFlowCtlUpdateErrors::info, "--vl-xmit-errs --vlxmitflowctlerrors", 0, "vlxmitflowctlerrors",
-     "PortVLXmitFlowCtlUpdateErrors", "Show flow control updates that failed, by VL."},
-    {pm::PortVLXmitWaitCounters::info, "--vl-xmit-wait --vlxmitcounters", 0, "vlxmitcounters", "PortVLXmitWaitCounters",
-     "Show for how many ticks data had to wait, by VL."},
-    {pm::SwPortVLCongestion::info, "--vl-congestion --swportvlcong", 0, "swportvlcong", "SwPortVLCongestion",
-     "Show discards by congestion at a switch port, by VL."},
-    {pm::PortRcvConCtrl::info, "--rcvcc", 0, "rcvcc", "PortRcvConCtrl", "Show congestion notices received."},
-    {pm::PortSLRcvFecn::info, "--slrcvfecn", 0, "slrcvfecn", "PortSLRcvFECN", "Show FECNs received, by SL."},
-    {pm::PortSLRcvBecn::info, "--slrcvbecn", 0, "slrcvbecn", "PortSLRcvBECN", "Show BECNs received, by SL."},
-    {pm::PortXmitConCtrl::info, "--xmitcc", 0, "xmitcc", "PortXmitConCtrl", "Show for how long congestion kept data back."},
-    {pm::PortVLXmitTimeCong::info, "--vlxmittimecc", 0, "vlxmittimecc", "PortVLXmitTimeCong", "Show the same by VL."},
-    {pm::PortSamplesCtl::info, "-c --smplctl", 'c', "smplctl", "PortSamplesControl", "Show how sampling is set up."},
+    {"--oprcvcounters", 0, "oprcvcounters", "PortOpRcvCounters", "Show what was received, by operation code."},
+    {"-F --flow --flowctlcounters", 0, "flowctlcounters", "PortFlowCtlCounters", "Show flow control packets."},
+    {"--vloppackets", 0, "vloppackets", "PortVLOpPackets", "Show packets received, by operation code and VL."},
+    {"--vlopdata", 0, "vlopdata", "PortVLOpData", "Show data received, by operation code and VL."},
+    {"--vl-xmit-errs --vlxmitflowctlerrors", 0, "vlxmitflowctlerrors", "PortVLXmitFlowCtlUpdateErrors",
+     "Show flow control updates that failed, by VL."},
+    {"--vl-xmit-wait --vlxmitcounters", 0, "vlxmitcounters", "PortVLXmitWaitCounters", "Show for how many ticks data had to wait, by VL."},
+    {"--vl-congestion --swportvlcong", 0, "swportvlcong", "SwPortVLCongestion", "Show discards by congestion at a switch port, by VL."},
+    {"--rcvcc", 0, "rcvcc", "PortRcvConCtrl", "Show congestion notices received."},
+    {"--slrcvfecn", 0, "slrcvfecn", "PortSLRcvFECN", "Show FECNs received, by SL."},
+    {"--slrcvbecn", 0, "slrcvbecn", "PortSLRcvBECN", "Show BECNs received, by SL."},
+    {"--xmitcc", 0, "xmitcc", "PortXmitConCtrl", "Show for how long congestion kept data back."},
+    {"--vlxmittimecc", 0, "vlxmittimecc", "PortVLXmitTimeCong", "Show the same by VL."},
+    {"-c --smplctl", 'c', "smplctl", "PortSamplesControl", "Show how sampling is set up."},
 };
 
 }  // namespace
 
-bool CounterSet::is_extended() const { return info == pm::PortCountersExt::info; }
-bool CounterSet::is_basic() const { return info == pm::PortCounters::info || is_extended(); }
-bool CounterSet::is_sampling() const { return info == pm::PortSamplesCtl::info; }
+const StructInfo& CounterSet::info() const { return *counters::counter_attributes()[static_cast<std::size_t>(this - sets)]; }
+
+bool CounterSet::is_extended() const { return &info() == &pm::PortCountersExt::info(); }
+bool CounterSet::is_basic() const { return &info() == &pm::PortCounters::info() || is_extended(); }
+bool CounterSet::is_sampling() const { return &info() == &pm::PortSamplesCtl::info(); }
 
 std::string CounterSet::cannot_read() const {
   if (is_extended()) return "perfextquery";

@@ -10,15 +10,15 @@
 
 namespace ib::tools::perfquery {
 
-/// An attribute of performance management (IBA 16.1.3, 16.1.4).
+/// The words for one of counters::counter_attributes().
 struct CounterSet {
-  const StructInfo& (*info)();
   std::string_view options;     ///< of ibtool: "-x --extended"
   char diags_letter;            ///< of infiniband-diags; 0: the long name alone
   std::string_view diags_name;  ///< its long option; empty: PortCounters, which is what it shows by default
   std::string_view title;       ///< in its headings and complaints
   std::string_view help;
 
+  const StructInfo& info() const;
   /// PortCounters and PortCountersExtended: their headings tell of the PMA, and they are shown of several ports.
   bool is_basic() const;
   bool is_extended() const;
@@ -28,7 +28,7 @@ struct CounterSet {
   std::string cannot_reset() const;
 };
 
-/// PortCounters first.
+/// In the order of counters::counter_attributes().
 std::span<const CounterSet> counter_sets();
 
 }  // namespace ib::tools::perfquery

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <ranges>
 
 #include "async/group.hpp"
+#include "counters/clears.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
@@ -15,7 +15,6 @@
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "sa/transactor.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -75,7 +74,7 @@ class Perfquery : public Command {
     if (!as_diags_) check_options();
     if (reset_ || reset_only_) session.require_exact_targets();
     const Destination node = co_await session.gmp_node(target_);
-    const subnet::PmaSupport support = co_await read_support(session, node);
+    const counters::PmaSupport support = co_await read_support(session, node);
     if (as_diags_) {
       co_await choose_diags_ports(session, node, support);
     } else {
@@ -119,7 +118,7 @@ class Perfquery : public Command {
   std::optional<Ports> ports_;
   bool all_{};
   Interval interval_;
-  std::optional<subnet::ErrorThresholds> thresholds_;  ///< of what is shown with --interval
+  std::optional<counters::ErrorThresholds> thresholds_;  ///< of what is shown with --interval
 
  private:
   using Answer = mad::Result<std::vector<std::uint8_t>>;
@@ -133,7 +132,7 @@ class Perfquery : public Command {
     const std::size_t at = of.options.find("--");
     return of.options.substr(at, of.options.find(' ', at) - at);
   }
-  /// infiniband-diags takes the first of its list of several that are asked for, and -x last of all.
+  /// Of several options infiniband-diags takes the earliest in its table; -x loses to all others.
   static bool precedes(const CounterSet* a, const CounterSet* b) {
     const auto rank = [](const CounterSet* of) {
       return of == counter_sets().data() ? 100 : of->is_extended() ? 99 : of - counter_sets().data();
@@ -154,16 +153,16 @@ class Perfquery : public Command {
   bool names_all_ports() const { return ports_ == Ports{subnet::all_ports}; }
 
   /// What the PMA can do. infiniband-diags always asks; ibtool where something depends on it, as the question counts at the port.
-  async::Task<subnet::PmaSupport> read_support(Session& session, const Destination& node) const {
-    const bool depends = all_ || names_all_ports() || chosen_->info == pm::PortExtendedSpeedsCounters::info;
-    if (!as_diags_ && !depends) co_return subnet::PmaSupport{};
+  async::Task<counters::PmaSupport> read_support(Session& session, const Destination& node) const {
+    const bool depends = all_ || names_all_ports() || &chosen_->info() == &pm::PortExtendedSpeedsCounters::info();
+    if (!as_diags_ && !depends) co_return counters::PmaSupport{};
     if (as_diags_) tell_request(session, node, diags_port(session));
-    mad::Result<subnet::PmaSupport> known = co_await subnet::read_pma_support(session.transactor(), node.path);
+    mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(session.transactor(), node.path);
     co_return session.take(std::move(known), {"main", "classportinfo query"});
   }
 
   /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use.
-  async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, subnet::PmaSupport support) const {
+  async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, counters::PmaSupport support) const {
     const StructInfo& info = chosen_->info();
     if (&info != &pm::PortExtendedSpeedsCounters::info() || reset_only_) co_return &info;
     if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
@@ -189,7 +188,7 @@ class Perfquery : public Command {
   }
 
   /// Which ports are asked, and whether what they say is summed: PORT, or all of them.
-  async::Task<> choose_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
+  async::Task<> choose_ports(Session& session, const Destination& node, counters::PmaSupport support) {
     const bool has_all = support.all_port_select();
     if (ports_ && !names_all_ports()) {
       asked_ = *ports_;
@@ -220,8 +219,8 @@ class Perfquery : public Command {
     session.diags_debug("pma_query_via", fmt::format("lid {} port {}", node.path.ib().dlid.value, port));
   }
 
-  /// The same as infiniband-diags does it. Only the basic attributes are read of more than one port.
-  async::Task<> choose_diags_ports(Session& session, const Destination& node, subnet::PmaSupport support) {
+  /// Chooses ports as infiniband-diags does. Only the basic attributes are read of more than one port.
+  async::Task<> choose_diags_ports(Session& session, const Destination& node, counters::PmaSupport support) {
     const bool has_all = support.all_port_select();
     const std::int32_t port = diags_port(session);
     const bool emulates = port == subnet::all_ports && !has_all;
@@ -258,14 +257,13 @@ class Perfquery : public Command {
       path::visit(emit.sink(), "path", report.node.path);
       emit.sink().begin_array("readings");
     }
-    std::map<std::int32_t, PortCounts> before;
-    const auto once = [&](Round round) { return watch_once(session, report, emit, before, std::move(round)); };
+    counters::CounterHistory history;
+    const auto once = [&](Round round) { return watch_once(session, report, emit, history, std::move(round)); };
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, std::map<std::int32_t, PortCounts>& before,
-                           Round round) const {
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, counters::CounterHistory& history, Round round) const {
     report.ports.clear();
     co_await read(session, report, emit);
     if (sums_ && !report.ports.empty()) report.ports.assign(1, sum_of(report.ports, report.info));
@@ -273,14 +271,11 @@ class Perfquery : public Command {
     reading.node = report.place();
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
-    for (const PortCounts& now : report.ports) {
-      WatchReport::Sample sample{now.port, {}, now.bytes, {}};
-      if (const auto last = before.find(now.port); last != before.end()) {
-        sample.before = last->second.bytes;
-        sample.seconds = seconds_between(last->second.time, now.time);
-      }
-      reading.samples.push_back(std::move(sample));
-      before[now.port] = now;
+    for (PortCounts& now : report.ports) {
+      // All of one PMA: the port alone tells them apart.
+      const counters::CounterKey key{{}, 0, static_cast<std::uint8_t>(now.port)};
+      auto growth = history.take(key, report.info, now.time, now.bytes);
+      reading.samples.push_back({now.port, std::move(now.bytes), std::move(growth)});
     }
     emit(reading);
     emit.flush();  // at once
@@ -351,9 +346,9 @@ class Perfquery : public Command {
   }
 
   /// What to reset where nobody says: all, as far as each dialect knows it.
-  std::uint64_t reset_mask(subnet::PmaSupport support) const {
+  std::uint64_t reset_mask(counters::PmaSupport support) const {
     constexpr std::uint64_t all = ~std::uint64_t{0}, diags_all = 0xffff, extended_select2 = 0xfff0000;
-    const bool is_wide = chosen_->info == pm::PortExtendedSpeedsCounters::info;
+    const bool is_wide = &chosen_->info() == &pm::PortExtendedSpeedsCounters::info();
     std::uint64_t mask = mask_.value_or(as_diags_ && !is_wide ? diags_all : all);
     if (!as_diags_) return mask;
     if (!chosen_->is_basic()) return mask == 0 ? all : mask;
@@ -367,14 +362,14 @@ class Perfquery : public Command {
     return mask == 0 ? all : mask;
   }
 
-  async::Task<> reset(Session& session, const Destination& node, const StructInfo& info, subnet::PmaSupport support) const {
+  async::Task<> reset(Session& session, const Destination& node, const StructInfo& info, counters::PmaSupport support) const {
     if (as_diags_ && chosen_->is_sampling()) co_return;
     const std::uint64_t mask = reset_mask(support);
     for (const std::int32_t number : asked_) {
       const auto port = static_cast<std::uint8_t>(number);
       session.diags_debug("performance_reset_via",
                           fmt::format("lid {} port {} mask 0x{:x}", node.path.ib().dlid.value, number, static_cast<std::uint32_t>(mask)));
-      const Answer done = co_await subnet::reset_counters(session.transactor(), node.path, info, port, mask);
+      const Answer done = co_await counters::reset_counters(session.transactor(), node.path, info, port, mask);
       if (!done) session.give_up(done.shared_error(), {chosen_->is_basic() ? "reset_counters" : "common_func", chosen_->cannot_reset()});
     }
   }
@@ -387,7 +382,7 @@ class Perfquery : public Command {
   bool sums_{};
 };
 
-/// The same of one port, which goes on by itself.
+/// ibswportwatch: perfquery of one port until Ctrl-C.
 class Ibswportwatch final : public Perfquery {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -414,9 +409,9 @@ class Ibswportwatch final : public Perfquery {
   }
 
  private:
-  subnet::ErrorThresholds read_thresholds() const {
-    if (!file_) return subnet::ErrorThresholds::usual();
-    subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::read(*file_);
+  counters::ErrorThresholds read_thresholds() const {
+    if (!file_) return counters::ErrorThresholds::usual();
+    counters::ErrorThresholds thresholds = counters::ErrorThresholds::read(*file_);
     if (thresholds.bad_lines().empty()) return thresholds;
     const auto& line = thresholds.bad_lines().front();
     throw UsageError(fmt::format("{}:{}: {}", *file_, line.number, line.why));

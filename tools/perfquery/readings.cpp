@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "counters/attributes.hpp"
+#include "counters/counters.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
@@ -12,8 +14,7 @@
 #include "iba/wire.hpp"
 #include "out/structure.hpp"
 #include "path/json.hpp"
-#include "subnet/counter_clears.hpp"
-#include "subnet/counters.hpp"
+#include "subnet/survey.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {
@@ -23,14 +24,10 @@ constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon 
 
 }  // namespace
 
-bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
-}
-
 PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) {
   std::vector<std::uint8_t> total = ports.front().bytes;
   for (const FieldInfo& field : info.fields) {
-    if (is_selector(field)) continue;
+    if (counters::is_selector(field)) continue;
     for (std::uint32_t i = 0; i < std::max<std::uint32_t>(field.count, 1); ++i) {
       const std::uint32_t at = field.bit_offset + i * field.bits;
       const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
@@ -82,12 +79,12 @@ std::vector<std::string_view> CountersReport::extended_fields() const {
   constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
   const bool has_additional = (support.capability_mask2 & additional) != 0;
   const bool has_ietf = (support.capability_mask & pm::capability_mask::is_extended_width_supported) != 0;
-  const auto counters = subnet::counter_infos();
+  const auto infos = counters::counter_infos();
   std::vector<std::string_view> names, of_additional{"counter_select2"};
   for (const FieldInfo& field : info.fields) {
     if (field.reserved || field.name == "counter_select2") continue;
-    const auto counter = std::ranges::find(counters, field.name, &subnet::CounterInfo::name);
-    const bool is_counter = counter != counters.end();
+    const auto counter = std::ranges::find(infos, field.name, &counters::CounterInfo::name);
+    const bool is_counter = counter != infos.end();
     if (is_counter && counter->ietf && !has_ietf) continue;
     (is_counter && counter->additional ? of_additional : names).push_back(field.name);
   }

@@ -9,16 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "counters/counters.hpp"
 #include "iba/dump.hpp"
-#include "subnet/counters.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
 namespace ib::tools::perfquery {
-
-/// Whether a field says what was asked for, not what was counted.
-bool is_selector(const FieldInfo& field);
 
 /// The counters of one port, or of several together (port 255).
 struct PortCounts {
@@ -37,7 +34,7 @@ struct CountersReport final : Report {
   const CommonOptions& options;
   Destination node;
   std::optional<Gid> gid;
-  subnet::PmaSupport support;  ///< what the PMA says that it can do
+  counters::PmaSupport support;  ///< what the PMA says that it can do
   std::vector<PortCounts> ports;
 
   CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "counters/thresholds.hpp"
 #include "iba/dump.hpp"
-#include "subnet/error_thresholds.hpp"
 #include "tools/perfquery/readings.hpp"
-#include "tools/shared/interval.hpp"
+#include "tools/shared/growth.hpp"
 
 namespace ib::tools::perfquery {
 
@@ -18,8 +18,9 @@ namespace ib::tools::perfquery {
 struct WatchReport final : Report {
   struct Sample {
     std::int32_t port{};
-    std::vector<std::uint8_t> before, bytes;  ///< `before` is empty the first time
-    std::optional<double> seconds;            ///< between the two readings
+    std::vector<std::uint8_t> bytes;
+    std::optional<counters::CounterGrowth> growth;  ///< since the reading before; absent the first time
+    std::optional<double> seconds() const { return growth ? growth->seconds : std::nullopt; }
   };
 
   explicit WatchReport(const StructInfo& structure) : info(structure) {}
@@ -32,12 +33,12 @@ struct WatchReport final : Report {
   Round round;
   std::vector<Sample> samples;
   /// Only counters that grew at least so much a second are shown; null: all.
-  const subnet::ErrorThresholds* thresholds{};
+  const counters::ErrorThresholds* thresholds{};
 
  private:
   template <class Use>
   void each_counter(const Sample& sample, Use use) const;
-  bool is_shown(const Sample& sample, const FieldInfo& field, std::uint64_t value, std::optional<std::uint64_t> before) const;
+  bool is_shown(const FieldInfo& field, const GrownCounter& counter) const;
 };
 
 }  // namespace ib::tools::perfquery

@@ -7,15 +7,16 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "counters/clears.hpp"
+#include "counters/readings.hpp"
 #include "iba/text.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
-#include "subnet/pma_readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/consent.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -116,7 +117,7 @@ class Clear final : public Command {
       report.rows.push_back({end, {}});
       add_ports(fabric.subnet, end, ports);
     }
-    subnet::Surveyed<subnet::CounterClear> cleared = co_await clear(session, fabric, std::move(ports));
+    subnet::Surveyed<counters::CounterClear> cleared = co_await clear(session, fabric, std::move(ports));
     fill(report, fabric.subnet, cleared);
     add_failures(session, fabric, std::move(cleared.failures));
     emit(report);
@@ -131,7 +132,7 @@ class Clear final : public Command {
     co_await check_meant_node(session, target_, fabric.subnet, node);
     const subnet::PortIndex first = fabric.subnet.node(node).first_port;
     if (fabric.subnet.node(node).kind() == subnet::NodeKind::sw) co_return first;
-    const subnet::FoundPort named = subnet::find_port(fabric.subnet, *target_.path);
+    const subnet::FoundPort named = subnet::find_port(fabric, *target_.path);
     co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
   }
 
@@ -145,25 +146,25 @@ class Clear final : public Command {
       return;
     }
     for (unsigned number = 1; number < node.slots; ++number) ports.push_back(node.first_port + number);
-    const std::vector<PortIndex> countable = subnet::countable_ports(subnet, subnet.port(end).node);
+    const std::vector<PortIndex> countable = counters::countable_ports(subnet, subnet.port(end).node);
     if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
   }
 
-  async::Task<subnet::Surveyed<subnet::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
+  async::Task<subnet::Surveyed<counters::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     co_await session.read_service_levels(paths);
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+    subnet::SurveyOptions options = gmp_survey(session, paths);
     const bool errors_alone = errors_alone_;
-    const subnet::CounterChoice choice = [errors_alone](const subnet::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
-    subnet::Surveyed<subnet::CounterClear> cleared =
-        co_await subnet::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
+    const counters::CounterChoice choice = [errors_alone](const counters::CounterInfo& counter) {
+      return !errors_alone || !counter.traffic;
+    };
+    subnet::Surveyed<counters::CounterClear> cleared =
+        co_await counters::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
     co_return cleared;
   }
 
-  static void fill(ClearReport& report, const subnet::Subnet& subnet, const subnet::Surveyed<subnet::CounterClear>& cleared) {
+  static void fill(ClearReport& report, const subnet::Subnet& subnet, const subnet::Surveyed<counters::CounterClear>& cleared) {
     std::map<PortIndex, std::string> failed;
     for (const auto& row : cleared.rows) {
       if (!row.value) failed.try_emplace(subnet.end_port_of(row.port), cleared.failures.at(row.failure).why);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibdatacounters: data and packets of all ports of the fabric. All ports of a switch are one row.
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/log.hpp"
-#include "subnet/pma_readings.hpp"
+#include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/port_counters/traffic_report.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -17,7 +19,7 @@ namespace {
 
 using subnet::PortIndex;
 
-subnet::CounterValue sum_of(subnet::CounterValue a, subnet::CounterValue b) {
+counters::CounterValue sum_of(counters::CounterValue a, counters::CounterValue b) {
   if (!a.known() || !b.known()) return a.known() ? a : b;
   return {a.value + b.value, std::max(a.bits, b.bits)};
 }
@@ -54,28 +56,42 @@ class Ibdatacounters final : public Command {
   }
 
  private:
-  async::Task<> read_once(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, Round round) {
-    const path::Path start = session.here();
+  async::Task<> read_once(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths, Round round) {
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
     report.element = interval_.repeats();
     report.round = std::move(round);
-    subnet::PmaReadings readings = co_await read(session, fabric, paths, start);
-    fill(report, fabric.subnet, readings);
-    require_read(std::ranges::any_of(report.rows, [](const TrafficRow& row) { return row.failure.empty(); }), readings.failures);
-    add_failures(session, fabric, std::move(readings.failures));
+    bool any = false;
+    std::vector<TrafficRow> waiting;  // for the first row that is known: where nothing can be read, that is said and nothing else
+    const auto print = [&] {
+      for (TrafficRow& row : waiting) report.add(std::move(row), emit.json() ? nullptr : &emit.text());
+      waiting.clear();
+    };
+    const auto told = [&](const counters::PmaNode& node) {
+      if (!node.problem) supports_[node.node] = node.support;
+      for (TrafficRow& row : rows_of(fabric.subnet, node)) {
+        any = any || row.failure.empty();
+        waiting.push_back(std::move(row));
+      }
+      if (any) print();
+    };
+    counters::PmaReadings readings = co_await read(session, fabric, paths, told);
+    require_read(any, readings.failures);
+    print();
+    report.add_failures(session, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
     if (report.element) emit.flush();  // each reading is visible immediately
   }
 
-  async::Task<subnet::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, path::Path start) {
-    subnet::SurveyOptions options(start);
-    options.paths = &paths;
-    options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
-    subnet::PmaWanted wanted;
-    wanted.traffic_only = wanted.each_host_port = true;
+  using Told = std::function<void(const counters::PmaNode&)>;
+
+  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, Told told) const {
+    subnet::SurveyOptions options = gmp_survey(session, paths);
+    counters::PmaWanted wanted;
+    wanted.traffic_only = wanted.each_host_port = wanted.forgets = true;
+    wanted.told = std::move(told);
     wanted.known_support = [this](subnet::NodeIndex node) {
       const auto known = supports_.find(node);
       return known == supports_.end() ? std::nullopt : std::optional(known->second);
@@ -85,85 +101,57 @@ class Ibdatacounters final : public Command {
       const subnet::NodeIndex node = fabric.subnet.port(end).node;
       if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
     }
-    subnet::PmaReadings readings =
-        co_await subnet::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
-    for (const subnet::PmaNode& node : readings.nodes) {
-      if (!node.problem) supports_[node.node] = node.support;
-    }
+    counters::PmaReadings readings =
+        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
     co_return readings;
   }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
-  void fill(TrafficReport& report, const subnet::Subnet& subnet, const subnet::PmaReadings& readings) {
-    for (const subnet::PmaNode& node : readings.nodes) {
-      if (subnet.node(node.node).kind() == subnet::NodeKind::sw) {
-        TrafficRow row;
-        row.port = node.first;
-        row.all_ports = true;
-        Growing growing;
-        if (node.all) add(row, growing, *node.all);
-        for (const subnet::PmaReading& reading : node.ports) add(row, growing, reading);
-        report.rows.push_back(with(std::move(row), growing));
-        continue;
-      }
-      for (const subnet::PmaReading& reading : node.ports) {
-        if (is_left_out(subnet.port(reading.port))) continue;
-        TrafficRow row;
-        row.port = reading.port;
-        Growing growing;
-        add(row, growing, reading);
-        report.rows.push_back(with(std::move(row), growing));
-      }
+  /// The rows of a node: one for all ports of a switch, one for each port of another node.
+  std::vector<TrafficRow> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node) {
+    std::vector<TrafficRow> rows;
+    if (subnet.node(node.node).kind() == subnet::NodeKind::sw) {
+      TrafficRow& row = rows.emplace_back();
+      row.port = node.first;
+      row.all_ports = true;
+      if (node.all) add(subnet, row, node, *node.all);
+      for (const counters::PmaReading& reading : node.ports) add(subnet, row, node, reading);
+      return rows;
     }
+    for (const counters::PmaReading& reading : node.ports) {
+      if (is_left_out(subnet.port(reading.port))) continue;
+      TrafficRow& row = rows.emplace_back();
+      row.port = reading.port;
+      add(subnet, row, node, reading);
+    }
+    return rows;
   }
 
-  /// What the readings of a row have counted since those before, while they are added up.
-  struct Growing {
-    std::array<std::uint64_t, traffic_counters.size()> delta{};
-    std::array<double, traffic_counters.size()> rate{};
-    std::array<bool, traffic_counters.size()> unknown{};  ///< of one of them at least
-    bool timeless{};                                      ///< no time has passed for one of them
-  };
-
-  /// Adds a reading to a row, and compares it with the one before of the same ports.
-  void add(TrafficRow& row, Growing& growing, const subnet::PmaReading& reading) {
+  /// Adds a reading to a row, and what was counted since the reading before. Each port counts for the time between its own two readings.
+  void add(const subnet::Subnet& subnet, TrafficRow& row, const counters::PmaNode& node, const counters::PmaReading& reading) {
     if (!reading.known()) {
       const auto& error = reading.problems.back().error;
       row.failure = error ? error->message() : "GMPs do not reach it.";
       return;
     }
-    const auto last = last_.find({reading.port, reading.select});
-    const std::optional<double> seconds =
-        last == last_.end() ? std::nullopt : seconds_between(last->second.traffic_time(), reading.traffic_time());
-    growing.timeless = growing.timeless || !seconds;
+    const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
+    std::optional<double> rate;
+    if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
+    const counters::PmaGrowth growth = counters::take(history_, key, reading, rate);
+    const std::optional<double> seconds = growth.traffic_seconds();
     for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const auto counter = std::ranges::find(subnet::counter_infos(), traffic_counters.at(at), &subnet::CounterInfo::name);
-      const subnet::CounterValue now = reading.traffic_count(*counter);
-      const subnet::CounterValue before = last == last_.end() ? subnet::CounterValue() : last->second.traffic_count(*counter);
-      const std::optional<std::uint64_t> delta = subnet::least_growth(before, now);
-      row.counts.at(at) = sum_of(row.counts.at(at), now);
-      growing.unknown.at(at) = growing.unknown.at(at) || !delta;
-      growing.delta.at(at) += delta.value_or(0);
-      if (delta && seconds) growing.rate.at(at) += static_cast<double>(*delta) / *seconds;
+      const counters::CounterInfo& counter = *counters::find_counter(traffic_counters.at(at));
+      row.counts.at(at) = sum_of(row.counts.at(at), reading.traffic_count(counter));
+      row.grown.at(at).add(growth.traffic_change(counter), seconds);
     }
-    last_[{reading.port, reading.select}] = reading;
-  }
-
-  static TrafficRow with(TrafficRow row, const Growing& growing) {
-    for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      if (!row.failure.empty() || growing.unknown.at(at)) continue;
-      row.deltas.at(at) = growing.delta.at(at);
-      if (!growing.timeless) row.rates.at(at) = growing.rate.at(at);
-    }
-    return row;
   }
 
   DiscoveryOptions discovery_;
   Interval interval_;
   bool only_up_{}, plain_{};
-  std::map<subnet::NodeIndex, subnet::PmaSupport> supports_;
-  std::map<std::pair<PortIndex, std::uint8_t>, subnet::PmaReading> last_;  // by port and PortSelect
+  std::map<subnet::NodeIndex, counters::PmaSupport> supports_;
+  counters::CounterHistory history_;
 };
 
 }  // namespace

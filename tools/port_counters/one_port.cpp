@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/wire.hpp"
-#include "subnet/counter_clears.hpp"
 #include "subnet/port_checks.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/port_counters/traffic_report.hpp"
@@ -39,7 +39,7 @@ class OnePort final : public Command {
   std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : "ports.traffic"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const subnet::ErrorThresholds thresholds = read_thresholds(file_);
+    const counters::ErrorThresholds thresholds = read_thresholds(file_);
     if (show_thresholds_) {
       show(emit, thresholds);
       co_return;
@@ -56,7 +56,7 @@ class OnePort final : public Command {
     if (asked.port == subnet::none)
       throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(of.info.num_ports), asked.select));
     const path::Path pma = co_await pma_of(session, fabric.subnet, end);
-    mad::Result<subnet::CounterReading> reading = co_await read_counters(session, pma, fabric.subnet, end, asked, thresholds);
+    mad::Result<counters::CounterReading> reading = co_await read(session, pma, fabric.subnet, end, asked, thresholds);
     if (checks_) {
       check(session, emit, fabric, asked, reading, thresholds);
     } else {
@@ -72,7 +72,7 @@ class OnePort final : public Command {
     bool all_ports{};
   };
 
-  static void show(Emit& emit, const subnet::ErrorThresholds& thresholds) {
+  static void show(Emit& emit, const counters::ErrorThresholds& thresholds) {
     ThresholdReport report;
     for (const auto& threshold : thresholds.all()) report.thresholds.push_back(threshold);
     std::ranges::sort(report.thresholds, {}, [](const auto& threshold) { return threshold.counter->narrow->iba_name; });
@@ -80,7 +80,7 @@ class OnePort final : public Command {
   }
 
   struct ThresholdReport final : Report {
-    std::vector<subnet::ErrorThresholds::Threshold> thresholds;
+    std::vector<counters::ErrorThresholds::Threshold> thresholds;
     void visit(out::Sink& sink) const override {
       sink.begin_array("thresholds");
       for (const auto& threshold : thresholds) {
@@ -141,17 +141,17 @@ class OnePort final : public Command {
     co_return pma;
   }
 
-  using Reading = mad::Result<subnet::CounterReading>;
+  using Reading = mad::Result<counters::CounterReading>;
 
   /// Reads the counters with as few MADs as possible. Error counters are read from PortCounters, unless a threshold is greater than the
   /// maximum of its field.
-  async::Task<Reading> read_counters(Session& session, path::Path pma, const subnet::Subnet& subnet, PortIndex end, Asked asked,
-                                     const subnet::ErrorThresholds& thresholds) const {
+  async::Task<Reading> read(Session& session, path::Path pma, const subnet::Subnet& subnet, PortIndex end, Asked asked,
+                            const counters::ErrorThresholds& thresholds) const {
     mad::Transactor& transactor = session.transactor();
-    const bool needs_wide = std::ranges::any_of(thresholds.all(), is_beyond_narrow);
-    subnet::PmaSupport support = every_counter;
+    const bool needs_wide = std::ranges::any_of(thresholds.all(), &counters::needs_extended);
+    counters::PmaSupport support = every_counter;
     if (asked.all_ports || (checks_ && needs_wide)) {
-      const mad::Result<subnet::PmaSupport> told = co_await subnet::read_pma_support(transactor, pma);
+      const mad::Result<counters::PmaSupport> told = co_await counters::read_pma_support(transactor, pma);
       if (!told) co_return told.shared_error();
       support = *told;
     }
@@ -161,49 +161,40 @@ class OnePort final : public Command {
       Reading reading = co_await read_port(transactor, pma, asked.select, support);
       co_return reading;
     }
-    subnet::CounterReading sum;
+    counters::CounterReading sum;
     const unsigned ports = subnet.node(subnet.port(end).node).info.num_ports;
     for (unsigned port = 1; port <= ports; ++port) {
       Reading reading = co_await read_port(transactor, pma, static_cast<std::uint8_t>(port), support);
       if (!reading) co_return reading.shared_error();
-      subnet::add_counters(sum, *reading);
+      counters::add_counters(sum, *reading);
     }
     co_return sum;
   }
 
   /// The capabilities of a PMA whose ClassPortInfo was not read: it is asked for everything.
-  static constexpr subnet::PmaSupport every_counter{0xffff, 0};
+  static constexpr counters::PmaSupport every_counter{0xffff, 0};
 
-  static subnet::PmaSupport without_extended(subnet::PmaSupport support) {
+  static counters::PmaSupport without_extended(counters::PmaSupport support) {
     constexpr unsigned extended =
         pm::capability_mask::is_extended_width_supported | pm::capability_mask::is_extended_width_no_ietf_supported;
     support.capability_mask = static_cast<std::uint16_t>(support.capability_mask & ~extended);
     return support;
   }
 
-  static bool is_beyond_narrow(const subnet::ErrorThresholds::Threshold& threshold) {
-    const FieldInfo* narrow = threshold.counter->narrow;
-    return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
+  async::Task<Reading> read_port(mad::Transactor& transactor, path::Path pma, std::uint8_t select, counters::PmaSupport support) const {
+    counters::PmaWanted wanted;
+    wanted.traffic = checks_;
+    wanted.traffic_only = !checks_;
+    counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, wanted);
+    // Whether the PMA has PortCountersExtended was not asked for.
+    const bool is_refused = !checks_ && support.extended() && !reading.known() && !mad::tries_in_vain(*reading.problems.back().error);
+    if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), wanted);
+    if (!reading.known()) co_return reading.problems.back().error;
+    co_return reading.merged();
   }
 
-  async::Task<Reading> read_port(mad::Transactor& transactor, path::Path pma, std::uint8_t select, subnet::PmaSupport support) const {
-    if (checks_) {
-      Reading reading = co_await subnet::read_counters(transactor, pma, select, support);
-      co_return reading;
-    }
-    const std::array<std::uint8_t, 2> port_select{0, select};
-    if (support.extended()) {
-      const auto wide = co_await transactor.try_get(pma, pm::PortCountersExt::info(), 0, port_select);
-      if (wide) co_return subnet::merge_counters(support, {}, *wide);
-      if (mad::tries_in_vain(wide.error())) co_return wide.shared_error();
-    }
-    const auto narrow = co_await transactor.try_get(pma, pm::PortCounters::info(), 0, port_select);
-    if (!narrow) co_return narrow.shared_error();
-    co_return subnet::merge_counters(without_extended(support), *narrow, {});
-  }
-
-  void check(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked, const mad::Result<subnet::CounterReading>& reading,
-             const subnet::ErrorThresholds& thresholds) const {
+  void check(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked, const mad::Result<counters::CounterReading>& reading,
+             const counters::ErrorThresholds& thresholds) const {
     CheckReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.colour = !plain_ && takes_colours(session.world().out);
@@ -214,7 +205,7 @@ class OnePort final : public Command {
     row.all_ports = asked.all_ports;
     report.errors_apart = true;
     if (reading) {
-      row.findings = subnet::check_counters(*reading, thresholds);
+      row.findings = counters::check_counters(*reading, thresholds);
     } else {
       row.findings = {{.error = true, .field = {}, .found = {}, .expected = {}, .words = reading.error().message()}};
     }
@@ -225,7 +216,7 @@ class OnePort final : public Command {
   }
 
   static void tell_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
-                           const mad::Result<subnet::CounterReading>& reading) {
+                           const mad::Result<counters::CounterReading>& reading) {
     TrafficReport report(fabric);
     report.single = true;
     report.verbose = session.options().error_level() >= 1;

@@ -3,20 +3,30 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "subnet/names.hpp"
 
 namespace ib::tools::port_counters {
-namespace {
 
-const subnet::CounterInfo& info_of(std::string_view name) {
-  return *std::ranges::find(subnet::counter_infos(), name, &subnet::CounterInfo::name);
+void TrafficRow::Grown::add(const counters::CounterChange& change, std::optional<double> seconds) {
+  const bool is_first = !std::exchange(any, true);
+  if (is_first) delta = 0, per_second = 0;
+  if (!change.delta || !seconds) per_second.reset();
+  if (!change.delta) delta.reset();
+  if (delta) *delta += *change.delta;
+  if (per_second) *per_second += static_cast<double>(*change.delta) / *seconds;
 }
 
-}  // namespace
+void TrafficReport::add(TrafficRow row, TextOut* out) {
+  ++checked_;
+  failed_ += row.failure.empty() ? 0 : 1;
+  if (!row.failure.empty()) row.grown = {};
+  if (out != nullptr) return row_text(*out, row);
+  rows.push_back(std::move(row));
+}
 
 std::string TrafficReport::place(const TrafficRow& row) const {
   const unsigned lid = fabric.subnet.lid(row.port).value;
@@ -41,33 +51,24 @@ void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
   const std::string number = row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
   out.print("# Port counters: Lid {} {}\n", fabric.subnet.lid(row.port).value, number);
   for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-    const std::string counter = name(*info_of(traffic_counters.at(at)).narrow);
-    out.print("{}:{:.<{}}", counter, "", dots - std::min(dots, counter.size()));
-    const std::uint64_t value = row.counts.at(at).value;
-    if (row.deltas.at(at).value_or(0) != 0 && row.rates.at(at)) {
-      out.print("{:<8} (+ {:.3f}/s)\n", value, *row.rates.at(at));
-    } else {
-      out.print("{}\n", value);
-    }
+    const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
+    const std::string counter = name(*info.narrow) + ':';
+    GrownCounter grown{.name = info.name, .count = row.counts.at(at).value, .change = {}, .per_second = row.grown.at(at).per_second};
+    grown.change.delta = row.grown.at(at).delta;
+    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), grown);
   }
   if (verbose && single) out.write("OK\n");
   if (verbose && !single) out.print("{} OK\n", place(row));
 }
 
 void TrafficReport::text(TextOut& out) const {
-  for (const TrafficRow& row : rows) row_text(out, row);
-  if (single) return;
+  if (single) return row_text(out, rows.front());
   out.write("## Summary: 0 nodes checked, 0 bad nodes found\n");
-  out.print("##          {} ports checked, {} ports have errors beyond threshold\n", rows.size(),
-            std::ranges::count_if(rows, [](const TrafficRow& row) { return !row.failure.empty(); }));
+  out.print("##          {} ports checked, {} ports have errors beyond threshold\n", checked_, failed_);
 }
 
 void TrafficReport::visit(out::Sink& sink) const {
-  if (element) {
-    sink.begin_object();
-    sink.value("time", round.time);
-    round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
-  }
+  if (element) begin_round(sink, round);
   sink.begin_array("ports");
   for (const TrafficRow& row : rows) {
     sink.begin_object();
@@ -77,13 +78,17 @@ void TrafficReport::visit(out::Sink& sink) const {
     sink.text_or_null("error", row.failure);
     sink.begin_array("traffic");
     for (std::size_t at = 0; at < traffic_counters.size() && row.failure.empty(); ++at) {
-      sink.begin_object();
-      sink.value("counter", traffic_counters.at(at));
-      sink.value("count", row.counts.at(at).value);
+      GrownCounter grown{.name = traffic_counters.at(at), .count = row.counts.at(at).value};
+      grown.change.delta = row.grown.at(at).delta;
+      grown.per_second = row.grown.at(at).per_second;
+      grown.unit = counters::find_counter(grown.name)->field().unit;
       if (element) {
-        row.deltas.at(at) ? sink.value("delta", *row.deltas.at(at)) : sink.null("delta");
-        row.rates.at(at) ? sink.value("per_second", *row.rates.at(at)) : sink.null("per_second");
+        visit_growth(sink, grown);
+        continue;
       }
+      sink.begin_object();
+      sink.value("counter", grown.name);
+      sink.value("count", grown.count, out::counter(grown.unit));
       sink.end_object();
     }
     sink.end_array();

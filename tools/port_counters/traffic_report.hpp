@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/interval.hpp"
+#include "tools/shared/growth.hpp"
 
 namespace ib::tools::port_counters {
 
@@ -19,11 +19,15 @@ inline constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_dat
 struct TrafficRow {
   subnet::PortIndex port = subnet::none;
   bool all_ports{};
-  std::array<subnet::CounterValue, traffic_counters.size()> counts{};
-  /// What was counted since the readings before, and in a second; absent where that is not known. Of several ports: the sums, where each
-  /// port counts for the time between its own two readings.
-  std::array<std::optional<std::uint64_t>, traffic_counters.size()> deltas{};
-  std::array<std::optional<double>, traffic_counters.size()> rates{};
+  std::array<counters::CounterValue, traffic_counters.size()> counts{};
+  /// What was counted since the readings before. Of several ports: the sums, as long as all of them are known.
+  struct Grown {
+    std::optional<std::uint64_t> delta;
+    std::optional<double> per_second;
+    bool any{};  ///< add() was called
+    void add(const counters::CounterChange& change, std::optional<double> seconds);
+  };
+  std::array<Grown, traffic_counters.size()> grown{};
   std::string failure;  ///< the reason why the counts are not known; empty if they are
 };
 
@@ -31,9 +35,13 @@ class TrafficReport final : public FabricReport {
  public:
   explicit TrafficReport(const Fabric& of) : FabricReport(of) {}
   void visit(out::Sink& sink) const override;
+  /// The summary; of a report about one port, its row.
   void text(TextOut& out) const override;
 
-  std::vector<TrafficRow> rows;
+  /// Adds a row. With `out` it is printed, and not kept.
+  void add(TrafficRow row, TextOut* out);
+
+  std::vector<TrafficRow> rows;  ///< as far as they are kept
   bool verbose{}, int_names{};
   bool single{};   ///< the report is about one port and has no summary
   bool element{};  ///< one of several readings: in JSON, an element of the open list
@@ -42,6 +50,7 @@ class TrafficReport final : public FabricReport {
  private:
   std::string place(const TrafficRow& row) const;
   std::string name(const FieldInfo& field) const;
+  std::size_t checked_{}, failed_{};  ///< rows that were added
   void row_text(TextOut& out, const TrafficRow& row) const;
 };
 

@@ -18,6 +18,7 @@
 #include "sa/records.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/field_assignments.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -113,13 +114,27 @@ class Query final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.operand("METHOD", [this](std::string_view word) { rpc_ = &find_method(word); });
-    set.operand("ATTRIBUTE", [this](std::string_view word) { info_ = &find_attribute(*rpc_, word); });
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const mad::RpcName& rpc : mad::rpc_names()) names.emplace_back(rpc.name);
+      return names;
+    });
+    set.operand("ATTRIBUTE", [this](std::string_view word) {
+      if (rpc_ != nullptr) info_ = &find_attribute(*rpc_, word);
+    });
+    set.offer([this] {
+      std::vector<std::string> names;
+      if (rpc_ == nullptr) return names;
+      for (const StructInfo* info : mad::attributes_of(*rpc_)) names.emplace_back(info->iba_name);
+      return names;
+    });
     set.optional_operands();
     set.target("TARGET", target_);
     set.notes(method_list());
     set.number("-a --attribute-id", modifier_, "MODIFIER", "The attribute modifier of the request; zero by default.");
     set.value("-f --field", "FIELD=VALUE", "Give a field of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
+    set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
     set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
     add_common(set, common, group_target | group_sl);

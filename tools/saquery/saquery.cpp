@@ -27,6 +27,15 @@ std::string item_list() {
   return text + "A LID may be given as the name of its node.";
 }
 
+/// "LID=", …: the members of the records that `item` names.
+std::vector<std::string> member_assignments(const std::string& item) {
+  std::vector<std::string> words;
+  for (const sa::Component& component : sa::components(sa::Pattern(sa::find_record_type(item).info()).form())) {
+    if (!component.reserved) words.push_back(component.member + "=");
+  }
+  return words;
+}
+
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 /// Removes the words MEMBER=VALUE from the end and returns them.
@@ -64,7 +73,13 @@ class Saquery final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.operand("ITEM", [this](std::string_view word) { words_.emplace_back(word); });
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const sa::RecordType& type : sa::record_types()) names.emplace_back(type.name);
+      return names;
+    });
     set.words("ARG|MEMBER=VALUE", words_);
+    set.offer([this] { return words_.empty() ? std::vector<std::string>() : member_assignments(words_.front()); });
     set.notes(item_list());
     for (const Choice& choice : choices) {
       set.action(choice.names, choice.help,

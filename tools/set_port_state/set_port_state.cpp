@@ -103,7 +103,7 @@ class SetPortState final : public Command {
     report.dry_run = is_dry_run();
     std::unordered_set<subnet::PortIndex> avoided;
     for (const TargetPort& target : targets_) {
-      report.ports.push_back(find(fabric.subnet, target));
+      report.ports.push_back(find(fabric, target));
       avoided.insert(report.ports.back().port);
     }
     const subnet::RoutesAround routes(fabric.subnet, avoided);
@@ -180,15 +180,16 @@ class SetPortState final : public Command {
                    std::string_view what) {
     log::error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
     print_error(*error, session.options().error_level(), session.options().keys, false);
-    fabric.subnet.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
+    fabric.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
   }
 
-  Chosen find(const subnet::Subnet& subnet, const TargetPort& wanted) const {
+  Chosen find(const Fabric& fabric, const TargetPort& wanted) const {
+    const subnet::Subnet& subnet = fabric.subnet;
     const path::Path& target = *wanted.target.path;
-    const subnet::FoundPort found = subnet::find_port(subnet, target);
+    const subnet::FoundPort found = subnet::find_port(fabric, target);
     if (!found) {
       const std::string text = fmt::format("Could not find path {} in the subnet", to_text(target));
-      if (subnet.failures.empty()) throw UsageError(text);
+      if (fabric.failures.empty()) throw UsageError(text);
       throw Error(text + ", of which a part did not answer", Exit::incomplete);
     }
     Chosen chosen;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "base/log.hpp"
 #include "snapshot/cache_terms.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/still_silent.hpp"
 
 namespace ib::tools {
 namespace {
@@ -66,6 +68,16 @@ Kept look_at(const std::string& file) {
   return status.st_size == 0 ? Kept::nothing : Kept::a_file;
 }
 
+/// Whether all that did not answer when a stored fabric was read is still silent. With --sa no SMP is sent to find out.
+async::Task<bool> is_silent_as_then(Session& session, const DiscoveryOptions& options, const subnet::SweptSubnet& stored) {
+  const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
+  if (std::ranges::none_of(stored.failures, is_silence)) co_return true;
+  if (session.options().use_sa || options.mode == "SA") co_return false;
+  const path::Path start = session.here();
+  const bool silent = co_await subnet::are_still_silent(session.lowest_transactor(), stored.subnet, stored.failures, start);
+  co_return silent;
+}
+
 }  // namespace
 
 std::chrono::seconds parse_age(std::string_view text) {
@@ -81,43 +93,48 @@ std::chrono::seconds parse_age(std::string_view text) {
 
 bool has_cache(Session& session, const DiscoveryOptions& options) { return cache_file(session, options).has_value(); }
 
-CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::Subnet& subnet) {
+async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into) {
   CacheUse use;
   const std::optional<std::string> file = cache_file(session, options);
-  if (!file) return use;
+  if (!file) co_return use;
   const Kept kept = look_at(*file);
-  if (kept == Kept::no_use) return use;
+  if (kept == Kept::no_use) co_return use;
   use.file = *file;
-  if (kept == Kept::nothing) return use;
+  if (kept == Kept::nothing) co_return use;
   try {
     if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
   } catch (const SysError& error) {
     log::warning(fmt::format("{}: it is not used as a cache", error.message()));
     use.file.reset();
-    return use;
+    co_return use;
   }
-  if (options.refresh_cache || session.world().refresh_cache) return use;
+  if (options.refresh_cache || session.world().refresh_cache) co_return use;
   std::unique_ptr<snapshot::Snapshot> cache;
-  subnet::Subnet stored;
+  subnet::SweptSubnet stored;
   try {
     cache = std::make_unique<snapshot::Snapshot>(*file);
-    cache->read_fabric(stored, &session.end_port());
+    stored = cache->read_fabric(&session.end_port());
   } catch (const UsageError& error) {
     log::warning(fmt::format("{}; the fabric is read anew", error.message()));
-    return use;
+    co_return use;
   }
   const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
-  if (const std::string why = why_unfit(*cache, stored, terms); !why.empty()) {
+  std::string why = why_unfit(*cache, stored, terms);
+  if (why.empty()) {
+    const bool is_silent = co_await is_silent_as_then(session, options, stored);
+    if (!is_silent) why = "what did not answer when it was read may do so now";
+  }
+  if (!why.empty()) {
     if (session.options().error_level() >= 1) log::debug(fmt::format("Reading the fabric anew: {} does not do, {}", quoted(*file), why));
-    return use;
+    co_return use;
   }
   log::warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
   session.use_cache(std::move(cache));
-  subnet = std::move(stored);
-  if (!options.fdr10) forget_fdr10(subnet);
-  forget_unwanted(subnet, options.needs);
+  into = std::move(stored);
+  if (!options.fdr10) forget_fdr10(into.subnet);
+  forget_unwanted(into, options.needs);
   use.is_loaded = true;
-  return use;
+  co_return use;
 }
 
 }  // namespace ib::tools

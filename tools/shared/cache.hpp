@@ -21,8 +21,9 @@ struct CacheUse {
   bool is_loaded{};                   ///< the fabric was taken from the file
   std::optional<std::string> file{};  ///< else: the file in which what is read is to be kept, if there is one
 };
-/// Takes the fabric from the cache of the command, if that has it: fills `subnet`, and has the session use the file. A warning tells of
-/// which time the fabric is. Throws UsageError for a file that is no snapshot.
-CacheUse load_cache(Session& session, const DiscoveryOptions& options, subnet::Subnet& subnet);
+/// Takes the fabric from the cache of the command, if that has it: fills `into`, and has the session use the file. A warning tells of
+/// which time the fabric is. What did not answer when the file was written is requested once more: where there is an answer now, the
+/// fabric is not taken from the file. Throws UsageError for a file that is no snapshot.
+async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into);
 
 }  // namespace ib::tools

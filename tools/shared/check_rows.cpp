@@ -44,7 +44,7 @@ std::string_view relation_words(Finding::Relation relation) {
   return words[static_cast<unsigned>(relation)];
 }
 
-std::string bad_line(const std::string& file, const subnet::ErrorThresholds::BadLine& line) {
+std::string bad_line(const std::string& file, const counters::ErrorThresholds::BadLine& line) {
   return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
 }
 
@@ -178,19 +178,19 @@ std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
-subnet::ErrorThresholds read_thresholds(const std::optional<std::string>& file) {
+counters::ErrorThresholds read_thresholds(const std::optional<std::string>& file) {
   if (file) {
-    subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::read(*file);
+    counters::ErrorThresholds thresholds = counters::ErrorThresholds::read(*file);
     if (!thresholds.bad_lines().empty()) throw UsageError(bad_line(*file, thresholds.bad_lines().front()));
     return thresholds;
   }
-  subnet::ErrorThresholds thresholds = subnet::ErrorThresholds::usual();
+  counters::ErrorThresholds thresholds = counters::ErrorThresholds::usual();
   try {
-    thresholds.add(subnet::ErrorThresholds::read(subnet::default_error_thresholds_file));
+    thresholds.add(counters::ErrorThresholds::read(counters::default_error_thresholds_file));
   } catch (const SysError& error) {  // the default file of the site may be missing or unreadable
     if (error.code() != ENOENT && error.code() != EACCES) throw;
   }
-  for (const auto& line : thresholds.bad_lines()) log::warning(bad_line(subnet::default_error_thresholds_file, line));
+  for (const auto& line : thresholds.bad_lines()) log::warning(bad_line(counters::default_error_thresholds_file, line));
   return thresholds;
 }
 

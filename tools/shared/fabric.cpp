@@ -138,7 +138,7 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
   if (tells) wanted.tell = log::debug;
-  const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric.subnet);
+  const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
   session.count_plan(stats);
   fabric.stored = source.stored();
 }
@@ -195,8 +195,7 @@ std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
 
 /// The route from here to a node of the snapshot of --from; nothing if its GUID does not tell which node it is.
 std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
-  subnet::Subnet whole;
-  session.snapshot().read_fabric(whole, &session.end_port());
+  const subnet::Subnet whole = session.snapshot().read_fabric(&session.end_port()).subnet;
   const subnet::NodeIndex node = whole.find_node(guid);
   if (node == subnet::none || whole.node(node).twin != subnet::none) return std::nullopt;
   std::array<std::uint8_t, 64> route{};
@@ -210,7 +209,7 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
     if (!options.quiet) libibnetdisc_failures(session, fabric, from_here);
     return;
   }
-  print_failures(session, fabric.subnet, fabric.subnet.failures);
+  print_failures(session, fabric.subnet, fabric.failures);
 }
 
 /// Whether the command wants to know of FDR10.
@@ -221,7 +220,7 @@ bool asks_fdr10(const Session& session, const DiscoveryOptions& options) {
 /// Reads the whole fabric, or takes it from the file of --cache.
 async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   fabric.names = session.node_name_map();
-  const CacheUse cache = load_cache(session, options, fabric.subnet);
+  const CacheUse cache = co_await load_cache(session, options, fabric);
   if (cache.is_loaded) co_return;
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
@@ -233,15 +232,16 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
   co_await read_fabric(session, how, *source, wanted, fabric);
   if (cache.file) {
-    session.begin_cache(*cache.file, fabric.subnet, asks_fdr10(session, options));
-    forget_unwanted(fabric.subnet, options.needs);
+    session.begin_cache(*cache.file, fabric, asks_fdr10(session, options));
+    forget_unwanted(fabric, options.needs);
   }
 }
 
 /// Asks the node at the port that a stored fabric has for `target` who it is. Throws snapshot::Outdated if it is another, or if the stored
 /// fabric has none.
-async::Task<> check_target(Session& session, const subnet::Subnet& subnet, const path::Path& target) {
-  const subnet::FoundPort found = subnet::find_port(subnet, target);
+async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, const path::Path& target) {
+  const subnet::Subnet& subnet = swept.subnet;
+  const subnet::FoundPort found = subnet::find_port(swept, target);
   if (!found) throw snapshot::Outdated(found.missing);
   const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, session.here(), Qpn{0});
   const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
@@ -268,11 +268,12 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
 
 }  // namespace
 
-bool is_cut_off(const subnet::Subnet& subnet) {
+bool is_cut_off(const subnet::SweptSubnet& swept) {
+  const subnet::Subnet& subnet = swept.subnet;
   if (subnet.start == subnet::none) return false;
   const auto linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
-  return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(subnet.failures, &subnet::Failure::beyond);
+  return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(swept.failures, &subnet::Failure::beyond);
 }
 
 namespace {
@@ -339,23 +340,20 @@ void open_for_libibnetdisc(Session& session) {
   }
 }
 
-namespace {
-
-/// With -d: libibnetdisc asks its own port who it is before it begins.
-void tell_self(Session& session) {
-  session.routes_of_libibnetdisc();
+void tell_self(const Session& session) {
   for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
     session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
 }
 
-}  // namespace
-
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  if (options.diags && !options.load_cache) tell_self(session);
+  if (options.diags && !options.load_cache) {
+    session.routes_of_libibnetdisc();
+    tell_self(session);
+  }
   co_await read_whole(session, options, fabric);
   if (options.diags && !fabric.stored && goes_beyond_libibnetdisc(fabric.subnet)) {
     const bool asks_fdr10 = session.options().mlnx_extended_port_info;
-    fabric.subnet = subnet::learnt_part(fabric.subnet, subnet::legacy_sweep(fabric.subnet, false, asks_fdr10));
+    static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, subnet::legacy_sweep(fabric.subnet, false, asks_fdr10));
   }
   tell_outcome(session, options, fabric);
 }
@@ -385,13 +383,12 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
     failed = std::make_shared<const mad::MadError>(error);
   }
   if (failed) {  // for libibnetdisc, this is a fabric without nodes
-    fabric.subnet.failures.push_back(
-        {.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
   }
 }
 
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
-  for (const subnet::Failure& failure : fabric.subnet.failures) {
+  for (const subnet::Failure& failure : fabric.failures) {
     if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world().err, diags_failure_note(failure, session.program(), from_here));
   }
 }
@@ -400,22 +397,22 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
                                                bool neighbours) {
   fabric.names = session.node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
-  const auto keep_part = [&fabric](subnet::Subnet whole, subnet::NodeIndex node) {
-    std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole, f, node); });
-    fabric.subnet = std::move(whole);
+  const auto keep_part = [&fabric](subnet::SweptSubnet whole, subnet::NodeIndex node) {
+    std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, node); });
+    static_cast<subnet::SweptSubnet&>(fabric) = std::move(whole);
   };
-  std::unique_ptr<subnet::Subnet> known;
+  std::unique_ptr<subnet::SweptSubnet> known;
   if (has_cache(session, options)) {
     Fabric whole;
     co_await read_whole(session, options, whole);
-    if (session.uses_cache() && target.path) co_await check_target(session, whole.subnet, *target.path);
-    known = std::make_unique<subnet::Subnet>(std::move(whole.subnet));
+    if (session.uses_cache() && target.path) co_await check_target(session, whole, *target.path);
+    known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
   } else if (target.path && source->asks_nodes() && !options.fdr10) {
     known = session.take_swept();
   }
   if (known) {
-    const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->start;
-    const subnet::NodeIndex node = known->port(port).node;
+    const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
+    const subnet::NodeIndex node = known->subnet.port(port).node;
     keep_part(std::move(*known), node);
     tell_outcome(session, options, fabric, !target.given());
     co_return node;
@@ -431,7 +428,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
-  if (by_lid && forwards && source->asks_nodes() && is_cut_off(fabric.subnet)) {
+  if (by_lid && forwards && source->asks_nodes() && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
       log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
@@ -442,7 +439,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     if (found != subnet::none) {
       node = found;
       fabric.route_to_start.emplace();
-      keep_part(std::move(whole.subnet), node);
+      keep_part(std::move(whole), node);
     }
   }
   tell_outcome(session, options, fabric, !target.given());
@@ -475,13 +472,25 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
   if (!any_read && !failures.empty() && only_unread) throw Error(cause_of(failures.front()));
 }
 
-void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures) {
+namespace {
+
+/// Prints those of `met` that the fabric does not have, and returns them.
+subnet::Failures print_new(const Session& session, const Fabric& fabric, subnet::Failures met) {
   std::set<FailureKey> known;
-  for (const subnet::Failure& failure : fabric.subnet.failures) known.insert(key_of(failure));
-  std::erase_if(failures,
-                [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
-  print_failures(session, fabric.subnet, failures);
-  std::ranges::move(failures, std::back_inserter(fabric.subnet.failures));
+  for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
+  std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
+  print_failures(session, fabric.subnet, met);
+  return met;
+}
+
+}  // namespace
+
+void add_failures(const Session& session, Fabric& fabric, subnet::Failures met) {
+  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(fabric.failures));
+}
+
+void FabricReport::add_failures(const Session& session, subnet::Failures met) {
+  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(failures));
 }
 
 }  // namespace ib::tools

@@ -43,7 +43,7 @@ void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Throws Error unless the node at `target`, which is requested to say who it is, is `node` of the model: what is set there was meant.
 async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
-bool is_cut_off(const subnet::Subnet& subnet);
+bool is_cut_off(const subnet::SweptSubnet& swept);
 /// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.
 void discover_as_diags(DiscoveryOptions& options);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
@@ -51,9 +51,9 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 /// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
 void open_for_libibnetdisc(Session& session);
 
-/// The result of a discovery.
-struct Fabric {
-  subnet::Subnet subnet;
+/// The result of a discovery: a model, what could not be read, and what goes with them. Commands add what they could not read themselves to
+/// the failures (add_failures()).
+struct Fabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
   std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
   /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
@@ -63,6 +63,8 @@ struct Fabric {
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
 /// example CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
+/// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
+void tell_self(const Session& session);
 /// For a command that asks nodes one by one: with --cache, reads the whole fabric or takes it from the file, so that the command's requests
 /// are kept in the file and answered from it. Prints what did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);
@@ -82,9 +84,9 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Session& session, std::string_view what);
 
-/// Prints an `E:` line on stderr for each of `failures`, which were met after the discovery, and adds them to those of the fabric. Similar
+/// Prints an `E:` line on stderr for each of `met`, which came after the discovery, and adds them to those of the fabric. Similar
 /// failures share a line.
-void add_failures(const Session& session, Fabric& fabric, std::vector<subnet::Failure> failures);
+void add_failures(const Session& session, Fabric& fabric, subnet::Failures met);
 
 /// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
 /// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
@@ -93,7 +95,7 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
 /// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
 Error not_a_switch(path::Path path, const smp::NodeInfo& node);
 
-/// The failure of a Get or Set of a PortInfo, for Subnet::failures.
+/// The failure of a Get or Set of a PortInfo, for add_failures().
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
 struct NodeDifference;
@@ -101,7 +103,11 @@ struct NodeDifference;
 /// The base of reports on a fabric. The exit status tells whether the fabric is complete.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
-  Exit status() const override { return fabric.subnet.failures.empty() ? Exit::ok : Exit::incomplete; }
+  Exit status() const override { return fabric.failures.empty() && failures.empty() ? Exit::ok : Exit::incomplete; }
+
+  /// For one of several readings: prints those of `met` that the fabric does not have already, and adds them to the report's own failures.
+  /// The next reading begins without them.
+  void add_failures(const Session& session, subnet::Failures met);
 
   /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;
@@ -116,10 +122,11 @@ struct FabricReport : Report {
   void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
   /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
   void visit_port_members(out::Sink& sink, subnet::PortIndex at) const;
-  /// Writes the member `unreachable`: the failures with their reasons.
+  /// Writes the member `unreachable`: the failures of the fabric and of the report, with their reasons.
   void visit_failures(out::Sink& sink) const;
 
   const Fabric& fabric;
+  subnet::Failures failures;  ///< besides those of the fabric
 
  private:
   void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;

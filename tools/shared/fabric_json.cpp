@@ -222,7 +222,8 @@ void FabricReport::visit_differences(out::Sink& sink, const Fabric& before, cons
 
 void FabricReport::visit_failures(out::Sink& sink) const {
   sink.begin_array("unreachable");
-  for (const subnet::Failure& failure : fabric.subnet.failures) visit_failure(sink, failure);
+  for (const subnet::Failure& failure : fabric.failures) visit_failure(sink, failure);
+  for (const subnet::Failure& failure : failures) visit_failure(sink, failure);
   sink.end_array();
 }
 

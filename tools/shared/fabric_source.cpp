@@ -35,11 +35,11 @@ class Sweep : public FabricSource {
 
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
-  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted) && !asks_fdr10()) {
-      if (const std::unique_ptr<subnet::Subnet> swept = session_.take_swept()) {
-        subnet = std::move(*swept);
-        forget_unwanted(subnet, wanted.needs);
+      if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.take_swept()) {
+        into = std::move(*swept);
+        forget_unwanted(into, wanted.needs);
         co_return subnet::DiscoverStats{};
       }
     }
@@ -62,8 +62,9 @@ class Sweep : public FabricSource {
       start = node.path;
     }
     // libibnetdisc, unlike libibmad, tells of no request with -d.
-    subnet::DiscoverStats stats = co_await subnet::discover(session_.lowest_transactor(), subnet, start, how);
-    co_return stats;
+    subnet::Discovered discovered = co_await subnet::discover(session_.lowest_transactor(), into.subnet, start, how);
+    into.failures = std::move(discovered.failures);
+    co_return discovered.stats;
   }
 
  protected:
@@ -82,14 +83,14 @@ class FromSnapshot final : public Sweep {
   FromSnapshot(Session& session, const DiscoveryOptions& options) : Sweep(session, options, subnet::Routing::directed) {}
 
   std::string_view name() const override { return {}; }
-  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted)) {
-      session_.snapshot().read_fabric(subnet, &session_.end_port());
-      if (!asks_fdr10()) forget_fdr10(subnet);
-      forget_unwanted(subnet, wanted.needs);
+      into = session_.snapshot().read_fabric(&session_.end_port());
+      if (!asks_fdr10()) forget_fdr10(into.subnet);
+      forget_unwanted(into, wanted.needs);
       co_return subnet::DiscoverStats{};
     }
-    subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), subnet);
+    subnet::DiscoverStats stats = co_await Sweep::read(std::move(wanted), into);
     co_return stats;
   }
 };
@@ -100,7 +101,7 @@ class SaTables final : public FabricSource {
   explicit SaTables(Session& session) : session_(session) { session.read_from_sa(); }
 
   std::string_view name() const override { return "SA"; }
-  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     subnet::SaDiscoverOptions how;
     how.radius = wanted.radius;
     how.alone = wanted.alone;
@@ -116,8 +117,9 @@ class SaTables final : public FabricSource {
       if (!lid) lid.error().raise();
       how.start = *lid;
     }
-    subnet::DiscoverStats stats = co_await subnet::discover_from_sa(transactor, subnet, how);
-    co_return stats;
+    subnet::Discovered discovered = co_await subnet::discover_from_sa(transactor, into.subnet, how);
+    into.failures = std::move(discovered.failures);
+    co_return discovered.stats;
   }
 
  private:
@@ -126,8 +128,8 @@ class SaTables final : public FabricSource {
 
 }  // namespace
 
-void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs) {
-  std::erase_if(subnet.failures, [&](const subnet::Failure& failure) { return !is_wanted(subnet, needs, failure); });
+void forget_unwanted(subnet::SweptSubnet& swept, const subnet::DiscoverNeeds& needs) {
+  std::erase_if(swept.failures, [&](const subnet::Failure& failure) { return !is_wanted(swept.subnet, needs, failure); });
 }
 
 void forget_fdr10(subnet::Subnet& subnet) {

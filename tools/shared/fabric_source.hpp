@@ -37,9 +37,9 @@ class FabricSource {
   virtual ~FabricSource() = default;
   /// "DR", "LID", "SA", …; empty where no fabric is asked
   virtual std::string_view name() const = 0;
-  /// Fills `subnet`, which must be empty, as far as the source knows the fabric. What the source does not know is a Failure in
-  /// `subnet`. Throws if nothing can be read.
-  virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) = 0;
+  /// Fills `into` as far as the source knows the fabric, in the place of what it held. What the source does not know is a failure in
+  /// it. Throws if nothing can be read.
+  virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) = 0;
   /// What was read, where that is a cache of libibnetdisc.
   virtual std::shared_ptr<const subnet::NetdiscCache> stored() const { return nullptr; }
   /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
@@ -48,7 +48,7 @@ class FabricSource {
 
 /// Takes from a model that holds all what a command with these needs would not know: that something does not come for which it does not
 /// ask.
-void forget_unwanted(subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs);
+void forget_unwanted(subnet::SweptSubnet& swept, const subnet::DiscoverNeeds& needs);
 /// Takes from a model what a command would not know that does not ask for MlnxExtPortInfo.
 void forget_fdr10(subnet::Subnet& subnet);
 

@@ -9,6 +9,7 @@
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
+#include "counters/history.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
@@ -27,7 +28,7 @@ async::Task<> repeat_on(async::Loop& loop, Interval interval, Once once) {
     }
     Round round;
     const async::Time now = loop.now();
-    if (last) round.seconds = seconds_between(*last, now);
+    if (last) round.seconds = counters::seconds_between(*last, now);
     round.time = utc_text(loop.clock().wall_time());
     last = now;
     co_await once(round);
@@ -35,11 +36,6 @@ async::Task<> repeat_on(async::Loop& loop, Interval interval, Once once) {
 }
 
 }  // namespace
-
-std::optional<double> seconds_between(async::Time before, async::Time now) {
-  if (now <= before) return std::nullopt;
-  return std::chrono::duration<double>(now - before).count();
-}
 
 double parse_seconds(std::string_view text, std::string_view option) {
   constexpr double least = 0.001, most = 86400;

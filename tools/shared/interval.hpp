@@ -40,7 +40,4 @@ struct Round {
 /// interval, the multiples that have passed meanwhile are left out.
 async::Task<> repeat(Session& session, Interval interval, std::function<async::Task<>(Round round)> once);
 
-/// The time between two readings of a port, in seconds; absent if it is not greater than 0.
-std::optional<double> seconds_between(async::Time before, async::Time now);
-
 }  // namespace ib::tools

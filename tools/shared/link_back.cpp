@@ -56,9 +56,10 @@ std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) 
 
 class LinkBack {
  public:
-  LinkBack(Session& session, Subnet& subnet, path::Path start, unsigned bound)
+  LinkBack(Session& session, subnet::SweptSubnet& fabric, path::Path start, unsigned bound)
       : transactor_(session.lowest_transactor()),
-        subnet_(subnet),
+        subnet_(fabric.subnet),
+        failures_(fabric.failures),
         start_(std::move(start)),
         bound_(bound),
         mlnx_(session.options().mlnx_extended_port_info) {}
@@ -112,7 +113,7 @@ class LinkBack {
   async::Task<bool> read_port(PortIndex at, const path::Path& path) {
     const mad::Result<smp::PortInfo> info = co_await transactor_.try_subn_get<smp::PortInfo>(path, subnet_.port(at).number);
     if (!info) {
-      subnet_.failures.push_back(port_failure(subnet_, at, info.shared_error()));
+      failures_.push_back(port_failure(subnet_, at, info.shared_error()));
       co_return !mad::tries_in_vain(info.error());
     }
     std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
@@ -133,11 +134,12 @@ class LinkBack {
     failure.attribute = "NodeInfo";
     failure.modifier = 0;
     failure.beyond = true;
-    subnet_.failures.push_back(std::move(failure));
+    failures_.push_back(std::move(failure));
   }
 
   mad::Transactor& transactor_;
   Subnet& subnet_;
+  subnet::Failures& failures_;
   const path::Path start_;
   const unsigned bound_;
   const bool mlnx_;
@@ -146,9 +148,9 @@ class LinkBack {
 }  // namespace
 
 async::Task<> read_link_back(Session& session, Fabric& fabric, path::Path start, unsigned bound) {
-  Subnet& subnet = fabric.subnet;
+  const Subnet& subnet = fabric.subnet;
   if (subnet.start == none || !lacks_ports(subnet, subnet.port(subnet.start).node)) co_return;
-  LinkBack link(session, subnet, std::move(start), bound);
+  LinkBack link(session, fabric, std::move(start), bound);
   co_await link.read();
 }
 

@@ -11,7 +11,7 @@ namespace ib::tools {
 /// this host has several ports in the subnet, that link may lead back to one of them, which libibnetdisc then lists with the host.
 /// `fabric` was swept from this host at `start`, an empty directed route, with the radius `bound`. Finds the link with as few requests as
 /// possible, and if it leads to a port of the host that is not known yet, reads this port. What does not answer is added to the failures of
-/// the subnet. Does nothing if all ports of the host are known.
+/// `fabric`. Does nothing if all ports of the host are known.
 async::Task<> read_link_back(Session& session, Fabric& fabric, path::Path start, unsigned bound);
 
 }  // namespace ib::tools

@@ -27,10 +27,10 @@ void fill(const subnet::NetdiscCache& cache, subnet::Subnet& subnet, const std::
   }
 }
 
-/// Fills `subnet` from a snapshot. Throws CannotLoad.
-void fill_from_snapshot(const std::string& file, subnet::Subnet& subnet) {
+/// The fabric of a snapshot. Throws CannotLoad.
+subnet::SweptSubnet fabric_of_snapshot(const std::string& file) {
   try {
-    snapshot::Snapshot(file).read_fabric(subnet, nullptr);
+    return snapshot::Snapshot(file).read_fabric(nullptr);
   } catch (const UsageError& error) {
     throw CannotLoad(error.message());
   }
@@ -42,15 +42,16 @@ class StoredFabric final : public FabricSource {
 
   std::string_view name() const override { return {}; }
   std::shared_ptr<const subnet::NetdiscCache> stored() const override { return cache_; }
-  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::Subnet& subnet) override {
+  async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", quoted(file_)));
     if (snapshot::is_snapshot_file(file_)) {
-      fill_from_snapshot(file_, subnet);
+      into = fabric_of_snapshot(file_);
     } else {
       cache_ = read_cache(file_);
-      fill(*cache_, subnet, file_);
+      into = {};
+      fill(*cache_, into.subnet, file_);
     }
-    if (wanted.around.path) subnet.start = subnet::get_port(subnet, *wanted.around.path);
+    if (wanted.around.path) into.subnet.start = subnet::get_port(into, *wanted.around.path);
     co_return subnet::DiscoverStats{};
   }
 
@@ -76,7 +77,10 @@ std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file) 
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet) { return std::make_unique<StoredFabric>(file, quiet); }
 
 void load_fabric(const std::string& file, Fabric& fabric) {
-  if (snapshot::is_snapshot_file(file)) return fill_from_snapshot(file, fabric.subnet);
+  if (snapshot::is_snapshot_file(file)) {
+    static_cast<subnet::SweptSubnet&>(fabric) = fabric_of_snapshot(file);
+    return;
+  }
   fabric.stored = read_cache(file);
   fill(*fabric.stored, fabric.subnet, file);
 }

@@ -67,6 +67,11 @@ class Smpquery final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.word("OP", word_);
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const Operation& op : all_operations) names.insert(names.end(), {std::string(op.name), std::string(op.short_name)});
+      return names;
+    });
     set.target("TARGET", target_);
     set.optional_operands();
     set.integer("ATTR_MOD", modifier_);

@@ -38,7 +38,7 @@ std::size_t SnapshotReport::known_port_count() const {
 /// Nodes that did not answer at all or in part. One beyond a port is known by that port.
 std::size_t SnapshotReport::silent_node_count() const {
   std::set<std::pair<subnet::NodeIndex, int>> nodes;
-  for (const subnet::Failure& failure : fabric.subnet.failures) {
+  for (const subnet::Failure& failure : fabric.failures) {
     const bool is_silent = failure.node != subnet::none && failure.kind == subnet::Failure::Kind::no_answer;
     if (is_silent) nodes.emplace(failure.node, failure.beyond ? failure.port : -1);
   }
@@ -79,7 +79,7 @@ void SnapshotReport::text(TextOut& out) const {
   std::string missing;
   if (silent != 0) {
     missing = fmt::format("; {} did not answer", plural(silent, "node"));
-  } else if (!fabric.subnet.failures.empty()) {
+  } else if (!fabric.failures.empty()) {
     missing = "; not complete";
   }
   out.print("{}, {}, {} in {}, {}{}\n", plural(fabric.subnet.nodes().size(), "node"), plural(known_port_count(), "port"),

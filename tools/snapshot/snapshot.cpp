@@ -39,6 +39,12 @@ std::string part_list() {
   return text;
 }
 
+std::vector<std::string> part_names() {
+  std::vector<std::string> names;
+  for (const Part part : snapshot::all_parts()) names.emplace_back(name(part));
+  return names;
+}
+
 /// The parts in "lft,mft".
 std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   std::vector<Part> parts;
@@ -91,7 +97,9 @@ class Snapshot final : public Command {
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });
+    set.offer(part_names());
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
+    set.offer(part_names());
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
@@ -109,7 +117,7 @@ class Snapshot final : public Command {
     report.verbose = session.options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
     std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, writer, report);
-    writer.put_fabric(fabric.subnet);
+    writer.put_fabric(fabric);
     report.answers = writer.answers();
     report.bytes = writer.commit();
     report.seconds = seconds_since(session, begin);
@@ -132,7 +140,7 @@ class Snapshot final : public Command {
     PartRow row;
     row.part = Part::topology;
     row.planned = row.answered = session.sweep_plan();
-    row.failures = fabric.subnet.failures.size();
+    row.failures = fabric.failures.size();
     row.seconds = seconds_since(session, begin);
     report.parts.push_back(row);
     writer.put_part(name(Part::topology));
@@ -163,7 +171,7 @@ class Snapshot final : public Command {
       writer.put_part(name(part));
     };
     snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
-    snapshot::Reading reading(recording, fabric.subnet, std::move(how));
+    snapshot::Reading reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;
     std::ranges::copy_if(snapshot::all_parts(), std::back_inserter(wanted), [this](Part part) { return is_wanted(part); });

@@ -43,7 +43,7 @@ struct Bench {
   }
   void store(Keys keys = Keys::hidden) {
     const auto begun = cache(keys);
-    begun->begin(swept.subnet, false);
+    begun->begin(swept, false);
     REQUIRE(begun->save());
   }
   std::unique_ptr<Cache> used(Keys keys = Keys::hidden) {
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Bench, "A file that took the place of the one that was read get
     Swept of_other(small.fabric);
     snapshot::Writer writer(other, Keys::hidden);
     writer.put_origin(small.fabric.end_port());
-    writer.put_fabric(of_other.subnet);
+    writer.put_fabric(of_other);
     writer.commit();
   }
   const std::string before = content(other);
@@ -203,15 +203,14 @@ TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one wi
   Swept with_key(two.fabric);
   {
     const auto begun = cache(Keys::shown);
-    begun->begin(with_key.subnet, false);
+    begun->begin(with_key, false);
     REQUIRE(begun->save());
   }
   CHECK_THAT(content(file), contains(bytes));
   CHECK(Snapshot(file).has_keys());
   // A file that only says so is refused.
   set_fact(file, "keys", "hidden");
-  subnet::Subnet lie;
-  CHECK_THROWS_WITH(Snapshot(file).read_fabric(lie, nullptr), contains("it says that it holds no keys, and holds one"));
+  CHECK_THROWS_WITH(Snapshot(file).read_fabric(nullptr), contains("it says that it holds no keys, and holds one"));
   set_fact(file, "keys", "shown");
   forget(4);
   {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "async/interrupt.hpp"
 #include "snapshot/snapshot.hpp"
@@ -59,13 +60,13 @@ struct Bench {
   void store() {
     snapshot::Writer writer(file, Keys::hidden);
     writer.put_origin(small.fabric.end_port());
-    writer.put_fabric(swept.subnet);
+    writer.put_fabric(swept);
     writer.commit();
   }
   /// How many nodes the file has.
   std::size_t nodes() const {
-    subnet::Subnet subnet;
-    Snapshot(file).read_fabric(subnet, nullptr);
+    const subnet::SweptSubnet stored = Snapshot(file).read_fabric(nullptr);
+    const subnet::Subnet& subnet = stored.subnet;
     return subnet.nodes().size();
   }
   std::vector<std::string> names() const {
@@ -185,7 +186,7 @@ TEST_CASE_METHOD(Bench, "A signal that ends the process leaves nothing unfinishe
   if (child == 0) {
     ::signal(signal, SIG_DFL);  // the tests' own handlers
     snapshot::Writer writer(file, Keys::hidden);
-    writer.put_fabric(swept.subnet);
+    writer.put_fabric(swept);
     ::raise(signal);
     ::_exit(0);
   }
@@ -196,14 +197,22 @@ TEST_CASE_METHOD(Bench, "A signal that ends the process leaves nothing unfinishe
   CHECK(content(file) == before);
 }
 
-TEST_CASE_METHOD(Bench, "Nor does the second signal while the first one is waited for") {
+TEST_CASE_METHOD(Bench, "Nor does the second signal while the first one is waited for, whichever was begun first") {
+  const bool file_first = GENERATE(true, false), waiting_ends = GENERATE(true, false);
+  CAPTURE(file_first, waiting_ends);
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGINT, SIG_DFL);  // the tests' own handler
-    const NewFile unfinished(file);
+    std::optional<NewFile> unfinished;
+    if (file_first) unfinished.emplace(file);
     async::Loop loop(swept.clock);
-    const async::Interrupt interrupt(loop);
-    ::raise(SIGINT);
+    std::optional<async::Interrupt> interrupt(loop);
+    if (!file_first) unfinished.emplace(file);
+    if (waiting_ends) {
+      interrupt.reset();
+    } else {
+      ::raise(SIGINT);
+    }
     ::raise(SIGINT);
     ::_exit(0);
   }
@@ -211,6 +220,20 @@ TEST_CASE_METHOD(Bench, "Nor does the second signal while the first one is waite
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
   CHECK(names().empty());
+}
+
+TEST_CASE_METHOD(Bench, "A file that is done leaves no handler behind") {
+  const bool waiting_ends_first = GENERATE(true, false);
+  const auto before = ::signal(SIGINT, SIG_DFL);
+  {
+    std::optional<NewFile> unfinished;
+    async::Loop loop(swept.clock);
+    std::optional<async::Interrupt> interrupt(loop);
+    unfinished.emplace(file);
+    if (waiting_ends_first) interrupt.reset();
+    unfinished.reset();
+  }
+  CHECK(::signal(SIGINT, before) == SIG_DFL);
 }
 
 TEST_CASE_METHOD(Bench, "Where no lock is to be had the file is written without") {

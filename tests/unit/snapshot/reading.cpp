@@ -109,7 +109,7 @@ TEST_CASE("MlnxExtPortInfo is handed on for the model") {
     const subnet::Port& port = read.subnet.port(at);
     taken[fmt::format("{:x}.{}", read.subnet.node(port.node).guid().value, port.number)] = info.link_speed_active;
   };
-  snapshot::Reading reading(*read.recorder, read.subnet, options);
+  snapshot::Reading reading(*read.recorder, read, options);
   read.loop.run(reading.read({Part::ports}));
   CHECK(taken.at("100.3") == 3);
   CHECK(taken.at("100.4") == 4);
@@ -338,7 +338,7 @@ TEST_CASE("a node that fell silent in the sweep is not asked for tables") {
   Bench bench;
   bench.far().faults.answers_left = 2;
   ReadFabric read(bench.fabric, 1);
-  REQUIRE_FALSE(read.subnet.failures.empty());
+  REQUIRE_FALSE(read.failures.empty());
   const std::size_t before = bench.fabric.requests_to(bench.other);
   for (const Part part : {Part::ports, Part::sl2vl, Part::pkeys, Part::guids}) CHECK(read.read(part).failures.empty());
   CHECK(bench.fabric.requests_to(bench.other) == before);
@@ -455,7 +455,7 @@ TEST_CASE("the hook for the subnet administrator is given the Transactor that re
     given = &transactor;
     return one_failure();
   };
-  snapshot::Reading reading(*read.recorder, read.subnet, options);
+  snapshot::Reading reading(*read.recorder, read, options);
   read.loop.run(reading.read({Part::sa}));
   REQUIRE(read.ended.size() == 1);
   CHECK(read.ended[0].second.failures.size() == 1);
@@ -474,7 +474,7 @@ TEST_CASE("what SMPs and what GMPs read is read side by side, of the latter the 
   options.read_sa = [](mad::Transactor&) { return one_failure(); };
   options.began = [&](Part part, std::uint64_t) { told.emplace_back(snapshot::name(part)); };
   options.ended = [&](Part part, const PartReading&) { told.push_back("end of " + std::string(snapshot::name(part))); };
-  snapshot::Reading reading(*read.recorder, read.subnet, options);
+  snapshot::Reading reading(*read.recorder, read, options);
   read.loop.run(reading.read({Part::topology, Part::counters, Part::lft, Part::sa, Part::pkeys, Part::details}));
   const auto place = [&](std::string_view what) { return std::ranges::find(told, what) - told.begin(); };
   CHECK(told.size() == 11);

@@ -70,7 +70,7 @@ class Recorder final : public ib::mad::Transactor {
 };
 
 /// A fabric that is swept, and then read, through a Recorder.
-struct ReadFabric {
+struct ReadFabric : ib::subnet::SweptSubnet {
   explicit ReadFabric(FakeFabric& of, unsigned retries = 3) : fabric(of) {
     rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open());
     recorder = std::make_unique<Recorder>(*rpc);
@@ -79,11 +79,11 @@ struct ReadFabric {
     start.retries = retries;
     loop.run(sweep(*this));
     swept = recorder->passed.size();
-    reading = std::make_unique<ib::snapshot::Reading>(*recorder, subnet, options());
+    reading = std::make_unique<ib::snapshot::Reading>(*recorder, *this, options());
   }
   static ib::async::Task<> sweep(ReadFabric& self) {
-    const auto stats = co_await ib::subnet::discover(*self.recorder, self.subnet, self.start, {});
-    static_cast<void>(stats);
+    ib::subnet::Discovered discovered = co_await ib::subnet::discover(*self.recorder, self.subnet, self.start, {});
+    self.failures = std::move(discovered.failures);
   }
   ib::snapshot::ReadingOptions options() {
     ib::snapshot::ReadingOptions how{ib::path::Path(start)};
@@ -127,7 +127,6 @@ struct ReadFabric {
   ib::async::Loop loop{clock};
   std::unique_ptr<ib::mad::Rpc> rpc;
   std::unique_ptr<Recorder> recorder;
-  ib::subnet::Subnet subnet;
   ib::path::IbDrPath start;
   std::unique_ptr<ib::snapshot::Reading> reading;
   std::size_t swept{};

@@ -48,10 +48,10 @@ void check_same(const subnet::Subnet& read, const subnet::Subnet& written) {
     CHECK(read.find_lid(Lid{static_cast<std::uint16_t>(lid)}) == written.find_lid(Lid{static_cast<std::uint16_t>(lid)}));
 }
 
-std::string store(const std::string& file, FakeFabric& fabric, const subnet::Subnet& subnet, Keys keys = Keys::hidden) {
+std::string store(const std::string& file, FakeFabric& fabric, const subnet::SweptSubnet& swept, Keys keys = Keys::hidden) {
   Writer writer(file, keys);
   writer.put_origin(fabric.end_port());
-  writer.put_fabric(subnet);
+  writer.put_fabric(swept);
   writer.commit();
   return file;
 }
@@ -62,9 +62,9 @@ TEST_CASE("A model that was stored is read back whole") {
   const TemporaryDirectory directory;
   FakeFabric fabric = FakeFabric::fat_tree(4, 2, 3);
   Swept swept(fabric);
-  Snapshot snapshot(store(directory.file("one"), fabric, swept.subnet));
-  subnet::Subnet subnet;
-  snapshot.read_fabric(subnet, &fabric.end_port());
+  Snapshot snapshot(store(directory.file("one"), fabric, swept));
+  const subnet::SweptSubnet stored = snapshot.read_fabric(&fabric.end_port());
+  const subnet::Subnet& subnet = stored.subnet;
   check_same(subnet, swept.subnet);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("A snapshot is its owner's alone, and knows the port by which it was t
   const TemporaryDirectory directory;
   SmallFabric small;
   Swept swept(small.fabric);
-  const std::string file = store(directory.file("one"), small.fabric, swept.subnet);
+  const std::string file = store(directory.file("one"), small.fabric, swept);
   struct stat status {};
   REQUIRE(::stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0600);
@@ -91,9 +91,9 @@ TEST_CASE("Keys are zero in a snapshot unless they are asked for") {
   small.fabric.node(small.other).ports[1].info.m_key = m_key;
   Swept swept(small.fabric);
   const auto stored_m_key = [&](Keys keys) {
-    Snapshot snapshot(store(directory.file(keys == Keys::shown ? "shown" : "hidden"), small.fabric, swept.subnet, keys));
-    subnet::Subnet subnet;
-    snapshot.read_fabric(subnet, &small.fabric.end_port());
+    Snapshot snapshot(store(directory.file(keys == Keys::shown ? "shown" : "hidden"), small.fabric, swept, keys));
+    const subnet::SweptSubnet stored = snapshot.read_fabric(&small.fabric.end_port());
+    const subnet::Subnet& subnet = stored.subnet;
     return subnet.port(subnet.find_lid(Lid{3})).info().m_key;
   };
   CHECK(stored_m_key(Keys::hidden) == 0);
@@ -126,12 +126,11 @@ TEST_CASE("What failed is stored with its error") {
   SmallFabric small;
   small.fabric.node(small.other).faults.silent = true;
   Swept swept(small.fabric);
-  REQUIRE(swept.subnet.failures.size() == 1);
-  Snapshot snapshot(store(directory.file("one"), small.fabric, swept.subnet));
-  subnet::Subnet subnet;
-  snapshot.read_fabric(subnet, &small.fabric.end_port());
-  REQUIRE(subnet.failures.size() == 1);
-  const subnet::Failure &read = subnet.failures[0], &written = swept.subnet.failures[0];
+  REQUIRE(swept.failures.size() == 1);
+  Snapshot snapshot(store(directory.file("one"), small.fabric, swept));
+  const subnet::SweptSubnet stored = snapshot.read_fabric(&small.fabric.end_port());
+  REQUIRE(stored.failures.size() == 1);
+  const subnet::Failure &read = stored.failures[0], &written = swept.failures[0];
   CHECK(read.kind == written.kind);
   CHECK(read.why == written.why);
   CHECK(read.attribute == written.attribute);
@@ -147,9 +146,9 @@ TEST_CASE("Two nodes with one GUID, and two ports with one LID, stay two") {
   small.fabric.node(small.other).ports[1].info.lid = small.fabric.node(small.here).ports[1].info.lid;
   Swept swept(small.fabric);
   REQUIRE(swept.failed(subnet::Failure::Kind::duplicate_lid) == 1);
-  Snapshot snapshot(store(directory.file("one"), small.fabric, swept.subnet));
-  subnet::Subnet subnet;
-  snapshot.read_fabric(subnet, &small.fabric.end_port());
+  Snapshot snapshot(store(directory.file("one"), small.fabric, swept));
+  const subnet::SweptSubnet stored = snapshot.read_fabric(&small.fabric.end_port());
+  const subnet::Subnet& subnet = stored.subnet;
   check_same(subnet, swept.subnet);
 }
 
@@ -182,7 +181,7 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
   {
     Writer writer(directory.file("one"), Keys::hidden);
     writer.put_origin(two.fabric.end_port());
-    writer.put_fabric(swept.subnet);
+    writer.put_fabric(swept);
     snapshot::Recording recording(*swept.rpc, swept.subnet, writer);
     path::IbPath by_lid;
     by_lid.end_port = &two.fabric.end_port();
@@ -236,13 +235,13 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   const TemporaryDirectory directory;
   SmallFabric small;
   Swept swept(small.fabric);
-  const std::string file = store(directory.file("one"), small.fabric, swept.subnet);
+  const std::string file = store(directory.file("one"), small.fabric, swept);
   {
     Writer first(file, Keys::hidden);
     CHECK_THROWS_WITH(Writer(file, Keys::hidden), contains("just being written"));
   }
   CHECK_FALSE(std::filesystem::exists(file + ".new"));
-  subnet::Subnet subnet;
-  Snapshot(file).read_fabric(subnet, nullptr);
+  const subnet::SweptSubnet stored = Snapshot(file).read_fabric(nullptr);
+  const subnet::Subnet& subnet = stored.subnet;
   CHECK(subnet.nodes().size() == 3);
 }

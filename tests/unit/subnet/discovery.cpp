@@ -41,7 +41,7 @@ TEST_CASE("a fat tree is read with exactly the MADs it takes") {
   CHECK(swept.count(NodeKind::ca) == 30);
   CHECK(swept.count(NodeKind::sw) == 9);
   CHECK(swept.links() == 30 + 18);
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   // 1 + C + L + 2C + S(P+3), the ports of each switch counted as they are
   std::uint64_t of_switches = 0;
   for (const Node& node : swept.subnet.nodes()) {
@@ -78,7 +78,7 @@ TEST_CASE("every MAD beyond the plan is counted by reason") {
     FakeFabric fabric = torus(n);
     const Swept swept(fabric);
     CHECK(swept.links() == 2 * n * n + n * n);
-    CHECK(swept.subnet.failures.empty());
+    CHECK(swept.failures.empty());
     CHECK(swept.sent() == swept.stats.plan + swept.explained());
     CHECK(swept.explained() <= 2 * n * n);  // at most one extra NodeInfo for each switch link
   }
@@ -96,7 +96,7 @@ TEST_CASE("by LID the same is found") {
   const Swept swept(fabric, options);
   CHECK(swept.guids() == directed.guids());
   CHECK(swept.link_names() == directed.link_names());
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   CHECK(told.empty() == fabric.network.combined_routes);
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
   const auto& first = swept.rpc->stats()->first_tries;
@@ -118,7 +118,7 @@ TEST_CASE("what is not wanted is not asked for, and the plan says so") {
   if (!end_ports) options.needs.end_ports = {};
   options.needs.switch_infos = switch_infos;
   const Swept swept(fabric, options);
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
   if (options.radius == ~0U) CHECK(swept.link_names() == whole.link_names());
   for (const Node& node : swept.subnet.nodes()) {
@@ -206,7 +206,7 @@ TEST_CASE("a node that fails is named, whatever is wanted") {
   DiscoverOptions options;
   options.needs.descriptions = {};
   const Swept swept(fabric, options);
-  REQUIRE(!swept.subnet.failures.empty());
+  REQUIRE(!swept.failures.empty());
   for (const Node& node : swept.subnet.nodes()) CHECK(node.has_description == (node.guid() == fabric.node(1).info.node_guid));
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
 }
@@ -244,7 +244,7 @@ TEST_CASE("a switch may have 254 ports") {
   fabric.attach(1);
   const Swept swept(fabric);
   CHECK(swept.count(NodeKind::ca) == 254);
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
 }
 
 TEST_CASE("a sweep from a switch, and of one node that is linked to nothing") {
@@ -262,7 +262,7 @@ TEST_CASE("a sweep from a switch, and of one node that is linked to nothing") {
   alone.attach(alone.add_ca(0x200, 1, "alone"));
   const Swept one(alone);
   CHECK(one.subnet.nodes().size() == 1);
-  CHECK(one.subnet.failures.empty());
+  CHECK(one.failures.empty());
 }
 
 TEST_CASE("a radius limits the sweep to the neighbours, each link to them with both ends read") {
@@ -320,4 +320,20 @@ TEST_CASE("a sweep has few requests open where nodes answer, and many where they
     if (!dead.node(id).is_switch() && id > 3) dead.node(id).faults.silent = true;
   }
   CHECK(most_open(dead) > 2000);
+}
+
+TEST_CASE("a model is filled anew by the next sweep, and its failures are those of that sweep alone") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  fabric.node(4).faults.silent = true;
+  Swept swept(fabric);
+  CHECK_FALSE(swept.failures.empty());
+  fabric.node(4).faults.silent = false;
+  fabric.set_link(5, 1, false);
+  path::IbDrPath start(&fabric.end_port());
+  swept.loop.run(Swept::sweep(swept, start, {}));
+  const Swept fresh(fabric);
+  CHECK(swept.failures.empty());
+  CHECK(swept.guids() == fresh.guids());
+  CHECK(swept.link_names() == fresh.link_names());
+  CHECK(swept.subnet.find_node(fabric.node(5).info.node_guid) == none);
 }

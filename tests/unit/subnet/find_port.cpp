@@ -34,7 +34,7 @@ struct Bench {
   FoundPort find(std::string_view text) {
     path::ParseOptions how;
     how.default_end_port = &fabric.end_port();
-    return find_port(sweep->subnet, path::parse_target(text, how));
+    return find_port(*sweep, path::parse_target(text, how));
   }
   PortIndex port(std::uint64_t guid, unsigned number) { return sweep->subnet.port_of(sweep->subnet.find_node(Guid{guid}), number); }
   std::string missing(std::string_view text) {
@@ -68,8 +68,8 @@ TEST_CASE("a port is found by every form of target") {
   from_lid.dlid = Lid{1};
   from_lid.route[1] = 1;
   from_lid.hops = 1;
-  CHECK(find_port(bench.sweep->subnet, path::Path(from_lid)).port == bench.port(0x6000, 0));
-  CHECK(get_port(bench.sweep->subnet, path::Path(from_lid)) == bench.port(0x6000, 0));
+  CHECK(find_port(*bench.sweep, path::Path(from_lid)).port == bench.port(0x6000, 0));
+  CHECK(get_port(*bench.sweep, path::Path(from_lid)) == bench.port(0x6000, 0));
 }
 
 TEST_CASE("all LIDs of a range of an LMC are its port's") {
@@ -95,12 +95,12 @@ TEST_CASE("what is not found is named, with what could be meant") {
   CHECK(bench.missing("0,1,3,1") == "The directed route ends before hop 3: 0000:0000:0010:0010 is no switch.");
   path::IbPath multicast;
   multicast.dlid = Lid{0xc001};
-  CHECK(find_port(bench.sweep->subnet, path::Path(multicast)).missing == "LID 49153 is no port's: it is not a unicast LID.");
-  CHECK_THROWS_WITH(get_port(bench.sweep->subnet, path::Path(path::IbPath{})), "LID 0 is no port's: it is not a unicast LID.");
+  CHECK(find_port(*bench.sweep, path::Path(multicast)).missing == "LID 49153 is no port's: it is not a unicast LID.");
+  CHECK_THROWS_WITH(get_port(*bench.sweep, path::Path(path::IbPath{})), "LID 0 is no port's: it is not a unicast LID.");
 
   Bench holes([](FakeFabric& fabric) { fabric.node(3).faults.silent = true; });
   CHECK(holes.missing("4") == "No port has the LID 4. The subnet is not wholly known: parts of it did not answer.");
-  const Subnet empty;
+  const SweptSubnet empty;
   CHECK_FALSE(find_port(empty, path::Path(path::IbDrPath{})));
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
 TEST_CASE("a node is found by its name, or its description where it has none") {
   Bench bench;
   const NodeNameMap names = NodeNameMap::parse("0x100010 \"second\"\n0x5000 \"leaf\"\n");
-  const auto find = [&](std::string_view name, const NodeNameMap* map) { return find_named_port(bench.sweep->subnet, name, map); };
+  const auto find = [&](std::string_view name, const NodeNameMap* map) { return find_named_port(*bench.sweep, name, map); };
   CHECK(find("leaf", nullptr).port == bench.port(0x6000, 0));
   CHECK(find("second", &names).port == bench.port(0x100010, 1));
   CHECK(find("host", &names).port == bench.port(0x100000, 1));

@@ -15,12 +15,12 @@ using ibtest::Swept;
 namespace {
 
 /// A host at a root switch, two switches below it, of which the second is slow, and below the first one a switch with a host and a lone
-/// host.
+/// host. The slow switch may be a link farther from the root than the first one.
 struct Site {
   FakeFabric fabric;
   FakeFabric::NodeId root, quick, slow, moving, behind, host;
 
-  Site() {
+  explicit Site(bool is_far) {
     root = fabric.add_switch(0x100, 8, "root");
     const auto here = fabric.add_ca(0x300, 1, "here");
     quick = fabric.add_switch(0x200, 8, "quick");
@@ -30,7 +30,13 @@ struct Site {
     host = fabric.add_ca(0x600, 1, "host");
     fabric.link(root, 1, here, 1);
     fabric.link(root, 2, quick, 1);
-    fabric.link(root, 3, slow, 1);
+    if (is_far) {
+      const auto between = fabric.add_switch(0x700, 4, "between");
+      fabric.link(root, 3, between, 1);
+      fabric.link(between, 2, slow, 1);
+    } else {
+      fabric.link(root, 3, slow, 1);
+    }
     fabric.link(quick, 2, moving, 1);
     fabric.link(quick, 3, host, 1);
     fabric.link(moving, 2, behind, 1);
@@ -55,6 +61,14 @@ struct Site {
   }
 };
 
+/// Checks that each node is one hop farther from the start than the node before it, and that the numbers of requests add up.
+void check_numbers(const Swept& swept) {
+  for (const Node& node : swept.subnet.nodes()) {
+    if (node.via != none) CHECK(node.hops == swept.subnet.node(swept.subnet.port(node.via).node).hops + 1);
+  }
+  CHECK(swept.sent() == swept.stats.plan + swept.explained());
+}
+
 /// Whether a node is in the model at the port `number` of the slow switch.
 bool is_at_new_place(const Swept& swept, std::uint64_t guid, unsigned number) {
   const NodeIndex slow = swept.subnet.find_node(Guid{0x201});
@@ -70,7 +84,7 @@ void check_node(const Swept& swept, std::uint64_t guid) {
   CHECK(node.has_description);
   for (unsigned number = node.kind() == NodeKind::sw ? 0 : 1; number < node.slots; ++number)
     CHECK(swept.subnet.port(node.first_port + number).has_info);
-  for (const Failure& failure : swept.subnet.failures) {
+  for (const Failure& failure : swept.failures) {
     INFO(name(failure.kind) << ' ' << failure.port << ' ' << failure.beyond << ' ' << failure.attribute << ' ' << failure.why);
     CHECK(failure.node != at);
   }
@@ -84,12 +98,13 @@ TEST_CASE("a cable that is moved in the middle of a sweep makes no node two, and
   for (const Routing routing : {Routing::directed, Routing::lid}) {
     for (const unsigned entry : {1U, 3U}) {
       for (unsigned requests = 1; requests < 120; ++requests) {
-        Site site;
+        Site site(entry == 3);
         site.move_after(requests, entry);
         DiscoverOptions options;
         options.routing = routing;
         const Swept swept(site.fabric, options);
         CAPTURE(requests, entry, routing == Routing::lid);
+        check_numbers(swept);
         std::vector<std::uint64_t> guids = swept.guids();
         CHECK(std::ranges::adjacent_find(guids) == guids.end());
         CHECK(swept.failed(Failure::Kind::duplicate_guid) == 0);

@@ -2,7 +2,8 @@
 // Paths that the model tells. That packets really arrive by them is seen in sweeps and surveys.
 #include "subnet/port_paths.hpp"
 
-#include "subnet/counters.hpp"
+#include "counters/counters.hpp"
+#include "subnet/survey.hpp"
 
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
@@ -217,7 +218,7 @@ TEST_CASE("a port to which the SA knows no path is not asked by GMPs; records th
   run_pma(bench.fabric, 5);
   SurveyOptions options(start_of(bench.fabric));
   options.paths = bench.paths.get();
-  const SurveyQuestion<PmaSupport> ask = [](SurveyPort port) { return read_pma_support(port.transactor, port.path); };
+  const SurveyQuestion<counters::PmaSupport> ask = [](SurveyPort port) { return counters::read_pma_support(port.transactor, port.path); };
   const auto found = bench.sweep->loop.run(survey(*bench.sweep->rpc, bench.sweep->subnet, {bench.port(5, 1)}, options, ask));
   REQUIRE(found.failures.size() == 1);
   CHECK(found.failures[0].why == bench.paths->why_no_gmp(bench.port(5, 1)));

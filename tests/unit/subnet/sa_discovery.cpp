@@ -17,9 +17,11 @@ using ibtest::Swept;
 namespace {
 
 /// A discovery from the SA of a fabric, on a fake clock.
-struct FromSa {
-  explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : fabric(of), subnet(limits) {
-    stats = loop.run(discover_from_sa(rpc, subnet, options));
+struct FromSa : SweptSubnet {
+  explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : SweptSubnet{Subnet(limits), {}}, fabric(of) {
+    Discovered discovered = loop.run(discover_from_sa(rpc, subnet, options));
+    stats = std::move(discovered.stats);
+    failures = std::move(discovered.failures);
   }
   std::size_t smps() const {
     std::size_t sum = 0;
@@ -31,7 +33,6 @@ struct FromSa {
   async::FakeClock clock;
   async::Loop loop{clock};
   mad::Rpc rpc{loop, fabric.open()};
-  Subnet subnet;
   DiscoverStats stats;
 };
 
@@ -92,7 +93,7 @@ TEST_CASE("four queries tell what a sweep finds, and no SMP leaves") {
       CHECK(query.method == mad::method::get_table);
       CHECK(query.component_mask == 0);
     }
-    CHECK(from_sa.subnet.failures.empty());
+    CHECK(from_sa.failures.empty());
     CHECK(facts(from_sa.subnet) == facts(swept.subnet));
     const std::size_t smps = from_sa.smps();
     const FromSa again(fabric);
@@ -114,10 +115,10 @@ TEST_CASE("a table that comes without its end is one failure, and what came of i
   }
   const FromSa from_sa(fabric, options);
   CHECK(from_sa.subnet.nodes().size() == swept.subnet.nodes().size());
-  REQUIRE(from_sa.subnet.failures.size() == 2);  // the table of switches fits
-  CHECK(from_sa.subnet.failures[0].why == "The SA's table of PortInfoRecords came without its end: 2 arrived.");
-  CHECK(from_sa.subnet.failures[1].why == "The SA's table of LinkRecords came without its end: 25 arrived.");
-  for (const Failure& failure : from_sa.subnet.failures) CHECK(failure.node == none);
+  REQUIRE(from_sa.failures.size() == 2);  // the table of switches fits
+  CHECK(from_sa.failures[0].why == "The SA's table of PortInfoRecords came without its end: 2 arrived.");
+  CHECK(from_sa.failures[1].why == "The SA's table of LinkRecords came without its end: 25 arrived.");
+  for (const Failure& failure : from_sa.failures) CHECK(failure.node == none);
 }
 
 TEST_CASE("where the start of the discovery is not in what came of the table of nodes, the error says that it came without its end") {
@@ -141,7 +142,7 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   options.radius = 1;
   const FromSa around(fabric, options);
   CHECK(around.subnet.nodes().size() == 3);
-  CHECK(around.subnet.failures.empty());
+  CHECK(around.failures.empty());
   CHECK(around.subnet.start == around.subnet.find_lid(Lid{1}));
   const Node& a = around.subnet.node(around.subnet.find_node(Guid{0x100}));
   CHECK(around.subnet.port(a.first_port + 6).state() == smp::PortState::down);
@@ -155,16 +156,14 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   sa.lmc = 3;  // the links of LID 1 are not found by it
   const FromSa rounded(fabric, options);
   CHECK(facts(rounded.subnet) == facts(around.subnet));
-  CHECK(rounded.subnet.failures.empty());
+  CHECK(rounded.failures.empty());
   CHECK(sa.asked.size() == queries + 3);
 }
 
 TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs in the air") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa(fabric);
-  const auto kinds = [](const Subnet& subnet, Failure::Kind kind) {
-    return std::count_if(subnet.failures.begin(), subnet.failures.end(), [&](const Failure& f) { return f.kind == kind; });
-  };
+  const auto kinds = [](const SweptSubnet& swept, Failure::Kind kind) { return std::ranges::count(swept.failures, kind, &Failure::kind); };
 
   SECTION("links from nowhere, into nowhere and two from one port") {
     sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
@@ -182,8 +181,8 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
     };
     const FromSa from_sa(fabric);
     CHECK(from_sa.subnet.nodes().size() == 7);
-    REQUIRE(kinds(from_sa.subnet, Failure::Kind::false_answer) == 2);
-    const auto& failures = from_sa.subnet.failures;
+    REQUIRE(kinds(from_sa, Failure::Kind::false_answer) == 2);
+    const auto& failures = from_sa.failures;
     CHECK(failures.back().why == "The SA has 3 LinkRecords of ports that it does not know, the first of port 3 of LID 999.");
   }
 
@@ -192,8 +191,8 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
       if (attribute == sa::PortInfoRecord::attribute_id) records.front()[2] = 200;  // PortNum of a switch
     };
     const FromSa from_sa(fabric);
-    CHECK(kinds(from_sa.subnet, Failure::Kind::false_answer) == 1);
-    CHECK(kinds(from_sa.subnet, Failure::Kind::no_record) == 1);  // port 0 is missing now
+    CHECK(kinds(from_sa, Failure::Kind::false_answer) == 1);
+    CHECK(kinds(from_sa, Failure::Kind::no_record) == 1);  // port 0 is missing now
   }
 
   SECTION("two nodes with one GUID, and two with one LID") {
@@ -207,8 +206,8 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
       c.pack(records[6]);
     };
     const FromSa from_sa(fabric);
-    CHECK(kinds(from_sa.subnet, Failure::Kind::duplicate_guid) == 1);
-    CHECK(kinds(from_sa.subnet, Failure::Kind::duplicate_lid) >= 1);
+    CHECK(kinds(from_sa, Failure::Kind::duplicate_guid) == 1);
+    CHECK(kinds(from_sa, Failure::Kind::duplicate_lid) >= 1);
     CHECK(from_sa.subnet.nodes().size() == 7);
   }
 
@@ -223,7 +222,7 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
       if (attribute == sa::PortInfoRecord::attribute_id) records.erase(records.begin() + 1);
     };
     const FromSa from_sa(fabric);
-    CHECK(kinds(from_sa.subnet, Failure::Kind::no_record) == 3);
+    CHECK(kinds(from_sa, Failure::Kind::no_record) == 3);
   }
 }
 
@@ -233,7 +232,7 @@ TEST_CASE("a model from the SA grows no further than it may, and that is told on
   for (const SubnetLimits limits : {SubnetLimits{.nodes = 6}, SubnetLimits{.ports = 3 + 4 + 4 + 3 * 2}}) {
     const FromSa from_sa(fabric, {}, limits);
     CHECK(from_sa.subnet.nodes().size() == 6);
-    CHECK(std::ranges::count(from_sa.subnet.failures, no_room_text, &Failure::why) == 1);
+    CHECK(std::ranges::count(from_sa.failures, no_room_text, &Failure::why) == 1);
   }
 }
 
@@ -250,8 +249,8 @@ TEST_CASE("contradictions without end are told up to a number") {
     records.resize(100000, second);
   };
   const FromSa from_sa(fabric);
-  CHECK(from_sa.subnet.failures.size() < 70000);
-  CHECK(std::ranges::count(from_sa.subnet.failures, "There are more contradictions between records.", &Failure::why) == 1);
+  CHECK(from_sa.failures.size() < 70000);
+  CHECK(std::ranges::count(from_sa.failures, "There are more contradictions between records.", &Failure::why) == 1);
 }
 
 TEST_CASE("an SA that does not know this port, or does not answer, is an error") {

@@ -59,8 +59,8 @@ TEST_CASE("a switch that falls silent costs one chain of tries and is one failur
       tree.fabric.node(tree.leaves[1]).faults.answers_left = answers;
       const Swept swept(tree.fabric, routed(routing));
       CAPTURE(answers, routing == Routing::lid);
-      REQUIRE(swept.subnet.failures.size() == 1);
-      const Failure& failure = swept.subnet.failures[0];
+      REQUIRE(swept.failures.size() == 1);
+      const Failure& failure = swept.failures[0];
       CHECK(failure.kind == Failure::Kind::no_answer);
       CHECK(swept.subnet.node(failure.node).guid() == Guid{0x10001});
       CHECK(failure.port == -1);
@@ -84,8 +84,8 @@ TEST_CASE("a thousand switches that fall silent cost about as much as one") {
       for (const FakeFabric::NodeId leaf : many.leaves) many.fabric.node(leaf).faults.answers_left = answers;
       const Swept first(one.fabric, routed(routing)), second(many.fabric, routed(routing));
       CAPTURE(answers, routing == Routing::lid, first.took / 1ms, second.took / 1ms);
-      CHECK(first.subnet.failures.size() == 1);
-      CHECK(second.subnet.failures.size() == 1000);
+      CHECK(first.failures.size() == 1);
+      CHECK(second.failures.size() == 1000);
       CHECK(second.took < first.took * 2);
       CHECK(second.sent() == second.stats.plan + second.explained());
     }
@@ -113,7 +113,7 @@ TEST_CASE("a node that was silent for a while is read to the end") {
   unsigned asked = 0;
   leaf.faults.deaf = [&asked] { return ++asked > 10 && asked <= 10 + 4 + 3; };  // for one chain
   const Swept swept(tree.fabric);
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   CHECK(swept.subnet.ports_of(swept.subnet.node(swept.subnet.find_node(Guid{0x10001})))[36].has_info);
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
 }
@@ -128,7 +128,7 @@ TEST_CASE("one attribute that is not answered is a failure of that attribute alo
     const Swept swept(tree.fabric, options);
     CAPTURE(attribute);
     std::size_t unanswered = 0;
-    for (const Failure& failure : swept.subnet.failures) {
+    for (const Failure& failure : swept.failures) {
       if (failure.kind != Failure::Kind::no_answer) continue;
       CHECK(failure.attribute != "NodeInfo");
       CHECK(swept.subnet.node(failure.node).guid() == Guid{0x10001});
@@ -147,7 +147,7 @@ TEST_CASE("where a tenth of all MADs is lost no node is declared dead") {
       tree.fabric.seed(seed);
       const Swept swept(tree.fabric, routed(routing), 5);
       CAPTURE(seed, routing == Routing::lid);
-      for (const Failure& failure : swept.subnet.failures) CHECK(failure.attribute != "NodeInfo");
+      for (const Failure& failure : swept.failures) CHECK(failure.attribute != "NodeInfo");
       CHECK(swept.subnet.nodes().size() == tree.fabric.size());
     }
   }

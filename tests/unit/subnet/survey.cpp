@@ -3,7 +3,6 @@
 #include "subnet/survey.hpp"
 
 #include "iba-gen/pm.hpp"
-#include "subnet/counters.hpp"
 #include "subnet/port_paths.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
@@ -200,13 +199,6 @@ TEST_CASE("a silent PMA is asked once more at the end, by one try") {
   const auto part = again.counters(1);
   CHECK(part.failures.size() == 1);
   CHECK(values(part) == again.linked.size() - leaves + 2);
-}
-
-TEST_CASE("counters of a PMA that was silent for a while are read at the end, its ClassPortInfo too") {
-  Bench bench(2);
-  bench.pma_faults(0).drop_next = 3;
-  const auto found = bench.sweep.loop.run(survey_counters(*bench.sweep.rpc, bench.sweep.subnet, bench.linked, SurveyOptions(bench.start)));
-  CHECK(found.complete());
 }
 
 TEST_CASE("a PMA that refuses is a failure of each port that it refuses") {

@@ -12,9 +12,9 @@
 
 namespace ibtest {
 
-struct Swept {
+struct Swept : ib::subnet::SweptSubnet {
   explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3, ib::subnet::SubnetLimits limits = {})
-      : loop(clock), subnet(limits) {
+      : SweptSubnet{ib::subnet::Subnet(limits), {}}, loop(clock) {
     rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open());
     ib::path::IbDrPath start;
     start.end_port = &fabric.end_port();
@@ -25,7 +25,9 @@ struct Swept {
   }
 
   static ib::async::Task<> sweep(Swept& self, ib::path::Path start, ib::subnet::DiscoverOptions options) {
-    self.stats = co_await ib::subnet::discover(*self.rpc, self.subnet, start, options);
+    ib::subnet::Discovered discovered = co_await ib::subnet::discover(*self.rpc, self.subnet, start, options);
+    self.stats = std::move(discovered.stats);
+    self.failures = std::move(discovered.failures);
   }
 
   std::size_t count(ib::subnet::NodeKind kind) const {
@@ -37,7 +39,7 @@ struct Swept {
     return std::count_if(ports.begin(), ports.end(), [](const auto& port) { return port.peer != ib::subnet::none; }) / 2;
   }
   std::size_t failed(ib::subnet::Failure::Kind kind) const {
-    return std::count_if(subnet.failures.begin(), subnet.failures.end(), [&](const auto& f) { return f.kind == kind; });
+    return std::count_if(failures.begin(), failures.end(), [&](const auto& f) { return f.kind == kind; });
   }
   std::uint64_t sent() const { return rpc->stats()->sent(); }
   /// What was sent beyond the plan, by all the reasons that are counted.
@@ -60,7 +62,6 @@ struct Swept {
   ib::async::FakeClock clock;
   ib::async::Loop loop;
   std::unique_ptr<ib::mad::Rpc> rpc;
-  ib::subnet::Subnet subnet;
   ib::subnet::DiscoverStats stats;
   ib::async::Duration took{};
 };

@@ -34,7 +34,7 @@ async::Task<> ask(mad::Transactor& transactor, path::Path path, const StructInfo
 TEST_CASE("a sweep's answers are those of the nodes") {
   ibtest::TwoWayFabric two;
   Swept swept(two.fabric);
-  const auto model = std::make_unique<subnet::Subnet>(std::move(swept.subnet));
+  const auto model = std::make_unique<subnet::SweptSubnet>(std::move(swept));
   subnet::SweptTransactor known(*swept.rpc, model);
   unsigned answers = 0;
   for (const path::Path& path : ways(two)) {
@@ -61,7 +61,7 @@ TEST_CASE("a sweep's answers are those of the nodes") {
 TEST_CASE("after a Set nothing is known any more, nor once the model has gone") {
   ibtest::TwoWayFabric two;
   Swept swept(two.fabric);
-  auto model = std::make_unique<subnet::Subnet>(std::move(swept.subnet));
+  auto model = std::make_unique<subnet::SweptSubnet>(std::move(swept));
   const path::Path leaf = ways(two)[1];
   mad::Result<std::vector<std::uint8_t>> answer{std::vector<std::uint8_t>()};
   const auto sent_for = [&](mad::Transactor& transactor) {

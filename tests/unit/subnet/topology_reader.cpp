@@ -47,6 +47,9 @@ TEST_CASE("a listing has nodes, port GUIDs, LIDs, links and rates") {
   CHECK(subnet.node(sw).info.port_guid == Guid{0x200001});
   CHECK(subnet.node(sw).info.system_image_guid == Guid{0x200003});
   CHECK(subnet.node(host).info.device_id == 0x1017);
+  CHECK(subnet.node(sw).description() == "sw \"1\" # lid 77 4xQDR");
+  CHECK(subnet.node(host).description() == "a host");
+  CHECK(subnet.node(router).description() == "out");
   CHECK(subnet.node(router).kind() == NodeKind::router);
   CHECK(subnet.lid(subnet.port_of(sw, 3)) == Lid{2});
   CHECK(subnet.find_lid(Lid{3}) == subnet.port_of(sw, 0));  // LMC 1
@@ -62,6 +65,12 @@ TEST_CASE("a listing has nodes, port GUIDs, LIDs, links and rates") {
   CHECK(active_rate(subnet, subnet.port_of(router, 1)).speed == Speed::fdr10);
 }
 
+TEST_CASE("a description has 64 bytes, and a node may have none") {
+  const Subnet subnet = read("#\nCa\t1 \"H-0000000000100000\"\t\t# \"" + std::string(70, 'x') + "\"\nCa\t1 \"H-0000000000200000\"\n");
+  CHECK(subnet.node(0).description() == std::string(64, 'x'));
+  CHECK_FALSE(subnet.node(1).has_description);
+}
+
 TEST_CASE("what is no listing is refused, whatever it is") {
   for (const char* text :
        {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n", "#\nCa\t1\n",
@@ -69,6 +78,7 @@ TEST_CASE("what is no listing is refused, whatever it is") {
     CAPTURE(text);
     CHECK_THROWS_AS(read(text), UsageError);
   }
+  CHECK_THROWS_WITH(read("#\n\x7f" + std::string(5000, 'x') + "=1\n"), "line 2: not a line of a listing");
   // Each text that is cut off is read as far as it goes or refused.
   for (std::size_t length = 0; length < legacy.size(); ++length) {
     try {

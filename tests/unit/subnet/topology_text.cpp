@@ -80,7 +80,7 @@ TEST_CASE("what did not answer is not made up") {
     text.ports(out, at);
     text.listed(out, at);
   }
-  CHECK(swept.subnet.failures.size() > 0);
+  CHECK(swept.failures.size() > 0);
   for (const auto& row : lines(out)) CHECK(row.find("lid 65535") == std::string::npos);
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("lost MADs are asked for again") {
   fabric.seed(7);
   const Swept swept(fabric, {}, 12);
   CHECK(swept.subnet.nodes().size() == fabric.size());
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   CHECK(swept.rpc->stats()->retries_lost > 0);
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
 }
@@ -49,8 +49,8 @@ TEST_CASE("a silent node is missing, and named by the port that leads to it") {
   fabric.node(3).faults.silent = true;
   const Swept swept(fabric);
   CHECK(swept.subnet.nodes().size() == 8);
-  REQUIRE(swept.subnet.failures.size() == 1);
-  const Failure& failure = swept.subnet.failures[0];
+  REQUIRE(swept.failures.size() == 1);
+  const Failure& failure = swept.failures[0];
   CHECK(failure.kind == Failure::Kind::no_answer);
   CHECK(failure.beyond);
   CHECK(swept.subnet.node(failure.node).guid() == Guid{0x100});
@@ -117,7 +117,7 @@ TEST_CASE("a node that falls silent or loses its links half way does not stop th
     const Swept swept(fabric);
     CHECK(swept.subnet.nodes().size() >= fabric.size() - 1);
     CHECK(swept.count(NodeKind::ca) == 16);
-    for (const Failure& failure : swept.subnet.failures) CHECK(failure.kind == Failure::Kind::no_answer);
+    for (const Failure& failure : swept.failures) CHECK(failure.kind == Failure::Kind::no_answer);
   }
 }
 
@@ -128,9 +128,9 @@ TEST_CASE("a refused attribute is a fact and not the end") {
   fabric.node(2).faults.busy_next = 2;
   const Swept swept(fabric);
   CHECK(swept.subnet.nodes().size() == 5);
-  REQUIRE(swept.subnet.failures.size() == 1);
-  CHECK(swept.subnet.failures[0].kind == Failure::Kind::refused);
-  CHECK(swept.subnet.failures[0].attribute == "SwitchInfo");
+  REQUIRE(swept.failures.size() == 1);
+  CHECK(swept.failures[0].kind == Failure::Kind::refused);
+  CHECK(swept.failures[0].attribute == "SwitchInfo");
   CHECK_FALSE(swept.subnet.node(swept.subnet.find_node(Guid{0x100})).has_switch_info);
 }
 
@@ -145,9 +145,9 @@ TEST_CASE("the hop limit ends a route, not the sweep") {
   }
   const Swept swept(fabric);
   CHECK(swept.count(NodeKind::sw) == 63);
-  REQUIRE(swept.subnet.failures.size() == 1);
-  CHECK(swept.subnet.failures[0].kind == Failure::Kind::hop_limit);
-  CHECK(swept.subnet.failures[0].port == 2);
+  REQUIRE(swept.failures.size() == 1);
+  CHECK(swept.failures[0].kind == Failure::Kind::hop_limit);
+  CHECK(swept.failures[0].port == 2);
 }
 
 TEST_CASE("a switch may be linked to itself") {
@@ -159,7 +159,7 @@ TEST_CASE("a switch may be linked to itself") {
   fabric.link(sw, 2, sw, 3);
   const Swept swept(fabric);
   CHECK(swept.subnet.nodes().size() == 10);
-  CHECK(swept.subnet.failures.empty());
+  CHECK(swept.failures.empty());
   const auto names = swept.link_names();
   CHECK(std::count(names.begin(), names.end(), "200.2-200.3") == 1);
 }
@@ -269,7 +269,7 @@ TEST_CASE("a sweep goes no further than a model may grow, and says so once") {
     const Swept swept(fabric, {}, 3, limits);
     CHECK(swept.subnet.nodes().size() == 5);
     CHECK(swept.subnet.ports().size() == 9 + 4 * 2);
-    CHECK(std::ranges::count(swept.subnet.failures, no_room_text, &Failure::why) == 1);
+    CHECK(std::ranges::count(swept.failures, no_room_text, &Failure::why) == 1);
   }
 }
 

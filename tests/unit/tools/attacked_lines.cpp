@@ -9,6 +9,7 @@ namespace ibtest {
 const std::vector<Line>& our_lines() {
   static const std::vector<Line> all = {
       {"check_lft_balance", "-e"},
+      {"check_routes", "--switches", "--load", "--ask-sa"},
       {"dump_fts", "-M"},
       {"dump_lfts", "-a"},
       {"dump_mfts", "--sa"},

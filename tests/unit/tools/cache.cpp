@@ -148,10 +148,15 @@ TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a
     cached({"ibhosts"});
     fabric.set_link(here, 1, true);
   }
-  SECTION("A node did not answer") {
+  SECTION("A node did not answer that answers now") {
     fabric.node(other).faults.silent = true;
     CHECK(cached({"ibhosts"}).status == 4);
     fabric.node(other).faults.silent = false;
+  }
+  SECTION("A node that answers now did not tell an attribute") {
+    fabric.node(other).faults.ignores = smp::NodeDescription::attribute_id;
+    CHECK(cached({"ibhosts"}).status == 4);
+    fabric.node(other).faults.ignores = 0;
   }
   SECTION("It is damaged") {
     cached({"ibhosts"});
@@ -165,6 +170,24 @@ TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a
   }
   CHECK_FALSE(is_used());
   CHECK(is_used());
+}
+
+TEST_CASE_METHOD(Bench, "What was silent is requested once more, and the cache is used as long as it stays silent") {
+  auto& faults = fabric.node(other).faults;
+  faults.silent = GENERATE(true, false);
+  if (!faults.silent) faults.ignores = smp::NodeDescription::attribute_id;
+  const std::vector<std::string> words = GENERATE(as<std::vector<std::string>>(), std::vector<std::string>{"ibhosts"},
+                                                  std::vector<std::string>{"iblinkinfo"}, std::vector<std::string>{"ibnetdiscover"});
+  const Outcome live = cached(words);
+  CHECK(live.status == 4);
+  CHECK_THAT(live.err, starts_with("E: "));
+  for (int run = 0; run < 2; ++run) {
+    const Outcome stored = cached(words);
+    CHECK(sent == 1);
+    CHECK(stored.status == 4);
+    CHECK(stored.out == live.out);
+    CHECK_THAT(stored.err, starts_with("W: fabric as of") && ends_with(live.err));
+  }
 }
 
 TEST_CASE_METHOD(Bench, "A damaged answer is no reason to fail") {

@@ -118,6 +118,34 @@ TEST_CASE("the scanner reads command lines as getopt_long does") {
   }
 }
 
+TEST_CASE("the scanner reads all command lines of three words as getopt_long does") {
+  const std::vector<std::string> words = {"-l",     "-ld",   "-dl",  "-C",       "-Cx",      "-lCx", "-lC", "-p7", "--list",
+                                          "--li",   "--lis", "--Ca", "--Ca=",    "--Ca=a=b", "--de", "--=", "--",  "-",
+                                          "--lid_", "",      "x",    "--nosuch", "--list=1", "-x",   "-lx", "---"};
+  for (const std::string& first : words) {
+    for (const std::string& second : words) {
+      for (const std::string& third : words) {
+        const std::vector<std::string> line{first, second, third};
+        if (our_reading(line) == getopt_reading(line)) continue;
+        CAPTURE(line);
+        CHECK(our_reading(line) == getopt_reading(line));
+      }
+    }
+  }
+}
+
+TEST_CASE("a digit that is no option's letter begins an operand") {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"-1", "x"}, {"-1C", "x"}, {"-C=", "-12", "-1Cl", "--"}}) {
+    const bool has_option = line[0] == "-C=";
+    Sample sample;
+    sample.parse(line);
+    CHECK(sample.operands == std::vector<std::string>(line.begin() + (has_option ? 1 : 0), line.end() - (has_option ? 1 : 0)));
+  }
+  Sample sample;
+  CHECK(sample.parse({"-l1", "x"}).operands == std::vector<std::string>{"-1", "x"});
+  CHECK(sample.list);
+}
+
 TEST_CASE("errors are one line that says what is wrong") {
   CHECK(message({"--nosuch"}) == "unrecognized option '--nosuch'");
   CHECK(message({"-x"}) == "invalid option -- 'x'");

@@ -19,6 +19,7 @@
 #include "support/sa_answer.hpp"
 #include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
+#include "support/stored_routes.hpp"
 
 using namespace ib;
 
@@ -128,11 +129,21 @@ const std::string& stored_site() {
   return file.name;
 }
 
+std::vector<std::string> with_stored_routes(std::vector<std::string> words) {
+  words.insert(words.end(), stored_routes().begin(), stored_routes().end());
+  return words;
+}
+
 }  // namespace
 
 const std::vector<JsonCase>& json_cases() {
   static const std::vector<JsonCase> all = {
       {{"check_lft_balance", "-a"}, {}, 4},
+      {{"check_routes", "--load"}, {}, 4},
+      {with_stored_routes({"check_routes", "--load"}), {}, 1},
+      {{"completion", "bash"}},
+      {{"completion", "--words", "smpquery", "N"}},
+      {{"completion", "--words", "ibstat", "--js"}},
       {{"decode_mad"}, mad_hex()},
       {{"decode_mad", "--umad"}, std::string(128, '0') + mad_hex()},
       {{"decode_mad", "--lrh"}, packet_hex()},

@@ -430,6 +430,7 @@ TEST_CASE_METHOD(Fabric, "What infiniband-diags says where there is no such devi
                               contains("main: Failed to bind to the SA: No such file or directory\n"));
   CHECK(diags(fabric, {"ibnetdiscover", "-s", "/nowhere/file"}).out ==
         "ibnetdiscover: iberror: failed: can't open file /nowhere/file for writing\n");
+  CHECK(diags(fabric, {"ibhosts", "/nowhere/file"}).err == "cat: /nowhere/file: No such file or directory\n");
 }
 
 // As Debian's programs end on ibsim without opensm.
@@ -453,6 +454,10 @@ TEST_CASE("What infiniband-diags says where no subnet manager has been") {
 TEST_CASE_METHOD(Fabric, "infiniband-diags tells a wait that ended by itself from a request that the kernel gave up") {
   fabric.node(other).faults.silent = true;
   CHECK_THAT(diags(fabric, {"smpquery", "NI", "4"}).err, !contains("recv failed"));
+  CHECK_THAT(diags(fabric, {"smpquery", "-e", "NI", "4"}).err, contains("_do_madrpc: retry 1 (timeout 1000 ms)\n"));
+  // The nodes at the LIDs of a table have 100 ms, whatever -t says.
+  CHECK_THAT(diags(fabric, {"ibroute", "-e", "-t", "300", "1"}).err,
+             contains("_do_madrpc: retry 1 (timeout 100 ms)\n") && contains("timeout after 3 retries, 300 ms\n"));
   fabric.network.reports = false;
   const std::string err = diags(fabric, {"smpquery", "NI", "4"}).err;
   CHECK_THAT(err, contains("_do_madrpc: recv failed: Connection timed out\n") && contains("mad_rpc: _do_madrpc failed; dport (Lid 4)\n"));

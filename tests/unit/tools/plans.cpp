@@ -431,3 +431,10 @@ TEST_CASE_METHOD(Site, "tables cost their blocks") {
   const std::size_t sweep = Told(ibtool({"ibnetdiscover", "--discovery=DR"}).err).planned;
   CHECK(Told(outcome.err).planned == sweep - others + switches * blocks);
 }
+
+TEST_CASE_METHOD(Site, "routes cost the blocks of tables that are not read elsewhere") {
+  const Outcome outcome = ibtool({"check_routes", "--discovery=DR", "--unicast"});
+  const std::size_t sweep = Told(ibtool({"ibnetdiscover", "--discovery=DR"}).err).planned;
+  constexpr std::size_t switches = 4, blocks = 1;
+  CHECK(Told(outcome.err).planned == sweep + switches * blocks);
+}

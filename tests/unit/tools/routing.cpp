@@ -412,6 +412,9 @@ TEST_CASE("ibfindnodesusing: whose packets go over a link") {
   CHECK_THAT(theirs.out, contains(fmt::format("{} 3 (\"{}\" base)  ==>>  {} 1 ({})\n", s.guid(leaf0), s.description(leaf0), s.guid(spine),
                                               s.description(spine))));
   CHECK_THAT(theirs.out, contains("<<=="));
+  CHECK_THAT(theirs.err, !contains("path_query"));
+  // No port has the GUID of a channel adapter's node, by which the script has ibroute look for the far end.
+  CHECK_THAT(diags(s.fabric, {"ibfindnodesusing", s.guid(leaf0), "1"}).err, contains("ib_path_query_via: sa call path_query failed\n"));
   CHECK(diags(s.fabric, {"ibfindnodesusing", "0x77", "1"}).status == 1);
   CHECK(diags(s.fabric, {"ibfindnodesusing", s.guid(leaf0)}).status == 2);
   CHECK_THAT(diags(s.fabric, {"ibfindnodesusing", "-x"}).err, contains("Unknown option: x\n"));

@@ -67,8 +67,8 @@ TEST_CASE_METHOD(Bench, "a snapshot holds all parts, and the last line says what
   CHECK((about.st_mode & 0777U) == 0600U);
   snapshot::Snapshot stored(file);
   for (const snapshot::Part part : snapshot::all_parts()) CHECK(stored.has_part(name(part)));
-  subnet::Subnet subnet;
-  stored.read_fabric(subnet, &fabric.end_port());
+  const subnet::SweptSubnet kept = stored.read_fabric(&fabric.end_port());
+  const subnet::Subnet& subnet = kept.subnet;
   REQUIRE(subnet.nodes().size() == 3);
   const auto answer = stored.find(counters_of(subnet.find_node(Guid{0x100}), 3));
   REQUIRE(answer);

@@ -114,3 +114,27 @@ TEST_CASE_METHOD(Named, "NAME@PORT, and wrong addresses that are no names") {
   }
   CHECK_THAT(ibtool(fabric, {"smpquery", "-L", "NI", "leaf 1"}).err, !contains("called so"));
 }
+
+TEST_CASE_METHOD(Named, "names stand in files of targets too") {
+  const ibtest::FakeSysfs directory;
+  const std::string file = directory.root() / "pairs";
+  std::ofstream(file) << "here beef@rack4\nbeef here\n";
+  const auto traced = ibtool(fabric, {"ibtracert", "--ports-file", file});
+  INFO(traced.err);
+  CHECK(traced.status == 0);
+  CHECK_THAT(traced.out, contains("0000:0000:0000:0501"));
+  std::ofstream(file) << "here nobody\n";
+  const auto unknown = ibtool(fabric, {"ibtracert", "--ports-file", file});
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.err, contains("no node is called so"));
+}
+
+TEST_CASE_METHOD(Named, "a name is looked up only when all operands are right") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"ibportstate", "beef", "nonsense"}, {"ibtracert", "beef", "0,300"}, {"smpquery", "NI", "beef", "7", "8"}}) {
+    CAPTURE(words.front());
+    const auto told = ibtool(fabric, words);
+    CHECK(told.status == 2);
+    for (std::size_t node = 0; node <= fabric.size(); ++node) CHECK(fabric.requests_to(node) == 0);
+  }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The attributes of performance management that hold counters of a port (IBA 16.1.3, 16.1.4). This is the only list of them: what reads,
+// stores or names them goes by it.
+#pragma once
+
+#include <span>
+
+#include "iba/struct_info.hpp"
+
+namespace ib::counters {
+
+/// PortCounters first, PortCountersExtended second, then the attributes that a PMA need not have.
+std::span<const StructInfo* const> counter_attributes();
+
+/// The attributes that a PMA need not have, in the order of counter_attributes().
+std::span<const StructInfo* const> optional_counter_attributes();
+
+/// Whether a field of such an attribute selects what is counted, read or reset, and counts nothing itself.
+bool is_selector(const FieldInfo& field);
+
+}  // namespace ib::counters

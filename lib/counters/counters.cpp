@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "counters/counters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "counters/attributes.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
+
+namespace ib::counters {
+namespace {
+
+namespace capability = pm::capability_mask;
+
+constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended ends in IBA 1.2.1
+constexpr unsigned counter_select2_bit = 16, qp1_dropped_bit = 17;
+
+std::uint16_t needed_for(std::string_view counter) {
+  if (counter == "port_xmit_wait") return capability::port_counters_xmit_wait_supported;
+  if (counter == "qp1_dropped") return capability::is_qp1_drop_supported;
+  return 0;
+}
+
+std::vector<CounterInfo> make_counter_infos() {
+  std::vector<CounterInfo> all;
+  const auto entry = [&all](const FieldInfo& field) -> CounterInfo& {
+    const auto known = std::ranges::find(all, field.name, &CounterInfo::name);
+    if (known != all.end()) return *known;
+    CounterInfo info;
+    info.name = field.name;
+    info.needs = needed_for(field.name);
+    info.octets = field.unit == "4 bytes" ? 4 : 0;
+    info.traffic = info.octets != 0 || field.name.ends_with("_pkts");
+    return all.emplace_back(info);
+  };
+  // Bits of reset masks follow the order of the counters. The bits of CounterSelect2 begin at bit 16. The first counter there
+  // is PortXmitWait in PortCounters, followed by QP1Dropped, and the additional part in PortCountersExtended (IBA 16.1.3.5,
+  // 16.1.4.11).
+  unsigned bit = 0;
+  for (const FieldInfo& field : pm::PortCounters::info().fields) {
+    if (field.reserved || is_selector(field)) continue;
+    CounterInfo& info = entry(field);
+    info.narrow = &field;
+    info.narrow_reset = std::uint64_t{1} << (field.name == "qp1_dropped" ? qp1_dropped_bit : bit++);
+  }
+  bit = 0;
+  for (const FieldInfo& field : pm::PortCountersExt::info().fields) {
+    if (field.reserved || is_selector(field)) continue;
+    CounterInfo& info = entry(field);
+    info.wide = &field;
+    info.additional = field.bit_offset >= additional_from;
+    info.ietf = !info.additional && info.narrow == nullptr;
+    if (info.additional) bit = std::max(bit, counter_select2_bit);
+    info.wide_reset = std::uint64_t{1} << bit++;
+  }
+  return all;
+}
+
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_named(const FieldInfo* field, std::string_view name) {
+  if (field == nullptr) return false;
+  const std::array names{field->name, field->iba_name, field->libibmad_name, field->perfquery_name};
+  return std::ranges::any_of(names, [name](std::string_view known) { return same_word(known, name); });
+}
+
+}  // namespace
+
+std::span<const CounterInfo> counter_infos() {
+  static const std::vector<CounterInfo> infos = make_counter_infos();
+  return infos;
+}
+
+const CounterInfo* find_counter(std::string_view name) {
+  const std::span<const CounterInfo> infos = counter_infos();
+  if (name.empty()) return nullptr;
+  const auto found = std::ranges::find_if(
+      infos, [name](const CounterInfo& counter) { return is_named(counter.narrow, name) || is_named(counter.wide, name); });
+  return found == infos.end() ? nullptr : &*found;
+}
+
+bool PmaSupport::extended() const {
+  return (capability_mask & (capability::is_extended_width_supported | capability::is_extended_width_no_ietf_supported)) != 0;
+}
+
+bool PmaSupport::all_port_select() const { return (capability_mask & capability::all_port_select) != 0; }
+
+bool PmaSupport::narrow(const CounterInfo& counter) const {
+  return counter.narrow != nullptr && (capability_mask & counter.needs) == counter.needs;
+}
+
+bool PmaSupport::wide(const CounterInfo& counter) const {
+  if (counter.wide == nullptr || !extended() || (capability_mask & counter.needs) != counter.needs) return false;
+  if (counter.additional) return (capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
+  return !counter.ietf || (capability_mask & capability::is_extended_width_supported) != 0;
+}
+
+const CounterValue& CounterReading::operator[](std::string_view name) const {
+  const std::span<const CounterInfo> infos = counter_infos();
+  const auto found = std::ranges::find(infos, name, &CounterInfo::name);
+  if (found == infos.end()) throw std::invalid_argument("no counter is named " + std::string(name));
+  return values.at(static_cast<std::size_t>(found - infos.begin()));
+}
+
+CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended) {
+  CounterReading reading;
+  reading.values.reserve(counter_infos().size());
+  for (const CounterInfo& info : counter_infos()) {
+    CounterValue value;
+    const bool wide = support.wide(info) && !port_counters_extended.empty();
+    const FieldInfo* field = wide ? info.wide : info.narrow;
+    if (wide || (support.narrow(info) && !port_counters.empty())) {
+      value.value = read_number(wide ? port_counters_extended : port_counters, *field);
+      value.bits = static_cast<std::uint8_t>(field->bits);
+    }
+    reading.values.push_back(value);
+  }
+  return reading;
+}
+
+async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma) {
+  const auto info = co_await transactor.try_performance_get<mad::ClassPortInfo>(pma);
+  if (!info) co_return info.shared_error();
+  co_return PmaSupport{info->capability_mask, info->capability_mask2};
+}
+
+void add_counters(CounterReading& sum, const CounterReading& reading) {
+  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
+  sum.values.resize(std::max(sum.values.size(), reading.values.size()));
+  for (std::size_t i = 0; i < reading.values.size(); ++i) {
+    const CounterValue& added = reading.values[i];
+    CounterValue& total = sum.values[i];
+    total.value = added.value > greatest - total.value ? greatest : total.value + added.value;
+    if (added.known()) total.bits = 64;  // a sum has room for more than each of its parts
+  }
+}
+
+}  // namespace ib::counters

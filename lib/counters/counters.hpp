@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// All counters of a port together: PortCounters and PortCountersExtended (IBA 16.1.3.5, 16.1.4.11). Each counter comes from the
+// attribute with its widest field, as far as the ClassPortInfo of the PMA says that the PMA supports the counter. The names and
+// widths of the counters come from iba-defs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "iba-gen/mad.hpp"
+#include "iba/struct_info.hpp"
+#include "mad/transactor.hpp"
+
+namespace ib::counters {
+
+/// A counter with its name in iba-defs and its fields.
+struct CounterInfo {
+  std::string_view name;      ///< `port_xmit_data`, …
+  const FieldInfo* narrow{};  ///< field in PortCounters; null if there is none
+  const FieldInfo* wide{};    ///< field in PortCountersExtended; null if there is none
+  std::uint16_t needs{};      ///< bit of the PMA's CapabilityMask that the counter needs; 0 for none
+  bool additional{};          ///< `wide` needs CapabilityMask2.IsAdditionalPortCountersExtendedSupported
+  bool ietf{};                ///< `wide` needs CapabilityMask.IsExtendedWidthSupported: counters of unicast and multicast packets
+  unsigned octets{};          ///< octets of data per count (IBA 16.1.3.5: 4); 0 if the counter does not count data
+  bool traffic{};             ///< counts data or packets without errors; other counters are for errors and waiting
+  /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see clears.hpp); 0 if it has none.
+  std::uint64_t narrow_reset{}, wide_reset{};
+
+  /// Its widest field.
+  const FieldInfo& field() const { return wide != nullptr ? *wide : *narrow; }
+};
+
+/// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
+/// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
+const CounterInfo* find_counter(std::string_view name);
+
+/// All counters: first those of PortCounters in their order, then those that only PortCountersExtended has.
+std::span<const CounterInfo> counter_infos();
+
+/// The capabilities that a PMA reports.
+struct PmaSupport {
+  std::uint16_t capability_mask{};   ///< pm::capability_mask
+  std::uint32_t capability_mask2{};  ///< pm::capability_mask2
+  /// Whether the PMA has PortCountersExtended.
+  bool extended() const;
+  /// Whether all ports of the PMA can be asked, and cleared, together.
+  bool all_port_select() const;
+  /// Whether the PMA counts `counter` in PortCounters, and in PortCountersExtended.
+  bool narrow(const CounterInfo& counter) const;
+  bool wide(const CounterInfo& counter) const;
+};
+
+/// The value of one counter in a reading.
+struct CounterValue {
+  std::uint64_t value{};
+  std::uint8_t bits{};  ///< width of the source field; 0: not known
+  bool known() const { return bits != 0; }
+  /// Whether the counter stopped at the greatest value of its field, so that the true count may be higher. 64-bit counters wrap
+  /// instead.
+  bool saturated() const { return known() && bits < 64 && value == (std::uint64_t{1} << bits) - 1; }
+  bool operator==(const CounterValue&) const = default;
+};
+
+/// One reading of a port's counters, in the order of counter_infos().
+struct CounterReading {
+  std::vector<CounterValue> values;
+  /// The value of a counter by name. Throws std::invalid_argument if there is no such counter.
+  const CounterValue& operator[](std::string_view name) const;
+};
+
+/// Merges the two attributes of a port. Either may be empty if it was not read.
+CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended);
+/// Adds up the counters of several ports. A counter that one of them does not know counts as 0 there.
+void add_counters(CounterReading& sum, const CounterReading& reading);
+
+/// Requests the ClassPortInfo of a PMA.
+async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma);
+
+}  // namespace ib::counters

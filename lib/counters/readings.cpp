@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One survey of up to three questions to a node: the capabilities of its PMA and what all its ports have counted together, asked at one of
+// its ports; then the ports about which more is to be known; then the Set that clears all of those at once. What follows from an answer is
+// asked before the next nodes are, so that nodes are complete about in their order.
+#include "counters/readings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "iba-gen/mad.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+#include "subnet/failures.hpp"
+
+namespace ib::counters {
+namespace {
+
+using BytesResult = mad::Result<std::vector<std::uint8_t>>;
+
+bool has_additional(const PmaSupport& support) {
+  return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
+}
+
+CounterValue value_of(Bytes attribute, const FieldInfo* field) {
+  if (field == nullptr || attribute.empty()) return {};
+  return {read_number(attribute, *field), static_cast<std::uint8_t>(field->bits)};
+}
+
+/// The data area of the answer, cut to the attribute.
+async::Task<BytesResult> request(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select) {
+  const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
+  BytesResult answer = co_await transactor.try_get(pma, attribute, 0, port_select);
+  if (answer) answer->resize(attribute.bytes);
+  co_return answer;
+}
+
+std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
+
+using Error = std::shared_ptr<const mad::MadError>;  // null: none
+
+PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
+  PmaReading reading;
+  reading.port = port;
+  reading.select = select;
+  reading.support = support;
+  return reading;
+}
+
+async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                   std::vector<std::uint8_t>& to) {
+  BytesResult answer = co_await request(transactor, pma, attribute, reading.select);
+  if (answer) {
+    to = std::move(*answer);
+  } else {
+    reading.problems.push_back({id_of(attribute), false, answer.shared_error()});
+  }
+}
+
+/// A counter that the PMA says not to count holds nothing (IBA 16.1.3.5).
+void clear_uncounted(PmaReading& reading) {
+  for (const CounterInfo& counter : counter_infos()) {
+    if (counter.narrow != nullptr && !reading.counters.empty() && !reading.support.narrow(counter))
+      wire::set_bits(reading.counters, counter.narrow->bit_offset, counter.narrow->bits, 0);
+  }
+}
+
+/// Reads into `reading` what is wanted of its PortSelect. What fails is the last of its problems, and nothing is known then.
+async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const PmaWanted& wanted) {
+  const bool additional = has_additional(reading.support) && reading.support.extended();
+  const bool extended = reading.support.extended() && (additional || wanted.traffic || wanted.traffic_only);
+  const bool basic = !extended || (!additional && !wanted.traffic_only);
+  const async::Loop& loop = co_await async::current_loop;
+  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), reading.counters);
+  reading.counters_time = loop.now();
+  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), reading.extended);
+  reading.extended_time = loop.now();
+  if (!reading.problems.empty()) {
+    reading.counters.clear();
+    reading.extended.clear();
+    co_return;
+  }
+  clear_uncounted(reading);
+  if (!wanted.tells || !wanted.tells(reading)) co_return;
+  if (wanted.wants_discard_details && wanted.wants_discard_details(reading))
+    co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), reading.discard_details);
+  if (wanted.wants_error_details && wanted.wants_error_details(reading))
+    co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), reading.error_details);
+}
+
+/// The readings of a fabric, while they are made.
+class Reader {
+ public:
+  Reader(mad::Transactor& transactor, const subnet::Subnet& subnet, const PmaWanted& wanted, const subnet::SurveyOptions& options)
+      : subnet_(subnet),
+        wanted_(wanted),
+        survey_(
+            transactor, subnet, options, [this](std::size_t question, subnet::SurveyPort port) { return ask_for(steps_[question], port); },
+            [this](std::size_t question) { ended(question); }) {}
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  async::Task<PmaReadings> read(std::vector<subnet::NodeIndex> nodes) {
+    for (const subnet::NodeIndex node : nodes) add(node);
+    nodes_.resize(heads_.size());
+    open_.resize(heads_.size(), 1);
+    steps_.reserve(heads_.size());
+    for (std::size_t at = 0; at < heads_.size(); ++at) {
+      survey_.add(heads_[at].port);
+      steps_.push_back({static_cast<std::uint32_t>(at), Step::head});
+    }
+    co_await survey_.run();
+    take_failures();
+    if (!wanted_.forgets) {
+      readings_.nodes.reserve(nodes_.size());
+      for (std::size_t at = 0; at < nodes_.size(); ++at) readings_.nodes.push_back(std::move(node_at(at)));
+    }
+    co_return std::move(readings_);
+  }
+
+ private:
+  /// What a question of the survey asks.
+  struct Step {
+    enum Kind : std::uint8_t { head, port, clear_all, clear_port };
+    std::uint32_t node;  ///< in nodes_
+    Kind kind;
+    std::uint16_t reading = 0;  ///< in the node's `ports`
+    auto operator<=>(const Step&) const = default;
+  };
+  /// A node and the port whose PMA is asked first.
+  struct Head {
+    subnet::NodeIndex node;
+    subnet::PortIndex port;
+  };
+
+  void add(subnet::NodeIndex at) {
+    const subnet::Node& of = subnet_.node(at);
+    const std::vector<subnet::PortIndex> ports = ports_of(at);
+    const bool is_switch = of.kind() == subnet::NodeKind::sw;
+    if (ports.empty() && (!is_switch || wanted_.ports_of)) return;
+    heads_.push_back({at, is_switch ? of.first_port : ports.front()});
+  }
+
+  std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const {
+    return wanted_.ports_of ? wanted_.ports_of(node) : countable_ports(subnet_, node);
+  }
+
+  /// The readings of a node; none before the first question to it.
+  PmaNode& node_at(std::size_t at) {
+    std::unique_ptr<PmaNode>& node = nodes_[at];
+    if (!node) {
+      node = std::make_unique<PmaNode>();
+      node->node = heads_[at].node;
+      node->first = heads_[at].port;
+    }
+    return *node;
+  }
+
+  /// Calls `told` with the next node. If that may be forgotten, nothing but Sets that failed is kept: take_failures() wants them.
+  void tell_next() {
+    const std::size_t at = told_++;
+    wanted_.told(node_at(at));
+    const auto is_set = [](const PmaProblem& problem) { return problem.set; };
+    const bool is_clean = nodes_[at]->clear_problems.empty() && std::ranges::none_of(nodes_[at]->ports, [&](const PmaReading& reading) {
+                            return std::ranges::any_of(reading.problems, is_set);
+                          });
+    if (wanted_.forgets && is_clean) nodes_[at].reset();
+  }
+
+  async::Task<Error> ask_for(Step step, subnet::SurveyPort port) {
+    PmaNode& node = node_at(step.node);
+    switch (step.kind) {
+      case Step::head:
+        return read_head(node, port);
+      case Step::port:
+        return read_port(node, step.reading, port);
+      case Step::clear_port:
+        return clear_read_port(node, step.reading, port);
+      default:
+        return clear_node(node, port);
+    }
+  }
+
+  void ended(std::size_t question) {
+    const Step step = steps_[question];
+    PmaNode& node = node_at(step.node);
+    const bool failed = survey_.has_failed(question);
+    switch (step.kind) {
+      case Step::head:
+        if (failed && !node.all) node.problem = problem_of(question, mad::ClassPortInfo::attribute_id);
+        if (ports_are_wanted(node)) add_ports(step.node);
+        break;
+      case Step::port:
+        if (failed) {
+          PmaReading& reading = node.ports[step.reading];
+          reading.problems.push_back(problem_of(question, counters_attribute(node.support)));
+        }
+        break;
+      case Step::clear_all:
+        if (failed) node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(question, 0).error}};
+        break;
+      case Step::clear_port:
+        if (failed) node.ports[step.reading].problems.push_back({pm::PortCounters::attribute_id, true, problem_of(question, 0).error});
+        break;
+    }
+    if (--open_[step.node] != 0) return;
+    const bool is_read = step.kind == Step::head || step.kind == Step::port;
+    if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
+    if (!wanted_.told) return;
+    while (told_ < nodes_.size() && open_[told_] == 0) tell_next();
+  }
+
+  /// Has the ports cleared that were read one by one though they can be cleared together: all of them, or those that answered. False where
+  /// there are none.
+  bool add_clears(std::size_t at) {
+    const PmaNode& node = node_at(at);
+    if (node.ports.empty()) return false;
+    if (std::ranges::all_of(node.ports, &PmaReading::known)) {
+      add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
+      return true;
+    }
+    bool any = false;
+    for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
+      if (!node.ports[i].known()) continue;
+      add_next({static_cast<std::uint32_t>(at), Step::clear_port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
+      any = true;
+    }
+    return any;
+  }
+
+  void add_next(Step step, subnet::PortIndex port) {
+    ++open_[step.node];
+    steps_.push_back(step);
+    survey_.add_next(port);
+  }
+
+  void add_ports(std::uint32_t at) {
+    PmaNode& node = node_at(at);
+    const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
+    for (const subnet::PortIndex port : ports_of(node.node)) {
+      node.ports.push_back(start(port, subnet_.port(port).number, node.support));
+      // One that was silent about itself is not asked again for each of its ports.
+      if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
+        node.ports.back().problems.push_back({counters_attribute(node.support), false, node.problem->error});
+    }
+    for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
+      if (node.ports[i].problems.empty()) add_next({at, Step::port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
+    }
+  }
+
+  PmaProblem problem_of(std::size_t question, std::uint16_t attribute) const {
+    const auto error = std::dynamic_pointer_cast<const mad::MadError>(survey_.failure(question).error);
+    if (error && error->request().size() >= mad::header_size) attribute = mad::HeaderView(error->request()).attribute_id();
+    return {attribute, false, error};
+  }
+
+  /// In the order of the nodes and their ports, whenever they were asked; then what was not cleared.
+  void take_failures() {
+    std::vector<std::size_t> questions(steps_.size());
+    std::iota(questions.begin(), questions.end(), 0);
+    std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
+    for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
+    for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
+    for (const std::unique_ptr<PmaNode>& node : nodes_) {
+      if (!node) continue;
+      for (const PmaReading& reading : node->ports) add_failures(node->node, subnet_.port(reading.port).number, reading.problems);
+      add_failures(node->node, -1, node->clear_problems);
+    }
+  }
+
+  /// Adds the Sets that were sent and failed. What was not sent is a failure already: its agent is silent.
+  void add_failures(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
+    for (const PmaProblem& problem : problems) {
+      if (!problem.set || !problem.error) continue;
+      const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
+      if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
+      const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
+      readings_.failures.push_back({.kind = subnet::kind_of(*problem.error),
+                                    .node = node,
+                                    .port = port,
+                                    .attribute = std::string(info->title),
+                                    .why = problem.error->message(),
+                                    .error = problem.error});
+    }
+  }
+
+  /// ClassPortInfo, the counters of all ports together where they can be had so, and if these tell nothing all that is to be done
+  /// afterwards.
+  async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
+    node.all.reset();  // left by an earlier attempt
+    std::optional<PmaSupport> support;
+    if (wanted_.known_support) support = wanted_.known_support(node.node);
+    if (!support) {
+      const mad::Result<PmaSupport> answer = co_await read_pma_support(port.transactor, port.path);
+      if (!answer) co_return answer.shared_error();
+      support = *answer;
+    }
+    node.support = *support;
+    if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
+    PmaReading reading = start(port.index, subnet::all_ports, *support);
+    co_await fill(reading, port.transactor, port.path, wanted_);
+    const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
+    const Error error = reading.known() ? nullptr : reading.problems.back().error;
+    node.all = std::move(reading);
+    std::vector<const PmaReading*> read(1, &*node.all);
+    if (!tells && node.all->known()) node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
+    co_return error;
+  }
+
+  bool is_read_by_port(subnet::PortIndex port) const {
+    return wanted_.each_port || (wanted_.each_host_port && subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw);
+  }
+
+  bool ports_are_wanted(const PmaNode& node) const {
+    if (!node.all) return true;
+    return node.all->known() && wanted_.tells && wanted_.tells(*node.all);
+  }
+
+  /// What is asked for first.
+  std::uint16_t counters_attribute(const PmaSupport& support) const {
+    return support.extended() && wanted_.traffic_only ? pm::PortCountersExt::attribute_id : pm::PortCounters::attribute_id;
+  }
+
+  async::Task<Error> read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
+    PmaReading reading = start(port.index, port.number, node.support);
+    co_await fill(reading, port.transactor, port.path, wanted_);
+    if (!reading.known()) co_return reading.problems.back().error;
+    if (!node.support.all_port_select()) {
+      std::vector<const PmaReading*> read(1, &reading);
+      std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support, std::move(read));
+      std::ranges::move(problems, std::back_inserter(reading.problems));
+    }
+    node.ports[at] = std::move(reading);
+    co_return nullptr;
+  }
+
+  /// Whether the counters of `attribute` were read. What PortCountersExtended with its additional part holds, PortCounters holds again.
+  static bool was_read(const PmaReading& reading, const StructInfo& attribute) {
+    if (&attribute == &pm::PortCounters::info())
+      return !reading.counters.empty() || (!reading.extended.empty() && has_additional(reading.support));
+    if (&attribute == &pm::PortCountersExt::info()) return !reading.extended.empty();
+    return !(&attribute == &pm::PortXmitDiscardDetails::info() ? reading.discard_details : reading.error_details).empty();
+  }
+
+  /// Sets to zero what is to be cleared of a port, or of all. `read` is what was read of it, or of each of them. An attribute of which
+  /// nothing was read is read first, and not cleared where it cannot be read. Returns what failed.
+  async::Task<std::vector<PmaProblem>> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
+                                             std::vector<const PmaReading*> read) {
+    std::vector<PmaProblem> problems;
+    if (!wanted_.clear) co_return problems;
+    const CounterClear masks = clear_of(support, wanted_.clear);
+    struct Part {
+      const StructInfo& attribute;
+      std::uint64_t mask;
+      bool is_told;  // PMAs need not have details
+    };
+    const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
+                           Part{pm::PortXmitDiscardDetails::info(), wanted_.clear_details ? all_discard_details : 0, false},
+                           Part{pm::PortRcvErrorDetails::info(), wanted_.clear_details ? all_error_details : 0, false},
+                           Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
+    for (const Part& part : parts) {
+      if (part.mask == 0) continue;
+      if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
+        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select);
+        if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
+        if (!value) continue;
+      }
+      const BytesResult done = co_await reset_counters(port.transactor, port.path, part.attribute, select, part.mask);
+      if (!done && part.is_told) problems.push_back({id_of(part.attribute), true, done.shared_error()});
+    }
+    co_return problems;
+  }
+
+  /// The ports of this node were read one by one, though they can be cleared together.
+  async::Task<Error> clear_node(PmaNode& node, subnet::SurveyPort port) {
+    std::vector<const PmaReading*> read;
+    for (const PmaReading& reading : node.ports) read.push_back(&reading);
+    std::vector<PmaProblem> problems = co_await clear(port, subnet::all_ports, node.support, std::move(read));
+    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    node.clear_problems = std::move(problems);
+    co_return nullptr;
+  }
+
+  /// Other ports of this node did not answer.
+  async::Task<Error> clear_read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
+    std::vector<const PmaReading*> read(1, &node.ports[at]);
+    std::vector<PmaProblem> problems = co_await clear(port, port.number, node.support, std::move(read));
+    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
+    co_return nullptr;
+  }
+
+  const subnet::Subnet& subnet_;
+  const PmaWanted& wanted_;
+  PmaReadings readings_;
+  std::vector<Head> heads_;
+  std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when a node is forgotten
+  std::vector<Step> steps_;                      // by question
+  std::vector<std::uint16_t> open_;              // by head: questions that have not ended
+  std::size_t told_{};                           // nodes that `told` was called with
+  std::set<const ib::Error*> known_errors_;      // of the failures
+  subnet::Survey survey_;
+};
+
+}  // namespace
+
+bool PmaReading::errors_in_extended() const { return has_additional(support) && !extended.empty(); }
+
+CounterValue PmaReading::error_count(const CounterInfo& counter) const {
+  if (errors_in_extended()) return value_of(extended, counter.wide);
+  return value_of(counters, counter.narrow);
+}
+
+async::Time PmaReading::error_time() const { return errors_in_extended() ? extended_time : counters_time; }
+
+CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
+  if (extended.empty()) return value_of(counters, counter.narrow);
+  return support.wide(counter) ? value_of(extended, counter.wide) : CounterValue{};
+}
+
+namespace {
+
+CounterChange change_in(const std::optional<CounterGrowth>& growth, const FieldInfo* field) {
+  return growth && field != nullptr ? growth->change(*field) : CounterChange{};
+}
+
+std::optional<double> seconds_of(const std::optional<CounterGrowth>& growth) { return growth ? growth->seconds : std::nullopt; }
+
+}  // namespace
+
+CounterChange PmaGrowth::error_change(const CounterInfo& counter) const {
+  return errors_in_extended ? change_in(extended, counter.wide) : change_in(counters, counter.narrow);
+}
+
+CounterChange PmaGrowth::traffic_change(const CounterInfo& counter) const {
+  if (!extended) return change_in(counters, counter.narrow);
+  return support.wide(counter) ? change_in(extended, counter.wide) : CounterChange{};
+}
+
+std::optional<double> PmaGrowth::error_seconds() const { return seconds_of(errors_in_extended ? extended : counters); }
+std::optional<double> PmaGrowth::traffic_seconds() const { return seconds_of(extended ? extended : counters); }
+
+PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second) {
+  PmaGrowth growth;
+  growth.support = reading.support;
+  growth.errors_in_extended = reading.errors_in_extended();
+  const auto take_one = [&](const StructInfo& attribute, async::Time time, Bytes bytes) {
+    return bytes.empty() ? std::nullopt : history.take(key, attribute, time, bytes, octets_per_second);
+  };
+  growth.counters = take_one(pm::PortCounters::info(), reading.counters_time, reading.counters);
+  growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
+  return growth;
+}
+
+std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {
+  const subnet::Node& node = subnet.node(at);
+  const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+  std::vector<subnet::PortIndex> ports;
+  for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
+    if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
+  }
+  return ports;
+}
+
+async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
+                                 const PmaWanted& wanted) {
+  PmaReading reading = start(subnet::none, select, support);
+  co_await fill(reading, transactor, pma, wanted);
+  co_return reading;
+}
+
+async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
+                                   PmaWanted wanted, subnet::SurveyOptions options) {
+  Reader reader(transactor, subnet, wanted, options);
+  PmaReadings readings = co_await reader.read(std::move(nodes));
+  co_return readings;
+}
+
+}  // namespace ib::counters

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "counters/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "base/parse.hpp"
+#include "iba/text.hpp"
+
+namespace ib::counters {
+namespace {
+
+constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
+
+}  // namespace
+
+ErrorThresholds ErrorThresholds::usual() {
+  constexpr std::pair<std::string_view, std::uint64_t> table[] = {
+      {"symbol_error_counter", 10},
+      {"link_error_recovery_counter", 10},
+      {"link_downed_counter", 10},
+      {"port_rcv_errors", 10},
+      {"port_rcv_remote_physical_errors", 100},
+      {"port_rcv_switch_relay_errors", 100},
+      {"port_xmit_discards", 100},
+      {"port_xmit_constraint_errors", 100},
+      {"port_rcv_constraint_errors", 100},
+      {"local_link_integrity_errors", 10},
+      {"excessive_buffer_overrun_errors", 10},
+      {"vl15_dropped", 100},
+  };
+  ErrorThresholds thresholds;
+  for (const auto& [name, value] : table) thresholds.set(*find_counter(name), value);
+  return thresholds;
+}
+
+ErrorThresholds ErrorThresholds::parse(std::string_view text) {
+  ErrorThresholds thresholds;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    std::string_view whole = text.substr(0, text.find('\n'));
+    text.remove_prefix(whole.size() < text.size() ? whole.size() + 1 : text.size());
+    const std::string_view line = trim(whole);
+    if (line.empty() || line.front() == '#') continue;
+    const auto bad = [&](std::string why) { thresholds.bad_lines_.push_back({number, std::string(whole), std::move(why)}); };
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos) {
+      bad("not a line NAME=NUMBER");
+      continue;
+    }
+    const std::string_view name = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
+    const CounterInfo* counter = find_counter(name);
+    const std::optional<std::uint64_t> most = parse_number(value);
+    if (counter == nullptr) {
+      bad(fmt::format("no counter is called {}", quoted(name)));
+    } else if (!most) {
+      bad(fmt::format("{} is not a number", quoted(value)));
+    } else {
+      thresholds.set(*counter, *most);
+    }
+  }
+  return thresholds;
+}
+
+ErrorThresholds ErrorThresholds::read(const std::string& file) { return parse(read_regular_file(file, longest_file)); }
+
+std::optional<std::uint64_t> ErrorThresholds::find(std::string_view counter) const {
+  const auto found = std::ranges::find_if(all_, [counter](const Threshold& known) { return known.counter->name == counter; });
+  return found == all_.end() ? std::nullopt : std::optional(found->value);
+}
+
+void ErrorThresholds::set(const CounterInfo& counter, std::uint64_t value) {
+  const auto found = std::ranges::find(all_, &counter, &Threshold::counter);
+  if (found == all_.end()) {
+    all_.push_back({&counter, value});
+  } else {
+    found->value = value;
+  }
+}
+
+void ErrorThresholds::add(const ErrorThresholds& other) {
+  for (const Threshold& threshold : other.all_) set(*threshold.counter, threshold.value);
+  bad_lines_.insert(bad_lines_.end(), other.bad_lines_.begin(), other.bad_lines_.end());
+}
+
+bool needs_extended(const ErrorThresholds::Threshold& threshold) {
+  const FieldInfo* narrow = threshold.counter->narrow;
+  return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
+}
+
+subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds) {
+  subnet::Findings findings;
+  for (const auto& [counter, most] : thresholds.all()) {
+    const CounterValue& value = reading[counter->name];
+    if (most == 0 || !value.known() || value.value <= most) continue;
+    const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
+    findings.push_back({.field = field.iba_name,
+                        .found = fmt::to_string(value.value),
+                        .expected = fmt::to_string(most),
+                        .relation = subnet::Finding::Relation::at_most});
+  }
+  return findings;
+}
+
+}  // namespace ib::counters

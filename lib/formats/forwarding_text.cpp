@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "formats/forwarding_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/parse.hpp"
+#include "formats/line_file.hpp"
+#include "formats/scanner.hpp"
+#include "iba/text.hpp"
+
+namespace ib::formats {
+namespace {
+
+constexpr std::uint16_t first_mlid = 0xc000, last_mlid = 0xfffe;
+constexpr std::size_t lid_count = 0x10000, most_switches = last_unicast_lid;
+constexpr std::uint32_t is_repeated = 1U << 31;  ///< beside the place of a row
+constexpr unsigned most_ports = 256;
+constexpr std::string_view ports_word = "     Ports: ";
+
+/// The lines between a heading and its rows.
+constexpr std::array headers = {std::string_view("Lid  Out   Destination"), std::string_view("Port     Info"),
+                                std::string_view("LID    : Port : Hops : Optimal"), std::string_view("LID    : Out Port(s)"),
+                                std::string_view("MLid")};
+constexpr std::string_view masks_header = "MLid       Port Mask";
+
+/// Whose table it is, as text that is the same for each table of that switch if the file names it in the same way.
+std::string identity(const StoredForwardingTable& table) {
+  if (table.node_guid) return to_text(*table.node_guid);
+  if (table.port_guid) return "port " + to_text(*table.port_guid);
+  if (table.lid) return "LID " + to_text(*table.lid);
+  std::string text = "DR path 0";
+  for (const std::uint8_t port : *table.directed_route) text += fmt::format(",{}", port);
+  return text;
+}
+
+std::string switch_text(const StoredForwardingTable& table) {
+  return identity(table) + (table.name.empty() ? "" : " " + quoted(table.name));
+}
+
+/// Puts a row into a table, over the one that has its LID. `at` is where that one is, from 1, or 0.
+template <class Row>
+void put(std::vector<Row>& rows, const Row& row, std::uint32_t& at) {
+  if (at == 0) {
+    rows.push_back(row);
+    at = static_cast<std::uint32_t>(rows.size());
+  } else {
+    rows[(at & ~is_repeated) - 1] = row;
+    at |= is_repeated;
+  }
+}
+
+template <class Rows, class Key>
+void sort_rows(Rows& rows, Key key) {
+  if (!std::ranges::is_sorted(rows, {}, key)) std::ranges::sort(rows, {}, key);
+}
+
+}  // namespace
+
+bool StoredForwardingTable::says(Lid of) const {
+  if (of.value >= first_listed && (of.value <= last_listed || (to_top && first_listed <= last_listed))) return true;
+  return multicast ? std::ranges::binary_search(groups, of, {}, &StoredGroup::mlid)
+                   : std::ranges::binary_search(routes, of, {}, &StoredRoute::lid);
+}
+
+ForwardingTextReader::ForwardingTextReader(std::string path, TakeTable take)
+    : path_(std::move(path)), take_(std::move(take)), at_(lid_count, 0) {}
+
+void ForwardingTextReader::refuse(std::string_view why) const { throw UsageError(at_line(path_, number_, why)); }
+
+void ForwardingTextReader::remark(std::size_t line, std::string_view text) {
+  if (remarks_.size() < most_remarks) {
+    remarks_.push_back(at_line(path_, line, text));
+  } else {
+    ++further_remarks_;
+  }
+}
+
+std::vector<std::string> ForwardingTextReader::remarks() const {
+  std::vector<std::string> all = remarks_;
+  if (further_remarks_ > 0) all.push_back(fmt::format("{}: {} more such remarks", harmless_line(path_), further_remarks_));
+  return all;
+}
+
+void ForwardingTextReader::line(std::string_view text) {
+  ++number_;
+  const std::string_view words = trim(text);
+  if (words.empty() || words.starts_with('#') || words.starts_with("*** WARNING ***")) return;
+  const bool begins_with_digit = words.front() >= '0' && words.front() <= '9';
+  if (begins_with_digit && table_ && !table_->multicast) {  // most lines, so these are told apart at once
+    if (!last_line(words)) row(text);
+    return;
+  }
+  if (is_heading(text)) return begin(text);
+  if (!table_) refuse("no line above says which switch this is about");
+  if (is_header(text) || last_line(words)) return;
+  row(text);
+}
+
+void ForwardingTextReader::end() {
+  finish();
+  if (tables_ == 0) throw UsageError(fmt::format("{}: no forwarding table is in this file", harmless_line(path_)));
+}
+
+void ForwardingTextReader::begin(std::string_view text) {
+  finish();
+  std::optional<ForwardingHeading> heading = parse_heading(text);
+  if (!heading) refuse("this line does not say which switch the table below it belongs to");
+  table_.emplace();
+  table_->node_guid = heading->node_guid;
+  table_->lid = heading->lid;
+  table_->directed_route = std::move(heading->directed_route);
+  table_->name = std::move(heading->name);
+  table_->multicast = heading->multicast;
+  table_->line = number_;
+  rows_ = !heading->not_read;
+  ends_ = heading->first.has_value();
+  form_ = GroupForm::numbers;
+  if (!rows_) return;
+  const std::uint16_t from = table_->multicast ? first_mlid : 0;
+  table_->first_listed = std::max<std::uint16_t>(heading->first.value_or(from), std::max<std::uint16_t>(from, 1));
+  table_->last_listed = heading->last.value_or(table_->multicast ? last_mlid : last_unicast_lid);
+  table_->to_top = heading->first.value_or(from) <= from;
+}
+
+/// Hands the table on that was read.
+void ForwardingTextReader::finish() {
+  if (!table_) return;
+  const auto forget = [this](Lid lid) {
+    if ((std::exchange(at_[lid.value], 0) & is_repeated) != 0) repeated_.push_back(lid.value);
+  };
+  for (const StoredRoute& route : table_->routes) forget(route.lid);
+  for (const StoredGroup& group : table_->groups) forget(group.mlid);
+  sort_rows(table_->routes, &StoredRoute::lid);
+  sort_rows(table_->groups, &StoredGroup::mlid);
+  if (ends_ && rows_) {
+    const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().mlid.value)
+                                                 : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
+    table_->last_listed = std::min(table_->last_listed, last);
+    table_->to_top = false;
+    remark(number_, fmt::format("the table of switch {} breaks off: what it has behind LID {} is not known", switch_text(*table_), last));
+  }
+  remark_repeated();
+  ++tables_;
+  take_(std::move(*table_));
+  table_.reset();
+}
+
+/// Remarks on the LIDs that the switch has twice, in this table or in it and an earlier one.
+void ForwardingTextReader::remark_repeated() {
+  const std::string of = identity(*table_) + (table_->multicast ? " M" : "");
+  if (!seen_.contains(of) && seen_.size() >= most_switches) refuse("more switches than a subnet can have");
+  Seen& seen = seen_[of];
+  if (seen.line == 0) seen.line = table_->line;
+  const auto mark = [&](Lid lid) {
+    const std::size_t at = table_->multicast ? lid.value - first_mlid : lid.value;
+    if (seen.entries.size() <= at) seen.entries.resize(at + 1);
+    if (seen.entries[at]) repeated_.push_back(lid.value);
+    seen.entries[at] = true;
+  };
+  for (const StoredRoute& route : table_->routes) mark(route.lid);
+  for (const StoredGroup& group : table_->groups) mark(group.mlid);
+  if (repeated_.empty()) return;
+  std::ranges::sort(repeated_);
+  const auto end = std::ranges::unique(repeated_).begin();
+  const auto count = static_cast<std::size_t>(end - repeated_.begin());
+  const std::string which =
+      count == 1 ? fmt::format("LID {}", repeated_.front()) : fmt::format("{} LIDs, {} the first of them,", count, repeated_.front());
+  const std::string first = seen.line == table_->line ? "" : fmt::format(", whose first table is in line {}", seen.line);
+  remark(table_->line, fmt::format("{} {} listed twice for switch {}{}: the last row counts", which, count == 1 ? "is" : "are",
+                                   switch_text(*table_), first));
+  repeated_.clear();
+}
+
+/// Whether `text` is one of the lines between a heading and its rows. They say how a group's row says its ports.
+bool ForwardingTextReader::is_header(std::string_view text) {
+  const std::string_view words = trim(text);
+  if (std::ranges::find(headers, words) != headers.end()) return true;
+  if (!table_->multicast) return false;
+  if (words == masks_header) {
+    form_ = GroupForm::masks;
+    return true;
+  }
+  if (text.starts_with(ports_word)) {  // both write the last digit of port 0 above the first column
+    const std::size_t column = text.find('0');
+    if (column == std::string_view::npos) return false;
+    form_ = GroupForm::columns;
+    first_column_ = static_cast<unsigned>(column);
+    column_step_ = column == ports_word.size() ? 2 : 4;
+    return true;
+  }
+  // infiniband-diags writes the tens of the port numbers above them, and with -v what the switch can hold.
+  return text.starts_with("            ") || words.starts_with("Switch multicast mlid capability is ");
+}
+
+/// Whether `words` is the line below the rows: "19 valid lids dumped".
+bool ForwardingTextReader::last_line(std::string_view words) {
+  Scanner scanner(words);
+  if (!scanner.number(std::numeric_limits<std::uint32_t>::max()) || !scanner.take(" ")) return false;
+  scanner.take("valid ");
+  if (!scanner.take(table_->multicast ? "mlids dumped" : "lids dumped")) return false;
+  if (!rows_) refuse("a second line that ends this table");
+  rows_ = false;
+  if (scanner.at_end()) return true;
+  if (!scanner.rest().ends_with(" not read")) refuse("not a line of a forwarding table");
+  table_->first_listed = 1;  // rows are missing somewhere
+  table_->last_listed = 0;
+  return true;
+}
+
+void ForwardingTextReader::row(std::string_view text) {
+  Scanner scanner(text);
+  scanner.skip_blanks();
+  if (table_->multicast && scanner.take("default ")) return;  // what ibtool prints of SwitchInfo's default ports
+  const auto number = scanner.number(permissive_lid.value);
+  if (!number || !(scanner.at_end() || scanner.take(" "))) refuse("not a line of a forwarding table");
+  if (!rows_) refuse("a row behind the end of its table");
+  const Lid lid{static_cast<std::uint16_t>(*number)};
+  if (table_->multicast) {
+    if (lid.value < first_mlid || lid.value > last_mlid) refuse(fmt::format("{} is not a multicast LID", to_hex(lid.value)));
+    group_row(lid, text, scanner.rest());
+  } else {
+    if (lid.value > last_unicast_lid) refuse(fmt::format("{} is not a unicast LID", to_hex(lid.value)));
+    route_row(lid, scanner.rest());
+  }
+}
+
+/// "001 : (Channel Adapter portguid …)", "001 # …", ": 001  : 01   : yes", ": UNREACHABLE"
+void ForwardingTextReader::route_row(Lid lid, std::string_view rest) {
+  Scanner scanner(rest);
+  scanner.skip_blanks();
+  if (scanner.take(":")) scanner.skip_blanks();
+  const auto port = scanner.take("UNREACHABLE") ? std::optional<std::uint64_t>(no_port) : scanner.number(no_port);
+  if (!port || !(scanner.at_end() || scanner.rest().front() == ' ')) refuse(fmt::format("no output port for LID {}", lid.value));
+  if (lid.value == 0) return;  // reserved: ibroute -a prints it
+  if (*port == 0) own_row(scanner.rest());
+  const StoredRoute route{lid, static_cast<std::uint8_t>(*port)};
+  put(table_->routes, route, at_[lid.value]);
+}
+
+/// " : (Switch portguid 0x0002c90200400100: 'leaf 1')": the switch itself.
+void ForwardingTextReader::own_row(std::string_view rest) {
+  Scanner scanner(rest);
+  scanner.skip_blanks();
+  if (!(scanner.take(": (") || scanner.take("# ")) || !scanner.take("Switch portguid ")) return;
+  const std::string_view words = scanner.rest();
+  const std::string_view word = words.substr(0, words.find_first_of(" )"));
+  if (const auto guid = parse_guid(word.ends_with(':') ? word.substr(0, word.size() - 1) : word)) table_->port_guid = guid;
+}
+
+void ForwardingTextReader::group_row(Lid mlid, std::string_view text, std::string_view rest) {
+  const StoredGroup group{mlid, group_ports(text, rest)};
+  put(table_->groups, group, at_[mlid.value]);
+}
+
+/// The ports of a group: "x" in the columns of the ports, masks of 16 ports each, or ": 0x001  0x002".
+std::bitset<256> ForwardingTextReader::group_ports(std::string_view text, std::string_view rest) const {
+  std::bitset<most_ports> ports;
+  Scanner scanner(rest);
+  scanner.skip_blanks();
+  if (form_ == GroupForm::columns) {
+    for (std::size_t at = text.size() - scanner.rest().size(); at < text.size(); ++at) {
+      if (text[at] == ' ') continue;
+      const std::size_t port = (at - first_column_) / column_step_;
+      if (text[at] != 'x' || at < first_column_ || (at - first_column_) % column_step_ != 0 || port >= most_ports - 1)
+        refuse("an x that stands below no port");
+      ports.set(port);
+    }
+  } else if (form_ == GroupForm::masks) {
+    const std::string_view digits = trim(scanner.rest());
+    if (digits.empty() || digits.size() % 4 != 0 || digits.size() > most_ports / 4) refuse("not a mask of ports");
+    for (std::size_t position = 0; position * 4 < digits.size(); ++position) {
+      const auto mask = parse_digits(digits.substr(position * 4, 4), 16);
+      if (!mask) refuse("not a mask of ports");
+      for (std::size_t bit = 0; bit < 16; ++bit) ports[position * 16 + bit] = (*mask >> bit & 1U) != 0;
+    }
+    if (ports[most_ports - 1]) refuse("no switch has a port 255");
+  } else {
+    if (!scanner.take(":")) refuse("no output ports");
+    for (scanner.skip_blanks(); !scanner.at_end(); scanner.skip_blanks()) {
+      const auto port = scanner.number(most_ports - 2);
+      if (!port) refuse("not the number of a port");
+      ports.set(*port);
+    }
+  }
+  return ports;
+}
+
+std::vector<std::string> read_forwarding_text(const std::string& path, const TakeTable& take) {
+  LineFile file(path);
+  ForwardingTextReader reader(path, take);
+  while (const auto line = file.next()) reader.line(*line);
+  reader.end();
+  return reader.remarks();
+}
+
+}  // namespace ib::formats

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Forwarding tables as text: what dump_lfts, dump_mfts, dump_fts and ibroute print (ours and those of infiniband-diags), any number of such
+// texts one after another, and opensm's files opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs. Which of them a file is shows each of its
+// tables. The tables are handed on one by one, since those of a large fabric together are gigabytes of text.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/forwarding_heading.hpp"
+#include "iba/types.hpp"
+
+namespace ib::formats {
+
+inline constexpr std::uint8_t no_port = 255;  ///< IBA 14.2.5.6: packets to the LID are discarded
+
+struct StoredRoute {
+  Lid lid;
+  std::uint8_t port{};  ///< no_port where the file says that there is no way
+  bool operator==(const StoredRoute&) const = default;
+};
+
+struct StoredGroup {
+  Lid mlid;
+  std::bitset<256> ports;
+  bool operator==(const StoredGroup&) const = default;
+};
+
+/// One table of a file. Of the members that say whose it is, those are set that the file names: at least one of them. A switch can have
+/// several tables in a file; a later one goes over an earlier one.
+struct StoredForwardingTable {
+  std::optional<Guid> node_guid;
+  std::optional<Guid> port_guid;  ///< that of switch port 0, from the row of the switch itself
+  std::optional<Lid> lid;
+  /// The output ports from the host that printed the table, which need not be the one where a topology begins.
+  std::optional<std::vector<std::uint8_t>> directed_route;
+  std::string name;  ///< untrusted, without its quotes; empty if the file has none
+  std::size_t line{};
+  bool multicast = false;
+  std::vector<StoredRoute> routes;  ///< of a unicast table: ascending, each LID once
+  std::vector<StoredGroup> groups;  ///< of a multicast table: ascending, each MLID once
+
+  /// A LID in this range that has no row has no way (or a group no ports). An empty range if the file leaves that open.
+  std::uint16_t first_listed = 1, last_listed = 0;
+  /// Whether LIDs above last_listed are above the top of the table. If not, or below first_listed, the file does not say what they have.
+  bool to_top = false;
+
+  /// Whether the file says what `of` has, be it a row or nothing.
+  bool says(Lid of) const;
+};
+
+using TakeTable = std::function<void(StoredForwardingTable&&)>;
+
+/// Reads lines. Its memory is that of one table and 6 KB for each switch, of which a file may have one for each unicast LID.
+class ForwardingTextReader {
+ public:
+  /// `path` names the file in messages. `take` gets each table once it is complete.
+  ForwardingTextReader(std::string path, TakeTable take);
+
+  /// Reads the next line, without its end. Throws UsageError `FILE:LINE: REASON` if it is not a line of such a file.
+  void line(std::string_view text);
+  /// Hands on the last table. Throws UsageError if the file had none.
+  void end();
+  /// What a user should know of the file: `FILE:LINE: REASON` each. LIDs that a switch has twice, of which the last row counts, and tables
+  /// that break off. At most most_remarks, and one more that counts the others.
+  std::vector<std::string> remarks() const;
+
+  static constexpr std::size_t most_remarks = 16;
+
+ private:
+  /// What is known of a switch from all of its tables so far.
+  struct Seen {
+    std::size_t line{};         ///< of its first table
+    std::vector<bool> entries;  ///< by LID
+  };
+  /// How the rows of a multicast table say their ports.
+  enum class GroupForm { numbers, columns, masks };
+
+  [[noreturn]] void refuse(std::string_view why) const;
+  void remark(std::size_t line, std::string_view text);
+  void begin(std::string_view text);
+  void finish();
+  bool is_header(std::string_view text);
+  bool last_line(std::string_view text);
+  void row(std::string_view text);
+  void route_row(Lid lid, std::string_view rest);
+  void own_row(std::string_view rest);
+  void group_row(Lid mlid, std::string_view text, std::string_view rest);
+  std::bitset<256> group_ports(std::string_view text, std::string_view rest) const;
+  void remark_repeated();
+
+  std::string path_;
+  TakeTable take_;
+  std::size_t number_ = 0, tables_ = 0;
+  std::optional<StoredForwardingTable> table_;  ///< the one whose rows are being read
+  bool ends_ = false;                           ///< whether a line below its rows ends it
+  bool rows_ = false;                           ///< whether such rows were allowed: the line that ends the table was not there yet
+  GroupForm form_ = GroupForm::numbers;
+  unsigned first_column_ = 0, column_step_ = 0;
+  std::vector<std::uint32_t> at_;        ///< by LID: where the table has its row, from 1, and whether twice; 0 for none
+  std::vector<std::uint16_t> repeated_;  ///< LIDs that the table has twice
+  std::unordered_map<std::string, Seen> seen_;
+  std::vector<std::string> remarks_;
+  std::size_t further_remarks_ = 0;
+};
+
+/// Reads the file `path`. Returns the remarks on it. Throws UsageError or SysError.
+std::vector<std::string> read_forwarding_text(const std::string& path, const TakeTable& take);
+
+}  // namespace ib::formats

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "routing/linear_tables.hpp"
+
+#include <algorithm>
+
+namespace ib::routing {
+
+void LinearTables::set(SwitchIndex at, const subnet::LinearTable& table) {
+  for (unsigned value = 0; value < blocks_ * per_block; ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (!table.exists(lid) || table.is_known(lid)) set_entry(at, lid, table.out_port(lid));
+  }
+}
+
+void LinearTables::clear(SwitchIndex at) {
+  const auto row = static_cast<std::ptrdiff_t>(at * blocks_);
+  std::fill_n(known_.begin() + row, blocks_, ~std::uint64_t{0});
+  std::fill_n(ports_.begin() + row * per_block, blocks_ * per_block, no_entry);
+}
+
+void LinearTables::set_entry(SwitchIndex at, Lid lid, std::uint8_t port) {
+  if (lid.value / per_block >= blocks_) return;
+  ports_[at * blocks_ * per_block + lid.value] = port;
+  known_[at * blocks_ + lid.value / per_block] |= std::uint64_t{1} << lid.value % per_block;
+}
+
+}  // namespace ib::routing

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Whether the entries of multicast groups make trees, and whether each member of a group is reached from each other one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "routing/multicast_tables.hpp"
+#include "routing/unicast.hpp"
+
+namespace ib::routing {
+
+enum class GroupFault : std::uint8_t {
+  loop,         ///< the entries make no tree: packets go round, or come to a switch by two ways
+  dead_port,    ///< an entry names a port without a link, or with one that is not Active
+  no_entry,     ///< packets come to a switch that has no entry for the group
+  not_reached,  ///< a member does not get what others send
+  not_read,     ///< whether members get it is not known: a table was not read
+};
+std::string_view name(GroupFault fault);
+
+/// A port that is a member of a group.
+struct Member {
+  HostIndex host = none;
+  SwitchIndex at = none;  ///< for port 0 of a switch
+  bool sends = true, receives = true;
+};
+
+/// The same fault of one or more groups.
+struct GroupCause {
+  GroupFault fault{};
+  PlaceIndex place = none;  ///< dead_port: the port; no_entry, not_read: port 0 of the switch; not_reached: the first member that is not
+  std::vector<SwitchIndex> cycle;  ///< of a loop
+  std::vector<std::uint16_t> mlids;
+  std::uint64_t pairs{};        ///< of members, where the fault is not_reached or not_read
+  std::optional<Pair> example;  ///< of these, with the MLID as DLID
+};
+
+/// The members of a group if they are known; else those hosts are members to which the entries lead.
+using FindMembers = std::function<std::optional<std::vector<Member>>(Lid mlid)>;
+
+class Multicast {
+ public:
+  Multicast(const Network& network, const MulticastTables& tables, FindMembers members)
+      : network_(network), tables_(tables), members_of_(std::move(members)), entry_of_(network.switches().size(), none) {}
+
+  /// Checks a group. Groups come in ascending order.
+  void add(Lid mlid);
+
+  std::size_t groups() const { return groups_; }
+  std::uint64_t members() const { return members_; }
+  /// Without not_read; those with the most groups first.
+  std::vector<const GroupCause*> findings() const { return sorted(false); }
+  std::vector<const GroupCause*> not_read() const { return sorted(true); }
+  /// Whether the entries of the group make a tree.
+  bool is_tree(Lid mlid) const { return !loops_.contains(mlid.value); }
+  /// The members of a group, as add() takes them.
+  std::vector<Member> members_of(Lid mlid) const;
+
+ private:
+  struct Link {
+    std::uint32_t a, b;  ///< indexes of entries
+  };
+  struct Flood;
+
+  void check_entries(Lid mlid);
+  void check_tree(Lid mlid);
+  std::vector<SwitchIndex> cycle_through(Link last) const;
+  void check_members(Lid mlid);
+  void count_lost(Lid mlid, const Flood& flood, const std::vector<Member>& members, const Member& sender);
+  Flood flood_from(SwitchIndex first, const std::vector<Member>& members);
+  void spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const;
+  bool gets(const Flood& flood, const Member& member) const;
+  /// The cause with this fault, place, and besides that: the cycle of a loop, the group that does not reach a member.
+  GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which = {});
+  PlaceIndex place_of(const Member& member) const;
+  Lid lid_of(const Member& member) const;
+  SwitchIndex switch_of(const Member& member) const { return member.host == none ? member.at : network_.hosts()[member.host].leaf; }
+  std::vector<const GroupCause*> sorted(bool not_read) const;
+
+  const Network& network_;
+  const MulticastTables& tables_;
+  FindMembers members_of_;
+  std::span<const MulticastEntry> entries_;  // of the group that is being checked
+  std::vector<std::uint32_t> entry_of_;      // by switch: index in entries_, or none
+  std::vector<Link> links_;                  // that were joined so far
+  bool is_one_way_{};                        // a link is named by one of its two switches only
+  std::size_t groups_{};
+  std::uint64_t members_{};
+  std::map<std::tuple<GroupFault, PlaceIndex, std::vector<std::uint32_t>>, GroupCause> causes_;
+  std::set<std::uint16_t> loops_;
+};
+
+}  // namespace ib::routing

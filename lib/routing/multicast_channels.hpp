@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the packets of multicast groups hold and want: a tree can close a loop that unicast routes leave open.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "routing/lanes.hpp"
+#include "routing/multicast.hpp"
+
+namespace ib::routing {
+
+class MulticastChannels {
+ public:
+  /// All must outlive this. Groups whose entries are no trees are left out: their loops are findings by themselves.
+  MulticastChannels(const Network& network, const MulticastTables& tables, const Multicast& multicast);
+
+  /// The SLs of a group; 0 if they are not known. Without it no group's are.
+  std::function<SlSet(Lid mlid)> sls_of;
+
+  std::span<const Lid> groups() const { return groups_; }
+  /// Whether port 0 of a switch is a member that sends.
+  bool switches_send() const { return switches_send_; }
+  /// Whether the SLs of all groups are known.
+  bool knows_all_sls() const;
+  /// Adds what packets of a group hold and want.
+  void add_to(Channels& channels, Lid mlid);
+  /// The same by VL. Returns false where a table was needed that was not read.
+  bool add_to(LaneGraph& lanes, Lid mlid, const SlToVlTables& tables, UnknownSl rest);
+  /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none.
+  std::optional<Lid> sender(Lid mlid, PlaceIndex held, PlaceIndex wanted);
+
+ private:
+  static constexpr unsigned no_vl = LaneGraph::lanes;
+  struct Held {
+    PlaceIndex place;
+    unsigned vl;
+  };
+  /// Gives the VL of a packet that a switch sends by `out`; nothing if it is not sent.
+  using FindLane = std::function<std::optional<unsigned>(PlaceIndex out, unsigned in)>;
+  using UseEdge = std::function<void(Held held, Held wanted)>;
+
+  void walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use);
+  void forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use);
+
+  const Network& network_;
+  const MulticastTables& tables_;
+  const Multicast& multicast_;
+  std::vector<Lid> groups_;
+  bool switches_send_{};
+  std::vector<std::uint32_t> entry_of_;  // by switch, for one group
+  std::span<const MulticastEntry> entries_;
+  std::vector<std::uint32_t> seen_;  // by place: the VLs with which it was seen
+  std::vector<Held> queue_;
+};
+
+}  // namespace ib::routing

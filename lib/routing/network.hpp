@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The links and LIDs of a subnet as flat arrays by switch index, copied from the model, for analyses that pass over them thousands of
+// times. Switches have the indexes 0…n−1 in the order of their GUIDs, which does not depend on how the model was filled. A host is a CA or
+// router port with a LID. A place is a port that can send: a port of a switch (port 0 included), or a host. Places have indexes of their
+// own: those of the ports of switch 0, of switch 1, …, then those of the hosts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::routing {
+
+using SwitchIndex = std::uint32_t;
+using HostIndex = std::uint32_t;
+using PlaceIndex = std::uint32_t;
+inline constexpr std::uint32_t none = 0xffffffffU;
+
+/// What a packet finds behind a port.
+struct Wire {
+  enum class To : std::uint8_t {
+    nothing,      ///< no link
+    dead,         ///< a link that is not Active at one of its ends
+    switch_port,  ///< port `in_port` of the switch `index`
+    host,         ///< the host `index`
+    other_end,    ///< an end port without a LID; `index` is none
+  };
+  To to = To::nothing;
+  std::uint8_t in_port{};
+  std::uint32_t index = none;
+  bool carries() const { return to >= To::switch_port; }
+};
+
+struct Switch {
+  subnet::NodeIndex node{};
+  PlaceIndex first_place{};             ///< that of port 0; port p has first_place + p
+  std::uint16_t slots{};                ///< NumPorts + 1
+  std::uint32_t first_host{}, hosts{};  ///< the hosts behind its ports are attached()[first_host … first_host + hosts − 1]
+};
+
+struct Host {
+  subnet::PortIndex port{};
+  Lid base;
+  std::uint8_t lmc{};
+  SwitchIndex leaf = none;   ///< the switch behind its link; none if another end port is there, or the link is dead
+  std::uint8_t leaf_port{};  ///< the port of that switch
+  bool is_aggregation{};     ///< an Aggregation Node inside of a switch (SHARP)
+};
+
+/// A LID to which packets are sent.
+struct Destination {
+  Lid lid;
+  HostIndex host = none;  ///< its owner, …
+  SwitchIndex at = none;  ///< … or the switch whose port 0 owns it
+  bool is_switch() const { return at != none; }
+};
+
+class Network {
+ public:
+  explicit Network(const subnet::Subnet& subnet);
+
+  std::span<const Switch> switches() const { return switches_; }
+  std::span<const Host> hosts() const { return hosts_; }
+  /// Hosts sorted by the switch that they are attached to.
+  std::span<const HostIndex> attached(const Switch& to) const { return std::span(attached_).subspan(to.first_host, to.hosts); }
+  /// Hosts that are attached to no switch.
+  std::span<const HostIndex> stray() const { return stray_; }
+
+  std::size_t place_count() const { return wires_.size(); }
+  const Wire& wire(PlaceIndex place) const { return wires_[place]; }
+  PlaceIndex place(SwitchIndex at, unsigned port) const { return switches_[at].first_place + port; }
+  PlaceIndex place_of_host(HostIndex host) const { return first_host_place_ + host; }
+  bool is_host_place(PlaceIndex place) const { return place >= first_host_place_; }
+  HostIndex host_at(PlaceIndex place) const { return place - first_host_place_; }
+  /// The switch of a place that is not a host's.
+  SwitchIndex switch_at(PlaceIndex place) const { return switch_of_place_[place]; }
+  /// The number of a place's port.
+  unsigned port_at(PlaceIndex place) const;
+  /// The port of the model.
+  subnet::PortIndex port_of(PlaceIndex place) const;
+
+  /// The LIDs of hosts in ascending order (with LMC, each of a host), `with_switches` those of switches among them. A LID that two
+  /// ports claim belongs to the port that claimed it first.
+  std::vector<Destination> destinations(bool with_switches) const;
+  /// The switch with the model's node `node`, or none.
+  SwitchIndex switch_of(subnet::NodeIndex node) const { return switch_of_node_[node]; }
+  /// The host with the model's port `port`, or none.
+  HostIndex host_of(subnet::PortIndex port) const { return host_of_port_[port]; }
+  /// The LID of port 0; zero if it has none.
+  Lid lid_of(SwitchIndex at) const { return subnet_.lid(subnet_.node(switches_[at].node).first_port); }
+  const subnet::Subnet& subnet() const { return subnet_; }
+
+ private:
+  void add_nodes();
+  void add_wires();
+  void attach_hosts();
+  Wire wire_of(subnet::PortIndex port) const;
+
+  const subnet::Subnet& subnet_;
+  std::vector<Switch> switches_;
+  std::vector<Host> hosts_;
+  std::vector<HostIndex> attached_, stray_;
+  std::vector<Wire> wires_;                   // by place
+  std::vector<SwitchIndex> switch_of_place_;  // for places of switches
+  std::vector<SwitchIndex> switch_of_node_;   // by node of the model
+  std::vector<HostIndex> host_of_port_;       // by port of the model
+  PlaceIndex first_host_place_{};
+};
+
+/// The links of the shortest way from each switch to the switches with destinations, over links that carry packets.
+class Distances {
+ public:
+  static constexpr std::uint16_t unreachable = 0xffff;
+  Distances(const Network& network, std::span<const Destination> destinations);
+  std::uint16_t between(SwitchIndex from, SwitchIndex to) const {
+    return row_of_[to] == none ? unreachable : links_[row_of_[to] * count_ + from];
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<std::uint32_t> row_of_;  // by switch: none if it has no destinations
+  std::vector<std::uint16_t> links_;
+};
+
+}  // namespace ib::routing

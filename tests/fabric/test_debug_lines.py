@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What ibtracert and ibqueryerrors print with -d and -v by their legacy names is what Debian's print, on both streams: the search through
+a multicast tree with circles, requests that are not answered, and each request to a PMA."""
+import os
+import re
+import sys
+
+import case
+
+sys.path[:0] = [os.path.join(case.HERE, "..", folder) for folder in ("beside", "golden")]
+import beside  # noqa: E402
+
+TRACES = """
+ibtracert -d {host} {host2}
+ibtracert -d -v -n {switch} {host2}
+ibtracert -d -G {host_port_guid} {host2_port_guid}
+ibtracert -d -t 30 {host} {none}
+ibtracert -d -f -t 30 {host} {none}
+ibtracert -d -m 0xc000 {host} {host2}
+ibtracert -d -v -m 0xc000 {host} {host2}
+ibtracert -vv -m 0xc000 {host2} {host}
+ibtracert -d -v -n -m 0xc000 {switch} {host2}
+ibtracert -d -v -m 0xc000 {switch3} {switch}
+ibtracert -d -v -m 0xc000 {host} {host}
+ibtracert -d -v -m 0xc001 {host} {host2}
+ibtracert -d -v -t 30 -m 0xc000 {host} {none}
+"""
+
+COUNTERS = """
+ibqueryerrors -d
+ibqueryerrors -d --skip-sl --switch --details
+ibqueryerrors -d --counters --ca
+ibqueryerrors -d --data
+"""
+
+# Of the sweep for -D and -G nothing is printed: DIFFERENCES of ibtool-ibqueryerrors(1).
+ONE_NODE = """
+ibqueryerrors -d -G {host_port_guid}
+ibqueryerrors -d -D 0,1
+ibqueryerrors -d -D 0 --details -r
+"""
+
+CLEARS = """
+ibqueryerrors -d -k
+ibqueryerrors -d -K --details --ca
+ibqueryerrors -d -k -K --details --switch
+ibqueryerrors -d -k --counters --ca
+"""
+
+
+class DebugLines(case.FabricCase):
+    def compare(self, lines, with_stdout=True):
+        values = beside.names(self.fabric)
+        for line in lines.strip().splitlines():
+            with self.subTest(line=line):
+                words = beside.fill(line, values)
+                self.assertIsNotNone(words)
+                theirs, ours = (beside.ran(done, (), with_stderr=True) for done in (self.debian(*words), self.legacy(*words)))
+                begin = 0 if with_stdout else theirs.index("-- stderr")
+                self.assertEqual(theirs[begin:], ours[0 if with_stdout else ours.index("-- stderr"):])
+
+    def flood(self):
+        """Has each switch send the first multicast group out of all ports."""
+        switches = re.findall(r"^Switch\s.*\slid (\d+) lmc", self.debian("ibnetdiscover").stdout, re.MULTILINE)
+        self.assertEqual(len(switches), 6)
+        for lid in switches:
+            for position in range(3):  # 16 ports each
+                self.ibtool("query", "SubnSet", "SMPMulticastForwardingTable", lid, "-a", str(position << 28),
+                            "-f", "portMaskBlock[0]=0xffff")
+
+    def test_ibtracert(self):
+        self.flood()
+        search = self.debian("ibtracert", "-d", "-v", "-m", "0xc000", "1", "20").stdout
+        for words in ("found target", "ERR: circle discovered", "already exists", "is forwarded to port"):
+            self.assertIn(words, search)
+        self.compare(TRACES)
+
+    def test_ibqueryerrors(self):
+        self.compare(COUNTERS)
+        self.compare(ONE_NODE, with_stdout=False)
+
+    def test_ibqueryerrors_resets(self):
+        self.debian("ibqueryerrors", "-k")  # so that both find the same
+        self.compare(CLEARS)
+        self.assertIn("performance_reset_via", self.legacy("ibqueryerrors", "-d", "-k").stderr)
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Counters of a port merged from what its PMA supports.
+#include "counters/counters.hpp"
+
+#include <set>
+
+#include "counters/readings.hpp"
+#include "iba-gen/pm.hpp"
+#include "subnet/port_paths.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::counters;
+using namespace ib::subnet;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using ibtest::FakePma;
+using ibtest::Swept;
+
+namespace {
+
+namespace mask = pm::capability_mask;
+
+/// A leaf with two hosts, swept; the leaf runs a PMA.
+struct Bench {
+  Bench() {
+    start.end_port = &fabric.end_port();
+    start.sqpn = Qpn{0};
+    port = sweep.subnet.port_of(sweep.subnet.find_node(Guid{0x6000}), 2);
+  }
+  CounterReading read() {
+    const PmaSupport support{pma.capability_mask, pma.capability_mask2};
+    PmaWanted wanted;
+    wanted.traffic = true;
+    const PmaReading reading = sweep.loop.run(read_pma(*sweep.rpc, *gmp_path(sweep.subnet, port, start), 2, support, wanted));
+    REQUIRE(reading.known());
+    return reading.merged();
+  }
+  FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
+  FakePma& pma = run_pma(fabric, 1);
+  Swept sweep{fabric};
+  path::IbDrPath start;
+  PortIndex port{};
+};
+
+CounterReading reading(std::string_view name, std::uint64_t value, unsigned bits) {
+  CounterReading made;
+  for (const CounterInfo& info : counter_infos()) {
+    made.values.emplace_back();
+    if (info.name == name) made.values.back() = {value, static_cast<std::uint8_t>(bits)};
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("the counters are those of PortCounters and PortCountersExtended, each once") {
+  std::set<std::string_view> names;
+  std::size_t data = 0, only_wide = 0;
+  for (const CounterInfo& info : counter_infos()) {
+    CHECK(names.insert(info.name).second);
+    CHECK((info.narrow != nullptr || info.wide != nullptr));
+    data += info.octets == 4 ? 1U : 0U;
+    only_wide += info.narrow == nullptr ? 1U : 0U;
+  }
+  CHECK(names.size() == 18 + 4);
+  CHECK(data == 2);
+  CHECK(only_wide == 4);
+  CHECK(counter_infos().front().name == "symbol_error_counter");
+  CHECK_FALSE(names.contains("counter_select2"));
+}
+
+TEST_CASE("each counter comes from where the PMA keeps it widest") {
+  struct Case {
+    std::uint16_t mask;
+    std::uint32_t mask2;
+    unsigned data, errors, wait, unicast, qp1, requests;  // widths; 0: not known
+  };
+  const auto all =
+      static_cast<std::uint16_t>(mask::is_extended_width_supported | mask::port_counters_xmit_wait_supported | mask::is_qp1_drop_supported);
+  const std::uint32_t tail = pm::capability_mask2::is_additional_port_counters_extended_supported;
+  const std::vector<Case> cases{
+      {0, 0, 32, 16, 0, 0, 0, 1},
+      {0, tail, 32, 16, 0, 0, 0, 1},  // there is nothing that the additional part could follow
+      {mask::port_counters_xmit_wait_supported, 0, 32, 16, 32, 0, 0, 1},
+      {mask::is_extended_width_no_ietf_supported, 0, 64, 16, 0, 0, 0, 2},
+      {mask::is_extended_width_supported, 0, 64, 16, 0, 64, 0, 2},
+      {all, 0, 64, 16, 32, 64, 16, 2},
+      {all, tail, 64, 64, 64, 64, 64, 1},
+      {mask::is_extended_width_supported, tail, 64, 64, 0, 64, 0, 1},
+  };
+  for (const Case& c : cases) {
+    Bench bench;
+    bench.pma.capability_mask = c.mask;
+    bench.pma.capability_mask2 = c.mask2;
+    for (const CounterInfo& info : counter_infos()) bench.pma.count(2, info.name) = 70000;
+    const CounterReading found = bench.read();
+    CAPTURE(c.mask, c.mask2);
+    CHECK(found["port_xmit_data"] == CounterValue{70000, static_cast<std::uint8_t>(c.data)});
+    CHECK(found["symbol_error_counter"] == CounterValue{c.errors == 16 ? 65535U : 70000U, static_cast<std::uint8_t>(c.errors)});
+    CHECK(found["symbol_error_counter"].saturated() == (c.errors == 16));
+    CHECK(found["port_xmit_wait"] == CounterValue{c.wait == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.wait)});
+    CHECK(found["port_unicast_rcv_pkts"] == CounterValue{c.unicast == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.unicast)});
+    CHECK(found["qp1_dropped"].bits == c.qp1);
+    CHECK(bench.pma.asked.size() == c.requests);
+  }
+  CHECK_THROWS_AS(reading("port_xmit_data", 1, 32)["port_xmit_dta"], std::invalid_argument);
+}

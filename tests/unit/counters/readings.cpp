@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The counters of a fabric with the fewest MADs: sums first, ports where a sum tells something; details, clears, and PMAs that are
+// silent, refuse or can little.
+#include "counters/readings.hpp"
+
+#include <algorithm>
+
+#include "counters/thresholds.hpp"
+#include "iba-gen/mad.hpp"
+#include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
+#include "unit/subnet/swept.hpp"
+
+using namespace ib;
+using namespace ib::counters;
+using namespace ib::subnet;
+using ibtest::FakePma;
+using ibtest::Swept;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint8_t get = mad::method::get, set = mad::method::set;
+constexpr std::uint16_t class_port_info = mad::ClassPortInfo::attribute_id, narrow = pm::PortCounters::attribute_id,
+                        wide = pm::PortCountersExt::attribute_id;
+
+/// A switch with four ports, the host of the test at port 1 and a host of two ports at 2 and 3, swept. Only errors of "symbol" tell.
+struct Bench : ibtest::CountingFabric {
+  Swept swept{fabric};
+  PmaWanted wanted;
+  PmaReadings readings;
+
+  Bench() {
+    wanted.tells = [](const PmaReading& reading) { return reading.error_count(*find_counter("symbol_error_counter")).value > 0; };
+  }
+  void read(std::vector<NodeIndex> nodes) {
+    path::IbDrPath start(&fabric.end_port());
+    start.sqpn = Qpn{0};
+    start.retries = 1;
+    readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, std::move(nodes), wanted, SurveyOptions(start)));
+  }
+  const PmaNode& read(NodeIndex node) {
+    read(std::vector{node});
+    REQUIRE(readings.nodes.size() == 1);
+    return readings.nodes.front();
+  }
+  const PmaNode& read_leaf() { return read(swept.subnet.find_node(Guid{0x100})); }
+  const PmaNode& read_other() { return read(swept.subnet.find_node(Guid{0x300})); }
+  /// PMAs that can neither sum nor count errors in 64 bits.
+  void make_simple(FakePma& one) {
+    one.capability_mask = pm::capability_mask::is_extended_width_supported;
+    one.capability_mask2 = 0;
+  }
+};
+
+/// Requests for an attribute, by their ports.
+std::vector<unsigned> ports_asked(const FakePma& pma, std::uint16_t attribute, std::uint8_t method = get) {
+  std::vector<unsigned> ports;
+  for (const FakePma::Asked& one : pma.asked) {
+    if (one.attribute == attribute && one.method == method) ports.push_back(one.port);
+  }
+  std::ranges::sort(ports);
+  return ports;
+}
+using Ports = std::vector<unsigned>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "a sum that tells nothing is all that is read") {
+  const PmaNode& node = read_leaf();
+  REQUIRE(node.all);
+  CHECK(node.all->select == all_ports);
+  CHECK(node.all->known());
+  CHECK(node.ports.empty());
+  CHECK(ports_asked(pma, class_port_info).size() == 1);
+  CHECK(ports_asked(pma, wide) == Ports{all_ports});
+  CHECK(pma.asked.size() == 2);
+}
+
+TEST_CASE_METHOD(Bench, "where the sum tells, each port is read, by number, and nothing twice") {
+  pma.count(3, "symbol_error_counter") = 7;
+  const PmaNode& node = read_leaf();
+  CHECK(node.all->error_count(*find_counter("symbol_error_counter")).value == 7);
+  REQUIRE(node.ports.size() == 4);
+  for (unsigned port = 1; port <= 4; ++port) {
+    CHECK(node.ports[port - 1].select == port);
+    CHECK(node.ports[port - 1].error_count(*find_counter("symbol_error_counter")).value == (port == 3 ? 7 : 0));
+  }
+  CHECK(ports_asked(pma, class_port_info).size() == 1);
+  CHECK(ports_asked(pma, wide) == Ports{1, 2, 3, 4, all_ports});
+  CHECK(pma.asked.size() == 6);
+}
+
+TEST_CASE_METHOD(Bench, "without sums each port is read from the first") {
+  make_simple(pma);
+  pma.count(2, "symbol_error_counter") = 1;
+  const PmaNode& node = read_leaf();
+  CHECK(!node.all);
+  CHECK(node.ports.size() == 4);
+  CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});  // errors have no room in PortCountersExtended here
+  CHECK(ports_asked(pma, wide).empty());
+}
+
+TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attributes where errors and data need both") {
+  make_simple(pma);
+  pma.count(2, "port_xmit_data") = std::uint64_t{1} << 40;
+  const CounterInfo& data = *find_counter("port_xmit_data");
+  SECTION("with errors") {
+    wanted.traffic = true;
+    CHECK(read_leaf().ports.at(1).traffic_count(data).value == std::uint64_t{1} << 40);
+    CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
+  }
+  SECTION("alone") {
+    wanted.traffic_only = true;
+    CHECK(read_leaf().ports.at(1).traffic_count(data).value == std::uint64_t{1} << 40);
+    CHECK(ports_asked(pma, narrow).empty());
+  }
+  SECTION("by a PMA that has no wide ones") {
+    pma.capability_mask = 0;
+    wanted.traffic_only = true;
+    CHECK(read_leaf().ports.at(1).traffic_count(data).saturated());
+    CHECK(ports_asked(pma, wide).empty());
+    return;
+  }
+  CHECK(ports_asked(pma, wide) == Ports{1, 2, 3, 4});
+}
+
+TEST_CASE_METHOD(Bench, "each port can be asked whatever the sum would tell, and what is known of a PMA is not asked again") {
+  wanted.each_port = true;
+  wanted.known_support = [&](NodeIndex) { return PmaSupport{pma.capability_mask, pma.capability_mask2}; };
+  const PmaNode& node = read_leaf();
+  CHECK(!node.all);
+  CHECK(node.ports.size() == 4);
+  CHECK(ports_asked(pma, class_port_info).empty());
+  CHECK(pma.asked.size() == 4);
+}
+
+TEST_CASE_METHOD(Bench, "hosts can be asked port by port, while switches give sums") {
+  wanted.each_host_port = true;
+  CHECK(read_leaf().ports.empty());
+  const PmaNode& host = read_other();
+  CHECK(!host.all);
+  CHECK(host.ports.size() == 2);
+  CHECK(ports_asked(other_pma, wide) == Ports{1, 2});
+}
+
+TEST_CASE_METHOD(Bench, "port 0 counts where it is an enhanced one") {
+  const NodeIndex leaf_node = swept.subnet.find_node(Guid{0x100});
+  CHECK(countable_ports(swept.subnet, leaf_node).size() == 4);
+  swept.subnet.node(leaf_node).switch_info_bytes[16] |= 0x08;  // IBA 14.2.5.4: EnhancedPort0
+  REQUIRE(swept.subnet.node(leaf_node).switch_info().enhanced_port0 != 0);
+  CHECK(countable_ports(swept.subnet, leaf_node).size() == 5);
+}
+
+TEST_CASE_METHOD(Bench, "details are read of what asks for them, and only there") {
+  pma.count(2, "symbol_error_counter") = 1;
+  pma.count(3, "symbol_error_counter") = 1;
+  pma.count(3, "port_xmit_discards") = 4;
+  pma.count(3, "port_inactive_discards") = 4;
+  wanted.wants_discard_details = [](const PmaReading& reading) {
+    return reading.select != all_ports && reading.error_count(*find_counter("port_xmit_discards")).value > 0;
+  };
+  const PmaNode& node = read_leaf();
+  CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id) == Ports{3});
+  CHECK(ports_asked(pma, pm::PortRcvErrorDetails::attribute_id).empty());
+  CHECK(pm::PortXmitDiscardDetails::unpack(node.ports.at(2).discard_details).port_inactive_discards == 4);
+  CHECK(node.ports.at(1).discard_details.empty());
+}
+
+TEST_CASE_METHOD(Bench, "details that are refused leave the counters known") {
+  pma.count(3, "symbol_error_counter") = 1;
+  pma.unsupported.insert(pm::PortRcvErrorDetails::attribute_id);
+  wanted.wants_error_details = [](const PmaReading&) { return true; };
+  const PmaNode& node = read_leaf();
+  CHECK(node.ports.at(2).known());
+  REQUIRE(node.ports.at(2).problems.size() == 1);
+  CHECK(node.ports.at(2).problems[0].attribute == pm::PortRcvErrorDetails::attribute_id);
+  CHECK(!node.ports.at(2).problems[0].set);
+}
+
+TEST_CASE_METHOD(Bench, "a silent PMA costs one chain of tries and a last one, and is one failure") {
+  pma.service().faults.silent = true;
+  const PmaNode& node = read_leaf();
+  REQUIRE(node.problem);
+  CHECK(node.problem->attribute == class_port_info);
+  CHECK(mad::tries_in_vain(*node.problem->error).has_value());
+  CHECK(node.ports.size() == 4);  // each is told of as unread
+  for (const PmaReading& port : node.ports) {
+    CHECK(!port.known());
+    REQUIRE(port.problems.size() == 1);
+    CHECK(port.problems[0].attribute == narrow);
+  }
+  CHECK(pma.service().requests == 2 + 1);
+  REQUIRE(readings.failures.size() == 1);
+  CHECK(readings.failures[0].kind == Failure::Kind::no_answer);
+  std::uint64_t again = 0;
+  for (const auto& [reason, count] : swept.rpc->stats()->first_tries) again += reason == "silent nodes asked again" ? count : 0;
+  CHECK(again == 1);
+}
+
+TEST_CASE_METHOD(Bench, "a PMA that refuses ClassPortInfo is asked for the ports all the same") {
+  pma.service().faults.status = mad::status::unsupported_method_attribute;
+  pma.service().faults.status_attribute = class_port_info;
+  const PmaNode& node = read_leaf();
+  REQUIRE(node.problem);
+  CHECK(!node.support.all_port_select());
+  CHECK(node.ports.size() == 4);
+  for (const PmaReading& port : node.ports) CHECK(port.known());
+  CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
+}
+
+TEST_CASE_METHOD(Bench, "a PMA that refuses the counters leaves nothing known of them") {
+  make_simple(pma);
+  pma.unsupported.insert(narrow);
+  const PmaNode& node = read_leaf();
+  for (const PmaReading& port : node.ports) {
+    CHECK(!port.known());
+    REQUIRE(port.problems.size() == 1);
+    CHECK(port.problems[0].attribute == narrow);
+  }
+  CHECK(readings.failures.size() == 4);
+}
+
+TEST_CASE_METHOD(
+    Bench, "a PMA that tells what it can, but not what all ports have counted, is a failure, and is asked once more if it is silent") {
+  SECTION("it refuses") {
+    pma.unsupported.insert(wide);
+    const PmaNode& node = read_leaf();
+    CHECK(!node.problem);
+    REQUIRE(node.all);
+    CHECK(!node.all->known());
+    REQUIRE(readings.failures.size() == 1);
+    CHECK(readings.failures[0].kind == Failure::Kind::refused);
+  }
+  SECTION("it misses the tries") {
+    unsigned heard = 0;
+    pma.service().faults.deaf = [&heard] { return ++heard > 1 && heard < 4; };
+    CHECK(read_leaf().all->known());
+    CHECK(readings.failures.empty());
+  }
+}
+
+TEST_CASE_METHOD(Bench, "a counter that the PMA does not count holds nothing") {
+  make_simple(pma);
+  pma.count(1, "symbol_error_counter") = 1;
+  pma.service().faults.lie = [](ibtest::FakeFabric::Answer& answer) {
+    if (mad::HeaderView(answer).attribute_id() == narrow) std::fill_n(answer.end() - 4 - 150, 150, std::uint8_t{0xff});
+  };
+  const PmaNode& node = read_leaf();
+  CHECK(node.ports.at(0).error_count(*find_counter("port_xmit_wait")).value == 0);
+}
+
+TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where that can be") {
+  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic && counter.name != "qp1_dropped"; };
+  const CounterInfo& symbol = *find_counter("symbol_error_counter");
+  SECTION("a node without errors by one Set for each attribute") {
+    read_leaf();
+    CHECK(ports_asked(pma, narrow, set) == Ports{all_ports});
+    CHECK(ports_asked(pma, wide, set) == Ports{all_ports});
+    CHECK(pma.asked.size() == 2 + 2);
+  }
+  SECTION("a node with errors after its ports were read") {
+    pma.count(3, "symbol_error_counter") = 7;
+    const PmaNode& node = read_leaf();
+    CHECK(node.ports.at(2).error_count(symbol).value == 7);
+    CHECK(ports_asked(pma, wide, set) == Ports{all_ports});
+    CHECK(node.clear_problems.empty());
+    CHECK(read_leaf().all->error_count(symbol).value == 0);
+  }
+  SECTION("port by port where the PMA can not do it together") {
+    make_simple(pma);
+    pma.count(3, "symbol_error_counter") = 7;
+    read_leaf();
+    CHECK(ports_asked(pma, narrow, set) == Ports{1, 2, 3, 4});
+    CHECK(read_leaf().ports.at(2).error_count(symbol).value == 0);
+  }
+  SECTION("and what refuses a Set is told of, with what was read") {
+    make_simple(pma);
+    pma.count(3, "symbol_error_counter") = 7;
+    const auto served = pma.service().answer;  // it owns the PMA
+    pma.service().answer = [served](unsigned in_port, Bytes request) -> std::optional<ibtest::FakeFabric::Answer> {
+      if (mad::HeaderView(request).method() == set) return ibtest::answer_to(request, mad::status::unsupported_method_attribute);
+      return served(in_port, request);
+    };
+    const PmaNode& node = read_leaf();
+    CHECK(node.ports.at(2).error_count(symbol).value == 7);
+    REQUIRE(!node.ports.at(2).problems.empty());
+    CHECK(node.ports.at(2).problems.front().set);
+    REQUIRE(readings.failures.size() == 4);
+    CHECK(readings.failures[0].kind == Failure::Kind::refused);
+    CHECK(readings.failures[0].attribute == "PortCounters");
+    CHECK(readings.failures[0].port == 1);
+  }
+}
+
+TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not have them") {
+  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic; };
+  wanted.clear_details = true;
+  pma.unsupported.insert(pm::PortRcvErrorDetails::attribute_id);
+  const PmaNode& node = read_leaf();
+  CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id, set) == Ports{all_ports});
+  CHECK(ports_asked(pma, pm::PortRcvErrorDetails::attribute_id, set) == Ports{});  // cannot be read
+  CHECK(node.clear_problems.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all before it, and before those after it that are silent") {
+  std::vector<std::pair<NodeIndex, async::Time>> told;
+  wanted.told = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
+  const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
+                                     swept.subnet.find_node(Guid{0x300})};
+  const auto nodes_told = [&] {
+    told.clear();
+    read(std::vector(order));
+    std::vector<NodeIndex> nodes;
+    for (const auto& one : told) nodes.push_back(one.first);
+    return nodes;
+  };
+  pma.count(3, "symbol_error_counter") = 7;
+  CHECK(nodes_told() == order);
+
+  pma.service().faults.silent = true;  // the first: nothing can be told before it
+  CHECK(nodes_told() == order);
+  CHECK(told[0].second == swept.clock.now());
+
+  pma.service().faults.silent = false;
+  other_pma.service().faults.silent = true;
+  CHECK(nodes_told() == order);
+  CHECK(told[1].second + 1s < swept.clock.now());
+  CHECK(told[2].second == swept.clock.now());
+}
+
+TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they were met") {
+  make_simple(pma);
+  pma.unsupported.insert(narrow);                                                // met at the ports
+  other_pma.service().faults.silent = true;                                      // met at ClassPortInfo, and at the second port
+  here_pma.service().faults.status = mad::status::unsupported_method_attribute;  // met at once
+  here_pma.service().faults.status_attribute = class_port_info;
+  read({swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300}), swept.subnet.find_node(Guid{0x200})});
+  std::vector<std::pair<NodeIndex, int>> where;
+  for (const Failure& failure : readings.failures) where.emplace_back(failure.node, failure.port);
+  const NodeIndex leaf_node = swept.subnet.find_node(Guid{0x100}), other_node = swept.subnet.find_node(Guid{0x300}),
+                  here_node = swept.subnet.find_node(Guid{0x200});
+  CHECK(where == std::vector<std::pair<NodeIndex, int>>{
+                     {leaf_node, 1}, {leaf_node, 2}, {leaf_node, 3}, {leaf_node, 4}, {other_node, 1}, {other_node, 2}, {here_node, 1}});
+}
+
+TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their failures") {
+  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic; };
+  const auto served = other_pma.service().answer;
+  other_pma.service().answer = [served](unsigned in_port, Bytes request) -> std::optional<ibtest::FakeFabric::Answer> {
+    if (mad::HeaderView(request).method() == set) return ibtest::answer_to(request, mad::status::unsupported_method_attribute);
+    return served(in_port, request);
+  };
+  const std::vector<NodeIndex> nodes{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300})};
+  std::vector<NodeIndex> told;
+  wanted.told = [&told](const PmaNode& node) {
+    if (node.all && node.all->known()) told.push_back(node.node);
+  };
+  read(std::vector(nodes));
+  CHECK(readings.nodes.size() == 2);
+  const std::vector<Failure> failures = readings.failures;
+  REQUIRE_FALSE(failures.empty());
+
+  told.clear();
+  wanted.forgets = true;
+  read(std::vector(nodes));
+  CHECK(told == nodes);
+  CHECK(readings.nodes.empty());
+  REQUIRE(readings.failures.size() == failures.size());
+  CHECK(readings.failures[0].why == failures[0].why);
+}
+
+TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not asked") {
+  const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
+  wanted.each_port = true;
+  wanted.ports_of = [&](NodeIndex node) {
+    return node == at_leaf ? std::vector{swept.subnet.port_of(at_leaf, 2), swept.subnet.port_of(at_leaf, 4)} : std::vector<PortIndex>();
+  };
+  read(std::vector{at_leaf, swept.subnet.find_node(Guid{0x300})});
+  REQUIRE(readings.nodes.size() == 1);
+  REQUIRE(readings.nodes[0].ports.size() == 2);
+  CHECK(readings.nodes[0].ports[1].select == 4);
+  CHECK(readings.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a PMA that was silent for a while is read at the end, its ClassPortInfo too") {
+  pma.service().faults.drop_next = 2;
+  wanted.each_port = true;
+  const PmaNode& node = read_leaf();
+  CHECK(readings.failures.empty());
+  for (const PmaReading& reading : node.ports) CHECK(reading.known());
+}
+
+TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from the attribute that holds it") {
+  CounterHistory history;
+  wanted.each_port = wanted.traffic = true;
+  for (const bool is_simple : {false, true}) {
+    CAPTURE(is_simple);
+    if (is_simple) make_simple(pma);
+    const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
+    const auto growth_of_port_2 = [&] {
+      const PmaReading& reading = read_leaf().ports.at(1);
+      REQUIRE(reading.select == 2);
+      return take(history, counter_key(swept.subnet, at_leaf, 2), reading);
+    };
+    pma.count(2, "port_xmit_data") = 1000;
+    pma.count(2, "symbol_error_counter") = 5;
+    if (!is_simple) CHECK_FALSE(growth_of_port_2().known());
+    if (is_simple) growth_of_port_2();
+    pma.count(2, "port_xmit_data") = 1250;
+    pma.count(2, "symbol_error_counter") = 9;
+    swept.clock.advance(2s);
+    const PmaGrowth growth = growth_of_port_2();
+    REQUIRE(growth.known());
+    CHECK(growth.errors_in_extended == !is_simple);
+    CHECK(growth.error_change(*find_counter("symbol_error_counter")).delta == 4U);
+    CHECK(growth.traffic_change(*find_counter("port_xmit_data")).delta == 250U);
+    CHECK(growth.error_change(*find_counter("link_downed_counter")).delta == 0U);
+  }
+}

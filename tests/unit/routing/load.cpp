@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What each link carries. Counted beside it: every pair is followed alone.
+#include "routing/load.hpp"
+
+#include <map>
+#include <set>
+
+#include "support/catch.hpp"
+#include "unit/routing/made_fabric.hpp"
+
+using namespace ib;
+using namespace ib::routing;
+using ibtest::MadeFabric;
+
+namespace {
+
+struct Counted {
+  std::uint64_t routes{};
+  std::set<unsigned> lids;
+};
+
+/// Follows each pair of hosts alone.
+std::map<PlaceIndex, Counted> follow_all(const Network& network, const LinearTables& tables) {
+  std::map<PlaceIndex, Counted> found;
+  for (const Destination& to : network.destinations(false)) {
+    for (HostIndex from = 0; from < network.hosts().size(); ++from) {
+      if (from == to.host) continue;
+      std::vector<PlaceIndex> way{network.place_of_host(from)};
+      for (int i = 0; i < 20; ++i) {
+        const Wire& wire = network.wire(way.back());
+        if (wire.to != Wire::To::switch_port) break;
+        const unsigned port = tables.out_port(wire.index, to.lid);
+        if (port == 255 || port >= network.switches()[wire.index].slots) break;
+        way.push_back(network.place(wire.index, port));
+      }
+      const Wire& end = network.wire(way.back());
+      if (end.to != Wire::To::host || end.index != to.host) continue;
+      for (const PlaceIndex place : way) {
+        ++found[place].routes;
+        found[place].lids.insert(to.lid.value);
+      }
+    }
+  }
+  return found;
+}
+
+void check_load(const MadeFabric& made, LinearTables tables) {
+  const Network network(made.subnet);
+  Load load(network);
+  Ways ways(network, tables, false);
+  for (const Destination& to : network.destinations(false)) {
+    ways.find(to);
+    load.add(ways);
+  }
+  load.finish();
+  std::map<PlaceIndex, Counted> counted = follow_all(network, tables);
+  for (PlaceIndex place = 0; place < network.place_count(); ++place) {
+    CAPTURE(place);
+    CHECK(load.routes(place) == counted[place].routes);
+    CHECK(load.lids(place) == counted[place].lids.size());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("routes and LIDs of every link are those of pairs followed one by one") {
+  MadeFabric made;
+  ibtest::make_fat_tree(made, 3, 4);
+  const Network network(made.subnet);
+  LinearTables tables(network.switches().size(), Lid{static_cast<std::uint16_t>(made.last_lid)});
+  ibtest::route_shortest(network, tables);
+  SECTION("healthy") { check_load(made, tables); }
+  SECTION("with losses of all kinds") {
+    tables.set_entry(9, Lid{5}, 255);
+    tables.set_entry(12, Lid{7}, 1);
+    tables.set_entry(0, Lid{20}, 1);
+    tables.set_entry(1, Lid{20}, 1);
+    tables.set_entry(16, Lid{30}, 0);
+    check_load(made, tables);
+  }
+}
+
+TEST_CASE("a fat tree has tiers, and the links of each are counted up and down") {
+  MadeFabric made;
+  ibtest::make_fat_tree(made, 2, 4);
+  const Network network(made.subnet);
+  LinearTables tables(network.switches().size(), Lid{static_cast<std::uint16_t>(made.last_lid)});
+  ibtest::route_shortest(network, tables);
+  Load load(network);
+  Ways ways(network, tables, false);
+  for (const Destination& to : network.destinations(false)) {
+    ways.find(to);
+    load.add(ways);
+  }
+  load.finish();
+  const auto tiers = load.tiers();
+  REQUIRE(tiers.size() == 4);
+  std::size_t directions = 0;
+  std::uint64_t sum = 0;
+  for (const LoadSummary& tier : tiers) {
+    CHECK(tier.directions == 16);
+    directions += tier.directions;
+    sum += tier.sum;
+  }
+  CHECK(directions == load.switch_links().directions);
+  CHECK(sum == load.switch_links().sum);
+  CHECK(tiers[0].sum == tiers[1].sum);  // what goes up comes down
+  CHECK(tiers[0].sum == 16 * 14);       // each host to all but itself and its neighbour
+  CHECK(load.host_links().sum == 2 * 16 * 15);
+  CHECK(load.host_links().mean() == 15);
+}
+
+TEST_CASE("a ring has no tiers, and links that carry nothing are counted") {
+  MadeFabric made;
+  for (unsigned at = 0; at < 3; ++at) made.add_switch(3);
+  for (unsigned at = 0; at < 3; ++at) {
+    made.link_switches(at, 2, (at + 1) % 3, 3);
+    made.add_host(at, 1, at + 1);
+  }
+  made.lft = {{{0, 1}, 1}, {{1, 2}, 1}, {{2, 3}, 1}, {{0, 2}, 2}, {{0, 3}, 2}, {{1, 3}, 2}, {{1, 1}, 2}, {{2, 1}, 2}, {{2, 2}, 2}};
+  const Network network(made.subnet);
+  const LinearTables tables = made.tables();
+  Load load(network);
+  Ways ways(network, tables, false);
+  for (const Destination& to : network.destinations(false)) {
+    ways.find(to);
+    load.add(ways);
+  }
+  load.finish();
+  CHECK(load.tiers().empty());
+  const LoadSummary links = load.switch_links();
+  CHECK(links.directions == 6);
+  CHECK(links.unused == 3);
+  CHECK(links.least == 0);
+  CHECK(links.greatest == 3);
+  CHECK(links.mean() == 1.5);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Multicast groups: trees, and members that are reached or not.
+#include "routing/multicast.hpp"
+
+#include "support/catch.hpp"
+#include "unit/routing/made_fabric.hpp"
+
+using namespace ib;
+using namespace ib::routing;
+using ibtest::MadeFabric;
+
+namespace {
+
+constexpr Lid group{0xc003};
+using Mlids = std::vector<std::uint16_t>;
+
+/// Two leaves (0 and 1) and two spines (2 and 3), each leaf linked to each spine by ports 3 and 4; hosts 1 and 2 on leaf 0, 3 and 4 on
+/// leaf 1. The group has all hosts, by spine 2.
+struct Bench : MadeFabric {
+  Bench() {
+    for (int i = 0; i < 4; ++i) add_switch(5);
+    for (unsigned leaf = 0; leaf < 2; ++leaf) {
+      for (unsigned i = 0; i < 2; ++i) {
+        add_host(leaf, i + 1, leaf * 2 + i + 1);
+        link_switches(leaf, 3 + i, 2 + i, 1 + leaf);
+      }
+    }
+    entries = {{0, {1, 2, 3}}, {1, {1, 2, 3}}, {2, {1, 2}}};
+  }
+
+  std::map<SwitchIndex, std::vector<unsigned>> entries;
+  std::vector<SwitchIndex> unread;
+  FindMembers members;
+};
+
+struct Result {
+  explicit Result(const Bench& bench)
+      : network(bench.subnet), tables(network.switches().size()), multicast(network, tables, bench.members) {
+    for (SwitchIndex at = 0; at < network.switches().size(); ++at) {
+      if (std::ranges::count(bench.unread, at) == 0) tables.set_known(at);
+    }
+    for (const auto& [at, ports] : bench.entries) {
+      PortSet set;
+      for (const unsigned port : ports) set.add(port);
+      if (std::ranges::count(bench.unread, at) == 0) tables.add(at, group, set);
+    }
+    tables.finish();
+    for (const Lid mlid : tables.groups()) multicast.add(mlid);
+  }
+  const GroupCause& only() const {
+    REQUIRE(multicast.findings().size() == 1);
+    return *multicast.findings()[0];
+  }
+  const GroupCause* find(GroupFault fault) const {
+    for (const GroupCause* cause : multicast.findings()) {
+      if (cause->fault == fault) return cause;
+    }
+    return nullptr;
+  }
+
+  Network network;
+  MulticastTables tables;
+  Multicast multicast;
+};
+
+}  // namespace
+
+TEST_CASE("a tree reaches all members") {
+  const Result result{Bench()};
+  CHECK(result.multicast.groups() == 1);
+  CHECK(result.multicast.members() == 4);
+  CHECK(result.multicast.findings().empty());
+  CHECK(result.multicast.is_tree(group));
+}
+
+TEST_CASE("a second way through the other spine makes no tree") {
+  Bench bench;
+  bench.entries[0].push_back(4);
+  bench.entries[1].push_back(4);
+  bench.entries[3] = {1, 2};
+  const Result result(bench);
+  CHECK(result.only().fault == GroupFault::loop);
+  CHECK(result.only().mlids == Mlids{group.value});
+  CHECK(result.only().cycle.size() == 4);
+  CHECK(result.only().cycle.front() == 0);
+  CHECK_FALSE(result.multicast.is_tree(group));
+}
+
+TEST_CASE("two cables between two switches, both entries of a group, are a loop of two") {
+  Bench bench;
+  bench.link_switches(0, 5, 2, 5);
+  bench.entries[0].push_back(5);
+  bench.entries[2].push_back(5);
+  CHECK(Result(bench).only().cycle == std::vector<SwitchIndex>{0, 2});
+}
+
+TEST_CASE("an entry for a port without a link, and one for a port that the switch does not have") {
+  Bench bench;
+  bench.entries[2].push_back(4);
+  bench.entries[2].push_back(77);
+  const Result result(bench);
+  CHECK(result.multicast.findings().size() == 2);
+  REQUIRE(result.find(GroupFault::dead_port) != nullptr);
+  CHECK(result.find(GroupFault::dead_port)->place == result.network.place(2, 4));
+  REQUIRE(result.find(GroupFault::no_entry) != nullptr);
+  CHECK(result.find(GroupFault::no_entry)->place == result.network.place(2, 0));
+}
+
+TEST_CASE("a leaf that the spine forgot gets nothing, and is heard") {
+  Bench bench;
+  bench.entries[2] = {1};
+  const Result result(bench);
+  CHECK(result.only().fault == GroupFault::not_reached);
+  CHECK(result.only().pairs == 4);  // from 1 and 2 to 3 and 4
+  REQUIRE(result.only().example);
+  CHECK(result.only().example->slid == Lid{1});
+  CHECK(result.only().example->dlid == group);
+  CHECK(result.network.is_host_place(result.only().place));
+}
+
+TEST_CASE("a leaf without an entry: packets end there") {
+  Bench bench;
+  bench.entries.erase(1);
+  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {2, none}}; };
+  const Result result(bench);
+  REQUIRE(result.find(GroupFault::no_entry) != nullptr);
+  CHECK(result.find(GroupFault::no_entry)->place == result.network.place(1, 0));
+  REQUIRE(result.find(GroupFault::not_reached) != nullptr);
+  CHECK(result.find(GroupFault::not_reached)->pairs == 2);
+}
+
+TEST_CASE("members are those of the SA: one without an entry is not reached, one that only sends need not be") {
+  Bench bench;
+  bench.entries[1] = {1, 3};  // without host 4
+  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {1, none}, {2, none}, {3, none}}; };
+  CHECK(Result(bench).only().pairs == 3);
+  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {1, none}, {2, none}, {3, none, true, false}}; };
+  CHECK(Result(bench).multicast.findings().empty());
+}
+
+TEST_CASE("port 0 of a switch is a member as a host is") {
+  Bench bench;
+  bench.set_switch_lid(2, 9);
+  bench.entries[2].push_back(0);
+  const Result result(bench);
+  CHECK(result.multicast.members() == 5);
+  CHECK(result.multicast.findings().empty());
+}
+
+TEST_CASE("what passes a table that was not read is not known, and no finding") {
+  Bench bench;
+  bench.unread = {2};
+  const Result result(bench);
+  CHECK(result.multicast.findings().empty());
+  std::uint64_t pairs = 0;
+  for (const GroupCause* cause : result.multicast.not_read()) pairs += cause->pairs;
+  CHECK(pairs == 8);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Credit loops in random fabrics with random SL to VL tables: the lanes that the search joins, its verdict, its loops and its witnesses are
+// those of walks of single packets.
+#include <functional>
+#include <tuple>
+
+#include "async/loop.hpp"
+#include "routing/credit_loops.hpp"
+#include "support/catch.hpp"
+#include "unit/routing/random_fabric.hpp"
+
+using namespace ib;
+using namespace ib::routing;
+using ibtest::PortIndex;
+using ibtest::Random;
+using ibtest::RandomFabric;
+using ibtest::Walk;
+using ibtest::Walker;
+
+namespace {
+
+using Vls = std::array<std::uint8_t, sl_count>;
+/// A channel: the port that sends, and the VL.
+using Channel = std::pair<PortIndex, unsigned>;
+using Edges = std::map<Channel, std::set<Channel>>;
+
+/// A random fabric without switches that send, with tables and SLs.
+struct Site {
+  explicit Site(Random& random)
+      : made(random),
+        network(made.subnet),
+        tables(made.read_tables()),
+        lanes(network.switches().size()),
+        destinations(network.destinations(false)) {
+    add_lanes(random);
+    levels = ServiceLevels(network.hosts().size(), destinations.size());
+    for (std::size_t sender = 0; sender < network.hosts().size(); ++sender) {
+      for (std::size_t to = 0; to < destinations.size(); ++to) {
+        const unsigned sl = ibtest::below(random, sl_count);
+        levels.set(sender, to, sl);
+        sl_of[{sender, to}] = sl;
+      }
+    }
+  }
+
+  void add_lanes(Random& random) {
+    const unsigned count = 1 + ibtest::below(random, 3);
+    std::vector<Vls> rows(1 + ibtest::below(random, 4));
+    for (Vls& row : rows) {
+      for (std::uint8_t& vl : row) vl = static_cast<std::uint8_t>(ibtest::below(random, count));
+    }
+    for (SwitchIndex at = 0; at < network.switches().size(); ++at) {
+      const unsigned slots = network.switches()[at].slots;
+      const PortIndex port0 = made.subnet.node(network.switches()[at].node).first_port;
+      for (unsigned in = 0; in < slots; ++in) {
+        for (unsigned out = 1; out < slots; ++out) {
+          const Vls& row = rows[ibtest::below(random, static_cast<unsigned>(rows.size()))];
+          lanes.set(at, slots, in, out, row);
+          vls[{port0 + in, port0 + out}] = row;
+        }
+      }
+    }
+  }
+
+  struct Made : RandomFabric {
+    explicit Made(Random& random) {
+      ring(random);
+      ibtest::route(*this, random);
+      cut.clear();
+    }
+    /// A ring of switches with hosts and some links across it: shortest ways often close loops here.
+    void ring(Random& random) {
+      const unsigned count = 3 + ibtest::below(random, 5);
+      for (unsigned at = 0; at < count; ++at) add_switch(8);
+      for (unsigned at = 0; at < count; ++at) link_switches(at, 1, (at + 1) % count, 2);
+      for (unsigned at = 0; at + 2 < count; at += 2) {
+        if (ibtest::below(random, 3) == 0) link_switches(at, 3, at + 2, 4);
+      }
+      unsigned lid = 1;
+      for (unsigned at = 0; at < count; ++at) {
+        for (unsigned hosts = 1 + ibtest::below(random, 2); hosts > 0; --hosts) add_host(at, 4 + hosts, lid++);
+      }
+    }
+  } made;
+  Network network;
+  LinearTables tables;
+  SlToVlTables lanes;
+  std::vector<Destination> destinations;
+  ServiceLevels levels;
+  std::map<std::pair<std::size_t, std::size_t>, unsigned> sl_of;  ///< by sender and number of the destination
+  std::map<std::pair<PortIndex, PortIndex>, Vls> vls;             ///< by input and output port
+};
+
+/// The channels that a packet holds one after the other, as far as it comes before a routing loop.
+std::vector<Channel> channels_of(const Site& site, const Walk& way, unsigned sl) {
+  std::vector<Channel> held;
+  const std::size_t end = way.fault == Fault::loop ? std::min(way.before_cycle + 1, way.senders.size()) : way.senders.size();
+  for (std::size_t i = 0; i < end; ++i) {
+    const PortIndex in = i == 0 ? 0 : site.made.subnet.port(way.senders[i - 1]).peer;
+    held.emplace_back(way.senders[i], i == 0 ? sl : site.vls.at({in, way.senders[i]})[sl]);
+  }
+  return held;
+}
+
+/// All edges between channels of switches.
+Edges walked(const Site& site) {
+  Edges edges;
+  const Walker walker(site.made);
+  for (const auto& [pair, sl] : site.sl_of) {
+    const Host& from = site.network.hosts()[pair.first];
+    const Destination& to = site.destinations[pair.second];
+    if (to.host == pair.first) continue;
+    const std::vector<Channel> held = channels_of(site, walker.walk(from.port, to.lid), sl);
+    for (std::size_t i = 2; i < held.size(); ++i) edges[held[i - 1]].insert(held[i]);
+  }
+  return edges;
+}
+
+/// Whether the edges have a cycle: what is left when channels without a successor are taken away again and again.
+bool has_cycle(Edges edges) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto edge = edges.begin(); edge != edges.end();) {
+      std::erase_if(edge->second, [&edges](const Channel& wanted) { return !edges.contains(wanted); });
+      changed = changed || edge->second.empty();
+      edge = edge->second.empty() ? edges.erase(edge) : std::next(edge);
+    }
+  }
+  return !edges.empty();
+}
+
+/// The same edges by port.
+Edges by_port(const Edges& edges) {
+  Edges found;
+  for (const auto& [held, wanted] : edges) {
+    for (const Channel& one : wanted) found[{held.first, 0}].insert({one.first, 0});
+  }
+  return found;
+}
+
+Channels channels_over_ports(const Site& site) {
+  Channels channels(site.network);
+  Ways ways(site.network, site.tables, false);
+  for (const Destination& to : site.destinations) {
+    ways.find(to);
+    channels.add(ways);
+  }
+  return channels;
+}
+
+/// The cycle is one of the edges that were walked, and each witness holds the one channel and wants the next.
+void check_loop(const Site& site, const CreditLoop& loop, const Edges& edges) {
+  const Walker walker(site.made);
+  REQUIRE(loop.witnesses.size() == loop.cycle.size());
+  for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
+    const LoopChannel &here = loop.cycle[i], &next = loop.cycle[(i + 1) % loop.cycle.size()];
+    REQUIRE(here.vl);
+    const Channel held{site.network.port_of(here.place), *here.vl}, wanted{site.network.port_of(next.place), *next.vl};
+    REQUIRE(edges.contains(held));
+    CHECK(edges.at(held).contains(wanted));
+    const Pair pair = loop.witnesses[i];
+    const auto to = std::ranges::find(site.destinations, pair.dlid, &Destination::lid);
+    REQUIRE(to != site.destinations.end());
+    const PortIndex from = site.made.subnet.find_lid(pair.slid);
+    const auto sender = std::ranges::find(site.network.hosts(), from, &Host::port);
+    REQUIRE(sender != site.network.hosts().end());
+    const std::size_t number = static_cast<std::size_t>(sender - site.network.hosts().begin());
+    const unsigned sl = site.sl_of.at({number, static_cast<std::size_t>(to - site.destinations.begin())});
+    const std::vector<Channel> way = channels_of(site, walker.walk(from, pair.dlid), sl);
+    const auto at = std::ranges::find(way, held);
+    REQUIRE(at != way.end());
+    REQUIRE(at + 1 != way.end());
+    CHECK(*(at + 1) == wanted);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lanes that packets hold and want are those of single packets, and so are the verdict, the loops and their witnesses") {
+  Random random(3);
+  std::map<Verdict, unsigned> verdicts;
+  for (unsigned round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const Site site(random);
+    const Edges edges = walked(site);
+    const Channels channels = channels_over_ports(site);
+    LoopSearch search(site.tables, site.destinations, false, channels, nullptr);
+    async::Loop loop;
+    const Pause pause = [](std::size_t, std::size_t) -> async::Task<> { co_return; };
+    const CreditLoops found = loop.run(search.judge(false, &site.lanes, site.levels, pause));
+    ++verdicts[found.verdict];
+    const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
+    CHECK(search.ports_in_cycles().empty() == !over_ports);
+    CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));
+    CHECK(found.loops.empty() == !over_lanes);
+    for (const CreditLoop& one : found.loops) check_loop(site, one, edges);
+  }
+  CHECK(verdicts[Verdict::free] > 10);
+  CHECK(verdicts[Verdict::free_for_used_sls] > 10);
+  CHECK(verdicts[Verdict::found] > 10);
+}

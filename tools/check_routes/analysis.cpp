@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/check_routes/analysis.hpp"
+
+namespace ib::tools::routes {
+namespace {
+
+using routing::CreditLoops;
+
+/// The verdict on what `channels` has.
+async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routing::Channels& channels, routing::MulticastChannels* groups,
+                               bool unread, const ReadLanes& read_lanes, const routing::Pause& pause) {
+  routing::LoopSearch search(tables.linear, tables.destinations, wanted.switches, channels, groups);
+  bool has_lanes = false;
+  if (!search.ports_in_cycles().empty() && read_lanes) {
+    const bool from_switches = wanted.switches || (groups != nullptr && groups->switches_send());
+    async::Task<> reading = read_lanes(routing::wanted_lanes(channels, search.ports_in_cycles(), from_switches));
+    co_await std::move(reading);
+    has_lanes = true;
+  }
+  CreditLoops loops = co_await search.judge(unread, has_lanes ? &tables.lanes : nullptr, tables.levels, pause);
+  co_return loops;
+}
+
+void check_groups(Tables& tables, Found& found) {
+  const routing::FindMembers members = [&tables](Lid mlid) -> std::optional<std::vector<routing::Member>> {
+    const auto known = tables.members.find(mlid.value);
+    return known == tables.members.end() ? std::nullopt : std::optional(known->second);
+  };
+  found.multicast.emplace(tables.network, tables.multicast, members);
+  for (const Lid mlid : tables.multicast.groups()) found.multicast->add(mlid);
+}
+
+}  // namespace
+
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause, Found& found) {
+  routing::Ways ways(tables.network, tables.linear, wanted.switches);
+  const routing::UseWays use = [&found](const routing::Ways& to, std::size_t) {
+    found.unicast.add(to);
+    found.load.add(to);
+    found.channels.add(to);
+  };
+  co_await routing::each_destination(ways, tables.destinations, false, use, pause);
+  found.load.finish();
+  const bool unread = !found.unicast.not_read().empty();
+  if (wanted.wants_unicast()) {
+    found.loops = co_await judge(wanted, tables, found.channels, nullptr, unread, read_lanes, pause);
+  }
+  if (!wanted.wants_multicast()) co_return;
+  check_groups(tables, found);
+  routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
+  groups.sls_of = [&tables, &wanted](Lid mlid) {
+    const auto known = tables.group_sls.find(mlid.value);
+    return known == tables.group_sls.end() ? wanted.sls.value_or(0) : known->second;
+  };
+  routing::Channels both = found.channels;
+  for (const Lid mlid : groups.groups()) groups.add_to(both, mlid);
+  const bool unread_group = !found.multicast->not_read().empty();
+  found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
+}
+
+}  // namespace ib::tools::routes

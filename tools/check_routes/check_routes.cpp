@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// check_routes: whether every packet arrives, and whether packets can wait for each other for ever. Tables are read, then analysed without
+// a request; only where ports can wait for each other in a circle, SLtoVL mapping tables and SLs are read too.
+#include <fmt/format.h>
+
+#include "async/loop.hpp"
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "subnet/topology_reader.hpp"
+#include "tools/check_routes/analysis.hpp"
+#include "tools/check_routes/fetch.hpp"
+#include "tools/check_routes/report.hpp"
+#include "tools/frame/commands.hpp"
+
+namespace ib::tools {
+namespace routes {
+namespace {
+
+constexpr std::size_t largest_topology = std::size_t{1} << 29U;
+
+/// Reads "0,2,4-7".
+routing::SlSet parse_sls(std::string_view text) {
+  routing::SlSet sls = 0;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t dash = part.find('-');
+    const std::int64_t first = parse_integer(part.substr(0, dash), "SL", 0, routing::sl_count - 1);
+    const std::int64_t last =
+        dash == std::string_view::npos ? first : parse_integer(part.substr(dash + 1), "SL", first, routing::sl_count - 1);
+    for (std::int64_t sl = first; sl <= last; ++sl) sls |= routing::SlSet{1} << static_cast<unsigned>(sl);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  if (sls == 0) throw OptionError("LIST of SLs is empty");
+  return sls;
+}
+
+async::Task<> pause(Session& session, std::size_t done, std::size_t of) {
+  session.progress().count(done, of, "destinations");
+  co_await session.loop().sleep_for(async::Duration::zero());
+}
+
+class CheckRoutes final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.value("--sl", "LIST", "Each pair may use any of these SLs: 0,2,4-7.",
+              [this](std::string_view text) { wanted_.sls = parse_sls(text); });
+    set.text("--psl", wanted_.psl, "FILE", "Read the SL of each pair from this file: node GUID, DLID and SL a line.");
+    set.flag("--ask-sa", wanted_.from_sa, "Read the SL of each pair from the subnet administrator, one source after another.");
+    set.flag("--unicast", wanted_.unicast, "Look at unicast alone.");
+    set.flag("--multicast", wanted_.multicast, "Look at multicast alone.");
+    set.flag("--switches", wanted_.switches, "Take switches for senders and destinations too.");
+    set.flag("--load", wanted_.load, "Show what each link carries.");
+    set.value("--lfts", "FILE", "Read forwarding tables from this file (dump_lfts, ibroute, opensm), not from the switches.",
+              [this](std::string_view text) { wanted_.lfts.emplace_back(text); });
+    set.text("--topology", wanted_.topology, "FILE", "Read nodes and links from this listing of ibnetdiscover. Needs --lfts.");
+    add_discovery(set, wanted_.discovery);
+    add_common(set, common, group_fabric);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    check_options();
+    Fabric fabric;
+    async::Task<> topology = read_fabric(session, fabric);
+    co_await std::move(topology);
+    Tables tables(fabric.subnet, wanted_.switches);
+    async::Task<> reading = read(session, fabric, tables);
+    co_await std::move(reading);
+    Found found(tables);
+    ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(session, fabric, tables, std::move(ports)); };
+    const routing::Pause others = [&session](std::size_t done, std::size_t of) { return pause(session, done, of); };
+    if (!wanted_.can_request()) lanes = nullptr;
+    co_await analyse(wanted_, tables, lanes, others, found);
+    emit(RoutesReport(fabric, wanted_, tables, found));
+  }
+
+ private:
+  void check_options() const {
+    if (wanted_.unicast && wanted_.multicast) throw UsageError("--unicast and --multicast exclude each other");
+    if (wanted_.sls && wanted_.psl) throw UsageError("--sl and --psl exclude each other");
+    if (wanted_.sls && wanted_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
+    if (wanted_.psl && wanted_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
+    if (wanted_.topology && wanted_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
+    if (wanted_.topology && wanted_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
+    if (wanted_.topology && wanted_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
+  }
+
+  async::Task<> read_fabric(Session& session, Fabric& fabric) {
+    if (!wanted_.topology) {
+      co_await discover(session, wanted_.discovery, fabric);
+      co_return;
+    }
+    const std::string text = read_regular_file(*wanted_.topology, largest_topology);
+    try {
+      subnet::read_topology_text(text, fabric.subnet);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: {}", harmless_line(*wanted_.topology), error.message()));
+    }
+    fabric.names = session.node_name_map();
+  }
+
+  async::Task<> read(Session& session, Fabric& fabric, Tables& tables) const {
+    if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
+    if (wanted_.psl) warn(read_level_file(*wanted_.psl, tables, wanted_.switches));
+    if (!wanted_.lfts.empty()) {
+      warn(read_table_files(wanted_.lfts, tables));
+      co_return;
+    }
+    std::vector<subnet::Failure> failures = co_await read_tables(session, fabric, wanted_, tables);
+    require_read(failures.size() < tables.network.switches().size(), failures);
+    add_failures(session, fabric, std::move(failures));
+    if (!wanted_.wants_multicast() || tables.multicast.groups().empty()) co_return;
+    std::string why;
+    co_await read_groups(session, tables, why);
+    if (!why.empty()) session.debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
+  }
+
+  /// Reads what the verdict on loops of ports needs.
+  async::Task<> read_lane_tables(Session& session, Fabric& fabric, Tables& tables, std::vector<routing::WantedLanes> ports) {
+    std::erase_if(ports, [&tables](routing::WantedLanes& of) {
+      std::erase_if(of.in, [&](std::uint8_t in) { return tables.lanes.find(of.at, in, of.out) != nullptr; });
+      return of.in.empty();
+    });
+    if (!ports.empty()) {
+      std::vector<subnet::Failure> failures = co_await read_lanes(session, fabric, std::move(ports), tables);
+      add_failures(session, fabric, std::move(failures));
+    }
+    if (wanted_.from_sa && !tables.levels.is_by_pair()) co_await read_paths(session, tables, wanted_.switches);
+  }
+
+  static void warn(const std::vector<std::string>& remarks) {
+    for (const std::string& remark : remarks) log::error(remark);
+  }
+
+  Wanted wanted_;
+};
+
+}  // namespace
+}  // namespace routes
+
+constinit const CommandInfo rooms::check_routes{
+    .name = "check_routes",
+    .group = HelpGroup::forwarding,
+    .summary = "Check that every packet arrives, and that none can wait for ever.",
+    .make = make_command<routes::CheckRoutes>,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What check_routes reads, and what it finds in it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "routing/credit_loops.hpp"
+#include "routing/load.hpp"
+#include "routing/multicast.hpp"
+#include "routing/multicast_channels.hpp"
+#include "routing/unicast.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools::routes {
+
+/// The tables of the switches, and what else decides where packets go.
+struct Tables {
+  explicit Tables(const subnet::Subnet& subnet, bool with_switches);
+
+  routing::Network network;
+  std::vector<routing::Destination> destinations;
+  routing::LinearTables linear;
+  routing::MulticastTables multicast;
+  routing::SlToVlTables lanes;
+  routing::ServiceLevels levels;
+  /// From the SA, by MLID: the members of groups, and the SLs.
+  std::map<std::uint16_t, std::vector<routing::Member>> members;
+  std::map<std::uint16_t, routing::SlSet> group_sls;
+};
+
+/// The results. Members point into each other: an object stays where it is made.
+struct Found {
+  explicit Found(const Tables& tables) : unicast(tables.network, tables.destinations), load(tables.network), channels(tables.network) {}
+  Found(const Found&) = delete;
+  Found& operator=(const Found&) = delete;
+
+  routing::Unicast unicast;
+  routing::Load load;
+  routing::Channels channels;
+  std::optional<routing::CreditLoops> loops;            ///< with unicast
+  std::optional<routing::Multicast> multicast;          ///< with multicast
+  std::optional<routing::CreditLoops> multicast_loops;  ///< with multicast
+};
+
+}  // namespace ib::tools::routes

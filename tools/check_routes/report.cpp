@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The report as JSON.
+#include "tools/check_routes/report.hpp"
+
+namespace ib::tools::routes {
+
+using routing::LoadSummary;
+using routing::PlaceIndex;
+
+subnet::NodeIndex RoutesReport::node_at(PlaceIndex place) const { return fabric.subnet.port(tables.network.port_of(place)).node; }
+
+Exit RoutesReport::status() const {
+  const auto is_bad = [](const std::optional<routing::CreditLoops>& loops) {
+    return loops && (loops->verdict == routing::Verdict::found || loops->verdict == routing::Verdict::possible);
+  };
+  const auto is_open = [](const std::optional<routing::CreditLoops>& loops) {
+    return loops && loops->verdict == routing::Verdict::not_read;
+  };
+  const bool lost = wanted.wants_unicast() && !found.unicast.findings().empty();
+  const bool lost_groups = found.multicast && !found.multicast->findings().empty();
+  if (lost || lost_groups || is_bad(found.loops) || is_bad(found.multicast_loops)) return Exit::findings;
+  const bool unread =
+      (wanted.wants_unicast() && !found.unicast.not_read().empty()) || (found.multicast && !found.multicast->not_read().empty());
+  if (unread || is_open(found.loops) || is_open(found.multicast_loops)) return Exit::incomplete;
+  return FabricReport::status();
+}
+
+void RoutesReport::visit(out::Sink& sink) const {
+  if (wanted.wants_unicast()) {
+    visit_unicast(sink);
+    if (wanted.load) visit_load(sink);
+    sink.begin_object("credit_loops");
+    visit_loops(sink, *found.loops);
+    sink.end_object();
+  }
+  if (found.multicast) visit_multicast(sink);
+  visit_failures(sink);
+}
+
+void RoutesReport::visit_unicast(out::Sink& sink) const {
+  const routing::Unicast& unicast = found.unicast;
+  sink.begin_object("unicast");
+  sink.value("lid_count", tables.destinations.size());
+  sink.value("source_count", tables.network.hosts().size() + (wanted.switches ? tables.network.switches().size() : 0));
+  sink.value("pair_count", unicast.pairs());
+  sink.value("arrived_count", unicast.arrived());
+  sink.value("longer_count", unicast.longer());
+  sink.value("unknown_count", unicast.unknown());
+  sink.begin_array("findings");
+  for (const routing::Cause* cause : unicast.findings()) visit_cause(sink, *cause);
+  sink.end_array();
+  sink.begin_array("not_read");
+  for (const routing::Cause* cause : unicast.not_read()) visit_cause(sink, *cause);
+  sink.end_array();
+  sink.end_object();
+  sink.begin_array("hop_histogram");
+  for (std::size_t hops = 0; hops < unicast.hops().size(); ++hops) {
+    if (unicast.hops()[hops] == 0) continue;
+    sink.begin_object();
+    sink.value("hop_count", hops);
+    sink.value("pair_count", unicast.hops()[hops]);
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void RoutesReport::visit_place(out::Sink& sink, PlaceIndex place) const {
+  const bool is_port = place != routing::none;
+  if (is_port) {
+    visit_names(sink, node_at(place));
+    sink.value("port_num", tables.network.port_at(place));
+    return;
+  }
+  sink.null("node_guid");
+  sink.no_symbol("node_type");
+  sink.null("node_description");
+  sink.null("node_name");
+  sink.null("port_num");
+}
+
+void RoutesReport::visit_cycle(out::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const {
+  sink.begin_array("cycle");
+  for (const routing::SwitchIndex at : cycle) {
+    sink.begin_object();
+    visit_names(sink, tables.network.switches()[at].node);
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+namespace {
+
+void visit_pair(out::Sink& sink, std::string_view key, const routing::Pair& pair) {
+  sink.begin_object(key);
+  sink.value("slid", pair.slid);
+  sink.value("dlid", pair.dlid);
+  sink.end_object();
+}
+
+void visit_lids(out::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) {
+  sink.begin_array(key);
+  for (const std::uint16_t lid : lids) sink.value({}, lid);
+  sink.end_array();
+}
+
+void visit_summary(out::Sink& sink, const LoadSummary& sum) {
+  sink.value("least", sum.least);
+  sink.value("greatest", sum.greatest);
+  sink.value("mean", sum.mean());
+  sink.value("unused", sum.unused);
+}
+
+}  // namespace
+
+void RoutesReport::visit_cause(out::Sink& sink, const routing::Cause& cause) const {
+  sink.begin_object();
+  sink.value("fault", routing::name(cause.fault));
+  visit_place(sink, cause.fault == routing::Fault::loop ? routing::none : cause.place);
+  visit_lids(sink, "lids", cause.lids);
+  sink.value("pair_count", cause.pairs);
+  visit_pair(sink, "example", cause.example);
+  visit_cycle(sink, cause.cycle);
+  sink.end_object();
+}
+
+void RoutesReport::visit_load(out::Sink& sink) const {
+  sink.begin_object("load");
+  visit_links(sink);
+  sink.begin_object("switch_links");
+  visit_summary(sink, found.load.switch_links());
+  sink.end_object();
+  sink.begin_object("host_links");
+  visit_summary(sink, found.load.host_links());
+  sink.end_object();
+  sink.begin_array("tiers");
+  const std::vector<LoadSummary> tiers = found.load.tiers();
+  for (std::size_t row = 0; row < tiers.size(); ++row) {
+    sink.begin_object();
+    sink.value("tier", row / 2);
+    sink.value("is_upward", row % 2 == 0);
+    visit_summary(sink, tiers[row]);
+    sink.end_object();
+  }
+  sink.end_array();
+  sink.end_object();
+}
+
+void RoutesReport::visit_links(out::Sink& sink) const {
+  const routing::Network& network = tables.network;
+  sink.begin_array("links");
+  for (PlaceIndex place = 0; place < network.place_count(); ++place) {
+    if (!network.wire(place).carries()) continue;
+    const bool is_host = network.is_host_place(place) || network.wire(place).to != routing::Wire::To::switch_port;
+    sink.begin_object();
+    sink.value("node_guid", fabric.subnet.node(node_at(place)).guid());
+    sink.value("port_num", network.port_at(place));
+    sink.value("link_kind", is_host ? "host" : "switch");
+    sink.value("route_count", found.load.routes(place));
+    sink.value("lid_count", found.load.lids(place));
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void RoutesReport::visit_loops(out::Sink& sink, const routing::CreditLoops& loops) const {
+  sink.value("verdict", routing::name(loops.verdict));
+  sink.value("channel_count", loops.channel_count);
+  sink.value("edge_count", loops.edge_count);
+  sink.value("unknown_count", loops.unknown_pairs);
+  sink.begin_array("loops");
+  for (const routing::CreditLoop& loop : loops.loops) {
+    sink.begin_object();
+    sink.value("channel_count", loop.channels);
+    sink.value("needs_aggregation", loop.needs_aggregation);
+    sink.begin_array("channels");
+    for (const routing::LoopChannel& channel : loop.cycle) {
+      sink.begin_object();
+      visit_names(sink, node_at(channel.place));
+      sink.value("port_num", tables.network.port_at(channel.place));
+      channel.vl ? sink.value("vl", *channel.vl) : sink.null("vl");
+      sink.end_object();
+    }
+    sink.end_array();
+    sink.begin_array("witnesses");
+    for (const routing::Pair& pair : loop.witnesses) visit_pair(sink, {}, pair);
+    sink.end_array();
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+void RoutesReport::visit_group_cause(out::Sink& sink, const routing::GroupCause& cause) const {
+  sink.begin_object();
+  sink.value("fault", routing::name(cause.fault));
+  visit_place(sink, cause.place);
+  visit_lids(sink, "lids", cause.mlids);
+  sink.value("pair_count", cause.pairs);
+  cause.example ? visit_pair(sink, "example", *cause.example) : sink.null("example");
+  visit_cycle(sink, cause.cycle);
+  sink.end_object();
+}
+
+void RoutesReport::visit_multicast(out::Sink& sink) const {
+  sink.begin_object("multicast");
+  sink.value("mlid_count", found.multicast->groups());
+  sink.value("member_count", found.multicast->members());
+  sink.begin_array("findings");
+  for (const routing::GroupCause* cause : found.multicast->findings()) visit_group_cause(sink, *cause);
+  sink.end_array();
+  sink.begin_array("not_read");
+  for (const routing::GroupCause* cause : found.multicast->not_read()) visit_group_cause(sink, *cause);
+  sink.end_array();
+  sink.begin_object("credit_loops");
+  visit_loops(sink, *found.multicast_loops);
+  sink.end_object();
+  sink.end_object();
+}
+
+}  // namespace ib::tools::routes

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Tables from files (lib/formats), matched with the switches of a topology.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "base/escape.hpp"
+#include "formats/forwarding_text.hpp"
+#include "formats/service_levels.hpp"
+#include "iba/text.hpp"
+#include "tools/check_routes/fetch.hpp"
+
+namespace ib::tools::routes {
+namespace {
+
+using formats::StoredForwardingTable;
+using routing::SwitchIndex;
+
+/// Takes the tables of one file.
+class TableTaker {
+ public:
+  TableTaker(Tables& tables, std::string file) : tables_(tables), file_(std::move(file)) {}
+
+  void take(const StoredForwardingTable& table) {
+    const SwitchIndex at = find(table);
+    if (at == routing::none) {
+      ++strangers_;
+      if (strangers_ == 1) first_stranger_ = table.line;
+      return;
+    }
+    table.multicast ? take_groups(at, table) : take_routes(at, table);
+  }
+  std::vector<std::string> remarks() const {
+    if (strangers_ == 0) return {};
+    return {fmt::format("{}:{}: {} not in the topology", printable(file_), first_stranger_,
+                        strangers_ == 1 ? "this switch is" : fmt::format("this and {} further switches are", strangers_ - 1))};
+  }
+
+ private:
+  SwitchIndex of_node(subnet::NodeIndex node) const { return node == subnet::none ? routing::none : tables_.network.switch_of(node); }
+  SwitchIndex of_port(subnet::PortIndex port) const {
+    return port == subnet::none ? routing::none : of_node(tables_.network.subnet().port(port).node);
+  }
+
+  /// The switch that a table is of: by GUIDs, else by LID, else by the route from where the topology begins.
+  SwitchIndex find(const StoredForwardingTable& table) const {
+    const subnet::Subnet& subnet = tables_.network.subnet();
+    if (table.node_guid) return of_node(subnet.find_node(*table.node_guid));
+    if (table.port_guid) {
+      const SwitchIndex at = of_port(subnet.find_port(*table.port_guid));
+      if (at != routing::none) return at;
+    }
+    if (table.lid) return of_port(subnet.find_lid(*table.lid));
+    if (!table.directed_route || subnet.start == subnet::none) return routing::none;
+    subnet::NodeIndex node = subnet.port(subnet.start).node;
+    for (const std::uint8_t out : *table.directed_route) {
+      const subnet::PortIndex port = subnet.port_of(node, out);
+      if (port == subnet::none || subnet.port(port).peer == subnet::none) return routing::none;
+      node = subnet.port(subnet.port(port).peer).node;
+    }
+    return of_node(node);
+  }
+
+  void take_routes(SwitchIndex at, const StoredForwardingTable& table) {
+    const unsigned last = tables_.destinations.empty() ? 0U : tables_.destinations.back().lid.value;
+    for (unsigned value = 1; value <= last; ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      if (table.says(lid)) tables_.linear.set_entry(at, lid, routing::LinearTables::no_entry);
+    }
+    for (const formats::StoredRoute& route : table.routes) tables_.linear.set_entry(at, route.lid, route.port);
+  }
+
+  void take_groups(SwitchIndex at, const StoredForwardingTable& table) {
+    tables_.multicast.set_known(at);
+    for (const formats::StoredGroup& group : table.groups) {
+      routing::PortSet ports;
+      for (unsigned port = 0; port < group.ports.size(); ++port) {
+        if (group.ports[port]) ports.add(port);
+      }
+      tables_.multicast.add(at, group.mlid, ports);
+    }
+  }
+
+  Tables& tables_;
+  std::string file_;
+  std::size_t strangers_ = 0, first_stranger_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> read_table_files(const std::vector<std::string>& files, Tables& tables) {
+  std::vector<std::string> remarks;
+  for (const std::string& file : files) {
+    TableTaker taker(tables, file);
+    const std::vector<std::string> found =
+        formats::read_forwarding_text(file, [&taker](StoredForwardingTable&& table) { taker.take(table); });
+    remarks.insert(remarks.end(), found.begin(), found.end());
+    for (std::string& remark : taker.remarks()) remarks.push_back(std::move(remark));
+  }
+  tables.multicast.finish();
+  return remarks;
+}
+
+std::vector<std::string> read_level_file(const std::string& file, Tables& tables, bool with_switches) {
+  const routing::Network& network = tables.network;
+  std::unordered_multimap<std::uint64_t, std::size_t> senders;
+  for (routing::HostIndex at = 0; at < network.hosts().size(); ++at) {
+    senders.emplace(network.subnet().node(network.subnet().port(network.hosts()[at].port).node).guid().value, at);
+  }
+  for (SwitchIndex at = 0; with_switches && at < network.switches().size(); ++at) {
+    senders.emplace(network.subnet().node(network.switches()[at].node).guid().value, network.hosts().size() + at);
+  }
+  std::unordered_map<std::uint16_t, std::size_t> numbers;
+  for (std::size_t i = 0; i < tables.destinations.size(); ++i) numbers.emplace(tables.destinations[i].lid.value, i);
+  tables.levels =
+      routing::ServiceLevels(network.hosts().size() + (with_switches ? network.switches().size() : 0), tables.destinations.size());
+  std::size_t strangers = 0;
+  formats::read_service_levels(file, [&](const formats::StoredServiceLevel& level) {
+    const auto [begin, end] = senders.equal_range(level.node_guid.value);
+    const auto to = numbers.find(level.dlid.value);
+    if (begin == end) ++strangers;
+    if (to == numbers.end()) return;
+    for (auto sender = begin; sender != end; ++sender) tables.levels.set(sender->second, to->second, level.sl);
+  });
+  if (strangers == 0) return {};
+  return {fmt::format("{}: {} lines are of nodes that send nothing here", printable(file), strangers)};
+}
+
+}  // namespace ib::tools::routes

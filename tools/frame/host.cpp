@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/host.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "snapshot/snapshot.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// " (CA=mlx5_7 stands in /etc/…)" if the end port comes from a file.
+std::string where_defaults_stand(const CommonOptions& options) {
+  std::string text;
+  if (!options.device_file.empty()) text += fmt::format(" (CA={} stands in {})", options.device.value_or(""), options.device_file);
+  if (!options.port_file.empty()) text += fmt::format(" (Port={} stands in {})", options.port.value_or(""), options.port_file);
+  return text;
+}
+
+}  // namespace
+
+Host::Host(const World& world, Dialect dialect, CommonOptions options) : world_(world), dialect_(dialect), options_(std::move(options)) {}
+
+Host::~Host() = default;
+
+const sys::DeviceList& Host::devices() {
+  if (!devices_) devices_ = std::make_unique<sys::DeviceList>(options_.from ? snapshot().devices() : world_.devices());
+  return *devices_;
+}
+
+const sys::EndPort& Host::end_port() {
+  if (end_port_ == nullptr) {
+    end_port_ = &select(devices());
+    is_named_ = options_.port.has_value();
+  }
+  return *end_port_;
+}
+
+const sys::EndPort& Host::select(const sys::DeviceList& list) {
+  std::optional<std::string> port = options_.port;
+  const bool is_snapshots = options_.from && !options_.device && !port;
+  if (is_snapshots) port = std::to_string(snapshot().port_number());
+  try {
+    if (dialect_ == Dialect::diags && !is_snapshots && !(options_.device && port)) {
+      const sys::Device* device = options_.device ? &list.find_device(*options_.device) : nullptr;
+      return list.libibumad_port(device, static_cast<unsigned>(diags_port_number()));
+    }
+    return list.select(options_.device, port);
+  } catch (const UsageError& error) {
+    throw UsageError(error.message() + where_defaults_stand(options_));
+  }
+}
+
+void Host::name_end_port(const sys::EndPort& port) {
+  end_port_ = &port;
+  is_named_ = true;
+}
+
+void Host::reread() {
+  if (options_.from) return;
+  auto now = std::make_unique<sys::DeviceList>(world_.devices());
+  const sys::EndPort* port = nullptr;
+  if (end_port_ != nullptr) {
+    port = is_named_ ? &now->select(end_port_->device->name, std::to_string(end_port_->number)) : &select(*now);
+  }
+  devices_before_ = std::exchange(devices_, std::move(now));
+  end_port_ = port;
+}
+
+snapshot::Snapshot& Host::snapshot() {
+  if (!snapshot_) snapshot_ = std::make_unique<snapshot::Snapshot>(options_.from.value());
+  return *snapshot_;
+}
+
+std::string Host::diags_device() const { return options_.device.value_or("(null)"); }
+
+long Host::diags_port_number() const { return std::strtol(options_.port.value_or("").c_str(), nullptr, 0); }
+
+}  // namespace ib::tools

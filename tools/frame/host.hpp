@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// This host as a process knows it: its RDMA devices, the end port through which the fabric is seen, the options with their keys. A Host
+// lives as long as the process. What is opened on its end port is a Stack (stack.hpp), which may be closed and opened again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sys/device.hpp"
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/world.hpp"
+
+namespace ib::snapshot {
+class Snapshot;
+}
+
+namespace ib::tools {
+
+class Host {
+ public:
+  /// `world` must outlive this object. Opens and reads nothing.
+  Host(const World& world, Dialect dialect, CommonOptions options);
+  ~Host();
+
+  const World& world() const { return world_; }
+  Dialect dialect() const { return dialect_; }
+  const CommonOptions& options() const { return options_; }
+  /// As if --sa had been given.
+  void use_sa() { options_.use_sa = true; }
+
+  /// The devices, read when first asked for: those of the snapshot of --from, else those of this host. Throws SysError.
+  const sys::DeviceList& devices();
+  /// The end port: the one that a target named, else that of -C and -P, else the one that the dialect takes by default. Throws UsageError
+  /// if there is none.
+  const sys::EndPort& end_port();
+  /// The end port, if it was chosen already; else null.
+  const sys::EndPort* chosen_end_port() const { return end_port_; }
+  /// Whether -P or a target named the end port, so that it can not be another one any more.
+  bool is_end_port_named() const { return is_named_; }
+  /// A target names the end port.
+  void name_end_port(const sys::EndPort& port);
+  /// Reads sysfs anew, since LIDs, states and the devices themselves change while a process runs. The end port is then the one of the same
+  /// device and number, or is chosen anew if no target named it. Throws SysError, and UsageError if the port is gone; devices() and
+  /// end_port() are then those of before. Nothing may be open on the end port; paths that refer to it stay valid until the next call.
+  void reread();
+
+  /// The snapshot of --from. Throws as snapshot::Snapshot() does.
+  snapshot::Snapshot& snapshot();
+
+  /// -C and -P as messages of infiniband-diags call them: "mlx5_0" or "(null)", and a number as C reads it.
+  std::string diags_device() const;
+  long diags_port_number() const;
+
+ private:
+  const sys::EndPort& select(const sys::DeviceList& list);
+
+  const World& world_;
+  Dialect dialect_;
+  CommonOptions options_;
+  std::unique_ptr<sys::DeviceList> devices_, devices_before_;  ///< the latter until reread() is called once more
+  const sys::EndPort* end_port_{};
+  bool is_named_{};
+  std::unique_ptr<snapshot::Snapshot> snapshot_;
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/stack.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "mad/channel.hpp"
+#include "path/indexes.hpp"
+#include "sa/resolve.hpp"
+#include "sa/transactor.hpp"
+#include "snapshot/cache.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/transactor.hpp"
+#include "tools/frame/set_guard.hpp"
+
+namespace ib::tools {
+
+Stack::Stack(Host& host, async::Loop& loop, StackManners manners) : host_(host), loop_(loop), manners_(std::move(manners)) {}
+
+Stack::~Stack() { close(); }
+
+void Stack::close() {
+  resolver_.reset();
+  no_sa_.reset();
+  top_.reset();
+  cache_.reset();
+  guard_.reset();
+  if (rpc_ && manners_.count_mads) manners_.count_mads(nullptr);
+  rpc_.reset();
+  stored_.reset();
+}
+
+mad::Transactor& Stack::lowest_transactor() {
+  if (host_.options().from) {
+    if (!stored_) open_snapshot();
+    return *stored_;
+  }
+  if (!rpc_) open_fabric();
+  return *rpc_;
+}
+
+/// What answers requests, with the guard of Sets on it where these can be sent.
+mad::Transactor& Stack::guarded() {
+  mad::Transactor& lowest = lowest_transactor();
+  return guard_ ? *guard_ : lowest;
+}
+
+mad::Transactor& Stack::below_top() {
+  mad::Transactor& live = guarded();
+  return cache_ ? *cache_ : live;
+}
+
+mad::Transactor& Stack::transactor() {
+  mad::Transactor& below = below_top();
+  return top_ ? *top_ : below;
+}
+
+mad::Transactor& Stack::smp_transactor() { return host_.dialect() == Dialect::diags ? transactor() : below_top(); }
+
+mad::Rpc& Stack::rpc() {
+  require_fabric("This");
+  if (!rpc_) open_fabric();
+  return *rpc_;
+}
+
+void Stack::require_fabric(std::string_view what) const {
+  if (host_.options().from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it can not be done to a snapshot", what));
+}
+
+void Stack::open_fabric() {
+  const CommonOptions& options = host_.options();
+  mad::Limits limits;
+  if (options.outstanding_smps) limits = mad::Limits::outstanding(*options.outstanding_smps);
+  auto channel = manners_.open_channel ? manners_.open_channel() : host_.world().open_channel(host_.end_port(), options.gmp);
+  auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
+  rpc->set_tracer(manners_.tracer.get());
+  set_sa_path(rpc->sa_path());
+  rpc_ = std::move(rpc);
+  if (manners_.count_mads) manners_.count_mads(rpc_->stats());
+  guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
+  stack_on_top();
+}
+
+void Stack::open_snapshot() {
+  snapshot::Snapshot& snapshot = host_.snapshot();
+  const CommonOptions& options = host_.options();
+  if (options.keys == Keys::shown && !snapshot.has_keys())
+    warn(fmt::format("{} was taken without -K: keys that are set are shown as zero", quoted(*options.from)));
+  stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot, host_.end_port(), options.keys);
+  set_sa_path(stored_->sa_path());
+  stack_on_top();
+}
+
+/// Puts what the options say of queries to the SA into the path to it.
+void Stack::set_sa_path(path::Path& path) {
+  const CommonOptions& options = host_.options();
+  apply_options(path);
+  path::IbPath& sa = path.ib();
+  sa.sm_key = options.sm_key;
+  if (options.sm_lid) sa.dlid = *options.sm_lid;
+  if (host_.dialect() == Dialect::diags) {
+    set_diags_pkey(sa);
+  } else if (options.pkey_index) {
+    path::set_pkey_index(sa, *options.pkey_index);
+  }
+}
+
+void Stack::stack_on_top() {
+  if (manners_.stack_on) {
+    top_ = manners_.stack_on(below_top());
+  } else if (host_.options().use_sa) {
+    top_ = std::make_unique<sa::SaTransactor>(below_top());
+  }
+}
+
+void Stack::read_from_sa() {
+  const bool is_on_top = host_.options().use_sa;
+  host_.use_sa();
+  if (is_open() && !is_on_top) stack_on_top();  // a name was looked up before
+}
+
+void Stack::refuse_sets(std::string why) { why_no_sets_ = std::move(why); }
+
+void Stack::require_exact_targets() const {
+  if (!why_no_sets_.empty()) throw UsageError(why_no_sets_);
+}
+
+PlannedSets Stack::planned_sets() const {
+  PlannedSets planned;
+  if (guard_) planned.sets = guard_->planned();
+  planned.keys = host_.options().keys;
+  return planned;
+}
+
+void Stack::make_cache(const std::string& file) {
+  const auto lost = [this](const Error& error) { warn(fmt::format("{}; what is read is not kept", error.message())); };
+  cache_ = std::make_unique<snapshot::Cache>(below_top(), file, host_.options().keys, lost);
+}
+
+void Stack::begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10) {
+  make_cache(file);
+  cache_->begin(fabric, fdr10);
+}
+
+void Stack::use_cache(std::unique_ptr<snapshot::Snapshot> cache) {
+  make_cache(cache->file());
+  cache_->use(std::move(cache));
+}
+
+bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }
+
+std::optional<std::string> Stack::save_cache() { return cache_ && cache_->save() ? std::optional(cache_->file()) : std::nullopt; }
+
+void Stack::debug(int level, std::string_view line) const {
+  if (manners_.debug) manners_.debug(level, line);
+}
+
+void Stack::warn(std::string_view line) const {
+  if (manners_.warn) manners_.warn(line);
+}
+
+}  // namespace ib::tools

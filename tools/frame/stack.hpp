@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// All that answers requests at an end port, built in one place. From below: what sends (Rpc on a channel) or the snapshot of --from; the
+// guard of Sets; the cache of --cache; what the dialect or --sa puts on top. Beside it the paths that go through it: to the SA, and those
+// that the SA gave.
+//
+// A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
+// back, after LIDs have changed or the SM has moved (Host::reread()). While it is closed nothing of it may be in use: no task, no path
+// that it resolved, no Transactor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "async/task.hpp"
+#include "mad/rpc.hpp"
+#include "path/path.hpp"
+#include "tools/frame/host.hpp"
+
+namespace ib::sa {
+class PathResolver;
+}
+namespace ib::snapshot {
+class Cache;
+class SnapshotTransactor;
+}  // namespace ib::snapshot
+namespace ib::subnet {
+class PortPaths;
+struct SweptSubnet;
+}  // namespace ib::subnet
+
+namespace ib::tools {
+
+class SetGuard;
+struct PlannedSets;
+
+/// What a dialect does in its own way, and who hears of it. Whatever is null is not done.
+struct StackManners {
+  /// Opens the channel. Null: World::open_channel of the host's end port.
+  std::function<std::unique_ptr<mad::Channel>()> open_channel{};
+  /// Makes what stands on everything else; `below` outlives it. Null: nothing.
+  std::function<std::unique_ptr<mad::Transactor>(mad::Transactor& below)> stack_on{};
+  /// Gets what is sent and received.
+  std::unique_ptr<mad::Tracer> tracer{};
+  std::function<void(std::string_view line)> warn{};
+  /// Gets lines for `level` 1, the paths that were chosen.
+  std::function<void(int level, std::string_view line)> debug{};
+  /// Gets what is sent, as soon as the stack opens; null when it closes.
+  std::function<void(const mad::Stats*)> count_mads{};
+};
+
+class Stack {
+ public:
+  /// `host` and `loop` must outlive this object. Opens nothing.
+  Stack(Host& host, async::Loop& loop, StackManners manners = {});
+  ~Stack();
+
+  Host& host() { return host_; }
+  async::Loop& loop() { return loop_; }
+  bool is_open() const { return rpc_ || stored_; }
+  /// Opens the end port, if it is not open. Throws as World::open_channel() and Host::end_port() do.
+  void open() { lowest_transactor(); }
+  /// Closes everything. The refusal of Sets stays.
+  void close();
+
+  // The layers. Each opens the stack.
+  /// All that asks the fabric. With --sa, SMPs that read become queries to the SA.
+  mad::Transactor& transactor();
+  /// The same without --sa: SMPs go to the nodes themselves.
+  mad::Transactor& smp_transactor();
+  /// What all others stand on: what sends and receives, or with --from the snapshot. For sweeps, which set nothing.
+  mad::Transactor& lowest_transactor();
+  /// What sends and receives. Throws NeedsFabric with --from.
+  mad::Rpc& rpc();
+  /// The statistics of what was sent; null if nothing is open that sends.
+  const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
+  bool answers_from_snapshot() const { return stored_ != nullptr; }
+  /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a snapshot.
+  void require_fabric(std::string_view what) const;
+  /// From now on as if --sa had been given.
+  void read_from_sa();
+
+  // Sets (set_guard.hpp)
+  /// No Set leaves any more: `why` is thrown.
+  void refuse_sets(std::string why);
+  /// Throws UsageError after refuse_sets().
+  void require_exact_targets() const;
+  /// The Sets that --dry-run kept back.
+  PlannedSets planned_sets() const;
+
+  // The cache of --cache
+  /// Keeps `fabric`, which was just swept, and what is asked from now on, in `file`. `fdr10`: the sweep asked for MlnxExtPortInfo. Where
+  /// the file can not be written, a warning says so, and the run goes on.
+  void begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10);
+  /// Answers SMPs from `cache` where it has them. What it does not have is asked and added to its file.
+  void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
+  bool uses_cache() const;
+  /// Writes the file, if there is one and it has grown. Returns its name if it was written.
+  std::optional<std::string> save_cache();
+
+  // Paths (stack_paths.cpp)
+  /// The path of --sa-path, which is made fit for use when the SA is needed.
+  void set_sa_target(path::Path target) { sa_target_ = std::move(target); }
+  /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries that need none.
+  async::Task<> prepare_sa();
+  sa::PathResolver& resolver();
+  /// Puts the keys, retries and times of the options into a path.
+  void apply_options(path::Path& path) const;
+  /// Sets the P_Key at the index of -Y in the way of infiniband-diags, if the port has one there.
+  void set_diags_pkey(path::IbPath& path);
+  /// This port as a directed route of no hops, with the options: where sweeps begin.
+  path::Path here();
+  /// The path of SMPs to `target`; null is this node. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet.
+  async::Task<path::Path> smp_path(const path::Path* target);
+  /// The path of GMPs to `target`; null is this node. SL 0 is used for a LID with --skip-sl, and where no SA answers. An SA that knows no
+  /// path is an error.
+  async::Task<path::Path> gmp_path(const path::Path* target);
+  /// Reads the service levels of `paths` from the SA, without --skip-sl.
+  async::Task<> read_service_levels(subnet::PortPaths& paths);
+  /// Warns once, in ibtool's dialect, that GMPs use SL 0, and `why`. Nothing if `why` is empty.
+  void tell_sl_0(std::string_view why);
+
+ private:
+  void open_fabric();
+  void open_snapshot();
+  void stack_on_top();
+  void set_sa_path(path::Path& path);
+  mad::Transactor& guarded();
+  mad::Transactor& below_top();
+  void make_cache(const std::string& file);
+  // stack_paths.cpp
+  const std::string* why_no_sa();
+  async::Task<path::Path> lid_routed(path::Path path);
+  async::Task<path::Path> from_sa(path::Path path);
+  void debug_path(std::string_view name, const path::Path& path) const;
+  void debug(int level, std::string_view line) const;
+  void warn(std::string_view line) const;
+
+  Host& host_;
+  async::Loop& loop_;
+  StackManners manners_;
+  std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
+  std::string why_no_sets_;              ///< see refuse_sets()
+  bool told_sl_0_{};
+
+  // What close() takes down, from below.
+  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
+  std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
+  std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
+  std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
+  std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa
+  std::unique_ptr<sa::PathResolver> resolver_;
+  std::optional<std::string> no_sa_;  ///< why no SA answers, once it is known
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Paths made fit for use. The SL of a GMP's path is the SA's to give. ibtool uses SL 0 where no SA answers: it is the right one on most
+// fabrics, and when the subnet manager is dead, counters and pings are needed most. An SA that answers is believed: if it knows no path,
+// there is none.
+#include <fmt/format.h>
+
+#include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
+#include "path/indexes.hpp"
+#include "sa/resolve.hpp"
+#include "snapshot/transactor.hpp"
+#include "subnet/port_paths.hpp"
+#include "tools/frame/set_guard.hpp"
+#include "tools/frame/stack.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// Whether `error` is no answer of an SA: silence, a status of a node that is not an SA or is busy, or nothing in a stored fabric. An SA
+/// that refuses does so by a status of its class.
+bool is_no_answer(const mad::MadError& error) {
+  if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
+  return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
+         dynamic_cast<const mad::NotRead*>(&error) != nullptr;
+}
+
+sa::PathWanted wanted_by(const CommonOptions& options, const path::IbPath& path) {
+  sa::PathWanted wanted;
+  if (options.pkey_index) wanted.properties.p_key(path.pkey.value);
+  return wanted;
+}
+
+}  // namespace
+
+void Stack::apply_options(path::Path& path) const {
+  const CommonOptions& options = host_.options();
+  path::IbPath& ib = path.ib();
+  if (options.m_key != 0) ib.m_key = options.m_key;
+  if (options.retries) ib.retries = *options.retries;
+  if (options.timeout) ib.timeout = *options.timeout;
+}
+
+void Stack::set_diags_pkey(path::IbPath& path) {
+  const std::optional<std::uint16_t>& index = host_.options().pkey_index;
+  const sys::PortTable<Pkey>& pkeys = host_.end_port().carrier(false).pkeys;
+  if (index && *index < pkeys.size()) path.pkey = pkeys[*index];
+}
+
+path::Path Stack::here() {
+  path::Path path = path::IbDrPath(&host_.end_port());
+  apply_options(path);
+  return path;
+}
+
+async::Task<> Stack::prepare_sa() {
+  if (!sa_target_) co_return;
+  path::Path path = *sa_target_;
+  sa_target_.reset();
+  const CommonOptions& options = host_.options();
+  path::IbPath& ib = path.ib();
+  ib.end_port = &host_.end_port();
+  ib.dqpn = ib.sqpn = Qpn{1};
+  ib.qkey = path::qp1_qkey;
+  ib.sm_key = options.sm_key;
+  if (options.pkey_index) path::set_pkey_index(ib, *options.pkey_index);
+  apply_options(path);
+  const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
+  // The SA of this port resolves the path to the other SA, with its SL.
+  if (!complete) path = co_await sa::resolve_path(transactor(), path);
+  debug_path("SA", path);
+  transactor().sa_path() = path;
+}
+
+sa::PathResolver& Stack::resolver() {
+  if (!resolver_) resolver_ = std::make_unique<sa::PathResolver>(transactor());
+  return *resolver_;
+}
+
+async::Task<path::Path> Stack::smp_path(const path::Path* target) {
+  path::Path path = path::IbDrPath();
+  if (target != nullptr) path = *target;
+  path::IbPath& ib = path.ib();
+  ib.end_port = &host_.end_port();
+  if (!ib.dqpn) ib.dqpn = Qpn{0};
+  if (!ib.qkey) ib.qkey = 0;
+  ib.sqpn = Qpn{0};
+  apply_options(path);
+  co_await prepare_sa();
+  if (path.directed() == nullptr && ib.dlid == Lid{}) {
+    debug_path("SA", transactor().sa_path());
+    path = co_await resolver().resolve(path);
+    // IBA 8.3.6: 0 and 1 do not leave the subnet. On RoCE it says nothing, and no SMP can be sent at all.
+    if (ib.hop_limit > 1 && host_.end_port().link_layer != sys::LinkLayer::ethernet) {
+      throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
+    }
+    ib.has_grh = false;
+  }
+  // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
+  if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = host_.end_port().lid;
+  debug_path("SMP", path);
+  co_return path;
+}
+
+void Stack::tell_sl_0(std::string_view why) {
+  if (why.empty() || told_sl_0_ || host_.dialect() == Dialect::diags) return;
+  told_sl_0_ = true;
+  warn(fmt::format("SL 0 is used: {}", why));
+}
+
+async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
+  if (host_.options().skip_sl) co_return;
+  co_await prepare_sa();
+  co_await paths.read_service_levels(transactor());
+  tell_sl_0(paths.why_sl_0());
+}
+
+/// Why the SA is asked for no paths; null if it is. The reason of --skip-sl is empty: the user knows it.
+const std::string* Stack::why_no_sa() {
+  if (host_.dialect() == Dialect::diags || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
+  if (!no_sa_ && host_.options().skip_sl) no_sa_.emplace();
+  if (!no_sa_) {
+    const path::IbPath& sa = transactor().sa_path().ib();
+    if (sa.dlid == Lid{} && !sa.has_grh) no_sa_ = subnet::no_sa_is_known;
+  }
+  return no_sa_ ? &*no_sa_ : nullptr;
+}
+
+/// The path to the LID at the end of a directed route. The SA knows it without an SMP; where none answers the node itself does.
+async::Task<path::Path> Stack::lid_routed(path::Path path) {
+  if (path.directed() == nullptr) co_return path;
+  if (why_no_sa() == nullptr) {
+    path = co_await resolver().lid_routed(std::move(path));
+    co_return path;
+  }
+  const mad::Result<smp::PortInfo> port = co_await transactor().try_subn_get<smp::PortInfo>(path);
+  if (!port) port.error().raise();
+  co_return sa::to_lid(path, port->lid);
+}
+
+/// `path`, which has a DLID or a DGID, with what the SA knows of it. Without an SA, a path to a LID has the SLID of this port and SL 0.
+async::Task<path::Path> Stack::from_sa(path::Path path) {
+  const path::IbPath& ib = path.ib();
+  const bool skips = host_.options().skip_sl;
+  const bool has_lids = ib.dlid.is_unicast() && host_.end_port().lid.is_unicast();
+  if (why_no_sa() == nullptr || (!has_lids && !skips)) {
+    debug_path("SA", transactor().sa_path());
+    try {
+      const path::Path found = co_await resolver().mad_path(path, wanted_by(host_.options(), ib));
+      co_return found;
+    } catch (const mad::MadError& error) {
+      if (host_.dialect() == Dialect::diags || !has_lids || !is_no_answer(error)) throw;
+      no_sa_ = error.message();
+    }
+  }
+  if (!ib.dlid.is_unicast()) throw UsageError(fmt::format("--skip-sl: only the subnet administrator knows the LID of {}", to_text(path)));
+  if (!has_lids) throw Error(fmt::format("{} has no LID, to which answers could be sent", host_.end_port().name()));
+  tell_sl_0(*no_sa_);
+  path.ib().slid = host_.end_port().lid;
+  path.ib().sl = 0;
+  co_return path;
+}
+
+async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
+  const CommonOptions& options = host_.options();
+  if (!options.skip_sl) co_await prepare_sa();
+  const sys::EndPort& end_port = host_.end_port();
+  path::IbPath here;
+  here.dlid = here.slid = end_port.lid;
+  if (end_port.link_layer == sys::LinkLayer::ethernet) here.dgid = end_port.default_gid();
+  path::Path path = here;
+  if (target != nullptr) path = *target;
+  path.ib().end_port = &end_port;
+  path.ib().sqpn = Qpn{1};
+  if (options.pkey_index) path::set_pkey_index(path.ib(), *options.pkey_index);
+  apply_options(path);
+  path = co_await lid_routed(std::move(path));
+  if (path.ib().dlid == Lid{} || path.ib().slid == Lid{}) path = co_await from_sa(std::move(path));
+  path = co_await resolver().mad_path(path, wanted_by(options, path.ib()));
+  if (guard_ && target != nullptr && target->directed() != nullptr) {  // by what the SA, or the node, said of its LID
+    path::Path route = *target;
+    route.ib().end_port = &end_port;
+    apply_options(route);
+    guard_->expect(path.ib().dlid, std::move(route));
+  }
+  debug_path("GMP", path);
+  co_return path;
+}
+
+void Stack::debug_path(std::string_view name, const path::Path& path) const {
+  if (manners_.debug)
+    debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
+}
+
+}  // namespace ib::tools

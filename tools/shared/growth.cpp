@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/growth.hpp"
+
+#include <fmt/format.h>
+
+namespace ib::tools {
+
+using Kind = counters::CounterChange::Kind;
+
+GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
+                              std::optional<double> seconds) {
+  GrownCounter grown{name, count, change};
+  grown.unit = field.unit;
+  if (change.delta && seconds) grown.per_second = static_cast<double>(*change.delta) / *seconds;
+  return grown;
+}
+
+void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
+  sink.begin_object();
+  sink.value("counter", counter.name);
+  if (members.index) counter.index ? sink.value("index", *counter.index) : sink.null("index");
+  sink.value("count", counter.count, out::counter(counter.unit));
+  counter.change.delta ? sink.value("delta", *counter.change.delta) : sink.null("delta");
+  counter.per_second ? sink.value("per_second", *counter.per_second) : sink.null("per_second");
+  if (members.threshold && counter.threshold) sink.value("threshold", *counter.threshold);
+  sink.end_object();
+}
+
+void visit_growth(out::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members) {
+  sink.begin_array(key);
+  for (const GrownCounter& counter : counters) visit_growth(sink, counter, members);
+  sink.end_array();
+}
+
+void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter) {
+  const bool has_grown = counter.change.delta && *counter.change.delta != 0 && counter.per_second;
+  if (has_grown) {
+    out.print("{}{:<8} (+ {:.3f}/s)\n", label, counter.count, *counter.per_second);
+  } else if (counter.change.kind == Kind::reset || counter.change.kind == Kind::implausible) {
+    out.print("{}{:<8} ({})\n", label, counter.count, counter.change.kind == Kind::reset ? "reset" : "implausible");
+  } else {
+    out.print("{}{}\n", label, counter.count);
+  }
+}
+
+std::string growth_words(std::string_view label, const GrownCounter& counter) {
+  if (counter.change.delta.value_or(0) == 0) return {};
+  return fmt::format(" [{} + {} ({:.3f}/s)]", label, *counter.change.delta, counter.per_second.value_or(0));
+}
+
+void begin_round(out::Sink& sink, const Round& round) {
+  sink.begin_object();
+  sink.value("time", round.time);
+  round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
+}
+
+}  // namespace ib::tools

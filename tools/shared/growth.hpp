@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What counters have counted between two readings, for all commands with --interval: perfquery, ibswportwatch, ibqueryerrors and
+// ibdatacounters. The members of JSON, and the lines of text, stand here once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "counters/history.hpp"
+#include "iba/struct_info.hpp"
+#include "out/sink.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/shared/interval.hpp"
+
+namespace ib::tools {
+
+/// A counter that was read again.
+struct GrownCounter {
+  std::string_view name;  ///< in iba-defs: `port_xmit_data`
+  std::uint64_t count{};  ///< what it holds
+  counters::CounterChange change{};
+  std::optional<double> per_second{};        ///< absent if not known
+  std::optional<std::uint32_t> index{};      ///< of an element of an array
+  std::optional<std::uint64_t> threshold{};  ///< that it exceeds
+  std::string_view unit{};                   ///< of FieldInfo: what one count is
+
+  /// A counter that has `change` in `seconds`; `field` tells its unit.
+  static GrownCounter of(std::string_view name, const FieldInfo& field, std::uint64_t count,
+                         const counters::CounterChange& change, std::optional<double> seconds);
+};
+
+/// Members that only some lists of counters have.
+struct GrowthMembers {
+  bool index{}, threshold{};
+};
+
+/// Writes an element of an array: `counter`, `count`, `delta`, `per_second`, and what `members` says.
+void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers members = {});
+/// Writes the array `key` of such elements.
+void visit_growth(out::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members = {});
+
+/// Writes the line of a counter, whose name `label` has its dots already: "PortXmitData:....123      (+ 4.000/s)".
+void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter);
+/// " [PortXmitData + 123 (4.000/s)]", or nothing if the counter did not grow.
+std::string growth_words(std::string_view label, const GrownCounter& counter);
+
+/// Begins one of several readings in JSON, an object with `time` and `seconds`.
+void begin_round(out::Sink& sink, const Round& round);
+
+}  // namespace ib::tools

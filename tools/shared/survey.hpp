@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Surveys of GMP agents, for commands.
+#pragma once
+
+#include "subnet/survey.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+/// How a command asks ports by GMPs: on `paths`, which must outlive the survey, with the progress in ports.
+inline subnet::SurveyOptions gmp_survey(Session& session, const subnet::PortPaths& paths) {
+  subnet::SurveyOptions options(session.here());
+  options.paths = &paths;
+  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  return options;
+}
+
+}  // namespace ib::tools
