@@ -228,7 +228,7 @@ class DumpTables final : public Command {
     session.tell_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.linear ? table.linear->unknown_blocks() : table.multicast->unknown_blocks();
     for (const std::uint32_t block : unknown) {
-      tell(session.world().err,
+      tell(session.world(),
            fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
                        table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
                        table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));

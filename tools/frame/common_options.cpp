@@ -108,7 +108,7 @@ void add_address(OptionSet& set, CommonOptions& common) {
 
 /// Applies the settings of `file`, and warns of its mistakes.
 void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
-  for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
+  for (const ConfMistake& mistake : conf.mistakes) common.world->log->warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
   if (conf.device) {
     common.device = conf.device;
     common.device_file = file;

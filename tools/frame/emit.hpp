@@ -17,13 +17,17 @@
 #include "base/error.hpp"
 #include "out/sink.hpp"
 
+namespace ib {
+class Log;
+}
+
 namespace ib::tools {
 
 /// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
-/// fabric goes through base/escape.hpp first.
+/// fabric goes through base/escape.hpp first. `log`: who must know before text is written, since it may share the terminal; null: nobody.
 class TextOut {
  public:
-  explicit TextOut(std::FILE* file) : file_(file) {}
+  explicit TextOut(std::FILE* file, const Log* log = nullptr) : file_(file), log_(log) {}
   ~TextOut() { flush(); }
   TextOut(const TextOut&) = delete;
   TextOut& operator=(const TextOut&) = delete;
@@ -51,6 +55,7 @@ class TextOut {
   void vprint(fmt::string_view format, fmt::format_args args);
 
   std::FILE* file_;
+  const Log* log_;
   std::string buffer_;
   bool was_flushed_{};
   int failure_ = 0;
@@ -96,8 +101,9 @@ enum class Dialect : std::uint8_t {
 /// (CSV, TSV) is a part of that object: see out::TableSink.
 class Emit {
  public:
-  Emit(Dialect dialect, Format format, std::string_view command, std::FILE* file)
-      : dialect_(dialect), format_(format), command_(command), file_(file), text_(file) {}
+  /// `file` and `log` as of TextOut.
+  Emit(Dialect dialect, Format format, std::string_view command, std::FILE* file, const Log* log = nullptr)
+      : dialect_(dialect), format_(format), command_(command), file_(file), log_(log), text_(file, log) {}
 
   /// The place of the rows in the object of the run: Command::table_rows(). Throws UsageError where there is none and the format is that of
   /// a table. To be called before anything is emitted.
@@ -138,6 +144,7 @@ class Emit {
   std::string table_rows_;
   std::string command_;
   std::FILE* file_;
+  const Log* log_;
   TextOut text_;
   std::unique_ptr<out::Sink> sink_;
   bool ended_{};

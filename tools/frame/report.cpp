@@ -43,7 +43,7 @@ void Emit::set_table_rows(std::string_view rows) {
 }
 
 out::Sink& Emit::sink() {
-  log::about_to_write();
+  if (log_ != nullptr) log_->about_to_write();
   if (sink_) return *sink_;
   const auto head = [command = command_](out::Sink& sink) {
     command.empty() ? sink.null("command") : sink.value("command", command);

@@ -263,7 +263,7 @@ class Iblinkinfo final : public Command {
     if (wanted) {
       const NodeIndex at = node_of(fabric, *wanted);
       if (at == subnet::none) {
-        tell(session.world().err, fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        tell(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
         co_return;
       }
       report.diags_only = fabric.subnet.node(at).guid();
@@ -276,7 +276,7 @@ class Iblinkinfo final : public Command {
     if (without_down_) report.without_down = &without_down;
     emit(report);
     for (const unsigned width : report.bad_widths) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-    for (unsigned i = 0; i < report.cut; ++i) tell(session.world().err, "WARN: string buffer overflow\n");
+    for (unsigned i = 0; i < report.cut; ++i) tell(session.world(), "WARN: string buffer overflow\n");
   }
 
   /// The node of the wanted kind with that port GUID.

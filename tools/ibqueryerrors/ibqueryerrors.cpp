@@ -157,7 +157,7 @@ class Ibqueryerrors final : public Command {
       require_read(any, report.readings.failures);
       add_failures(session, fabric, std::move(report.readings.failures));
       if (wanted_.clears() && unread != 0)
-        log::warning(
+        session.log().warning(
             fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
     }
     emit(report);

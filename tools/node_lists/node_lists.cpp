@@ -216,10 +216,10 @@ class ListNodes final : public Command {
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, by which the scripts read it.
-        tell(session.world().err, fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
+        tell(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
-        tell(session.world().err, fmt::format("{}: {}\n", name, error.what()));
+        tell(session.world(), fmt::format("{}: {}\n", name, error.what()));
         emit.set_diags_status(1);
       }
     }

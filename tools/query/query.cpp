@@ -163,7 +163,7 @@ class Query final : public Command {
     } else {
       co_await ask(session, rpc, header, report);
     }
-    if (report.answer.torn) warn_torn(report.answer.bytes.size());
+    if (report.answer.torn) warn_torn(session.log(), report.answer.bytes.size());
     if (!report.planned) emit(report);
   }
 

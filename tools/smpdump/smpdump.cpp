@@ -129,7 +129,7 @@ class Smpdump final : public Command {
     // infiniband-diags' smpdump tells of no request with -d, but of what came.
     mad::Transactor& transactor = as_it_comes_ ? session.lowest_transactor() : session.transactor();
     mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-    if (as_it_comes_ && session.options().debug > 0) tell(session.world().err, fmt::format("{} bytes received\n", mad::packet_size));
+    if (as_it_comes_ && session.options().debug > 0) tell(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;

@@ -189,8 +189,7 @@ class Snapshot final : public Command {
   }
 
   static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && session.options().stats)
-      tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
+    if (part != Part::sa && session.options().stats) tell(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;
