@@ -99,7 +99,7 @@ struct PmaReadings {
 struct PmaGrowth {
   std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without a reading before
   std::optional<CounterGrowth> discard_details, error_details;  ///< the same of what PmaReading has of these
-  bool errors_in_extended{};                        ///< PortCountersExtended holds the errors
+  bool errors_in_extended{};                                    ///< PortCountersExtended holds the errors
   PmaSupport support;
 
   /// Whether there is a reading before.

@@ -39,6 +39,10 @@ class Trail {
     if (peer == subnet::none) return;
     const NodeIndex neighbour = subnet.port(peer).node;
     bool is_explained = false;
+    if (subnet.node(neighbour).kind() != subnet::NodeKind::sw) {  // it forwards nothing
+      ++blame_.sources[neighbour];
+      return;
+    }
     for (const subnet::Port& of : subnet.ports_of(subnet.node(neighbour))) {
       const PortIndex at = subnet.node(neighbour).first_port + of.number;
       if (at == peer) continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ class Waiting {
   /// How many ports wait for `head`, one behind the other.
   std::size_t victims(PortIndex head) const {
     std::vector<NodeIndex> nodes{subnet_.port(head).node};
-    std::map<NodeIndex, bool> seen{{nodes.front(), true}};
+    std::set<NodeIndex> seen{nodes.front()};
     std::size_t count = 0;
     while (!nodes.empty()) {
       const NodeIndex node = nodes.back();
@@ -58,7 +59,7 @@ class Waiting {
         const NodeIndex before = subnet_.port(port.peer).node;
         if (port.peer == head || port.peer == subnet_.port(head).peer) continue;
         ++count;
-        if (seen.try_emplace(before, true).second) nodes.push_back(before);
+        if (subnet_.node(before).kind() == subnet::NodeKind::sw && seen.insert(before).second) nodes.push_back(before);
       }
     }
     return count;
@@ -68,6 +69,7 @@ class Waiting {
   bool is_head(PortIndex port) const {
     const PortIndex peer = subnet_.port(port).peer;
     if (peer == subnet::none) return false;
+    if (subnet_.node(subnet_.port(peer).node).kind() != subnet::NodeKind::sw) return true;  // it sends nothing on
     const auto next = at_node_.find(subnet_.port(peer).node);
     return next == at_node_.end() || std::ranges::all_of(next->second, [peer](PortIndex at) { return at == peer; });
   }

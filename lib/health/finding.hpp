@@ -51,6 +51,7 @@ struct Evidence {
   std::optional<std::uint64_t> delta;        ///< of a counter: what it counted in between
   std::optional<double> seconds;             ///< in which it counted this
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
+  std::string_view limit_word;               ///< of a limit that is a code
   std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/window.hpp)
   const Check* check{};                      ///< the check that looked at it; examine() sets it
   std::optional<double> per_second() const;  ///< absent if not known

@@ -50,8 +50,9 @@ Device device_of(const subnet::Subnet& subnet, PortIndex at) {
 void add_rate(Finding& finding, std::size_t end, std::string_view width_field, std::string_view speed_field, const LinkRate& rate,
               const LinkRate& limit) {
   if (rate.lanes < limit.lanes) finding.evidence.push_back(field_value(width_field, end, width_value(rate), limit.lanes));
-  if (rate.speed < limit.speed)
-    finding.evidence.push_back(field_value(speed_field, end, speed_value(rate), subnet::lane_mbps(limit.speed)));
+  if (rate.speed >= limit.speed) return;
+  finding.evidence.push_back(field_value(speed_field, end, speed_value(rate), subnet::lane_mbps(limit.speed)));
+  finding.evidence.back().limit_word = subnet::name(limit.speed);
 }
 
 /// A value that both ends of a link should have alike.
@@ -105,8 +106,10 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
     }
   }
   for (const auto& [device, of] : classes) {
-    if (of.ports > 1 && of.reduced.size() == of.ports) {
-      findings.push_back(grouped(input, of.reduced, fmt::format("All linked ports of device {:#x} have it.", std::get<1>(device))));
+    if (of.ports > 1 && 2 * of.reduced.size() > of.ports) {
+      findings.push_back(grouped(input, of.reduced,
+                                 fmt::format("{} of {} linked ports of device {:#x} have it: a decision, it seems.", of.reduced.size(),
+                                             of.ports, std::get<1>(device))));
       continue;
     }
     for (const PortIndex at : of.reduced) {

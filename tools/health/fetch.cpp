@@ -20,13 +20,6 @@ using subnet::PortIndex;
 void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
 void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
-/// Lets the rest of the interval pass that began at `begin`.
-async::Task<> wait_for(Session& session, async::Time begin, double seconds) {
-  const auto interval = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(seconds));
-  const async::Duration passed = session.loop().now() - begin;
-  if (passed < interval) co_await session.loop().sleep_for(interval - passed);
-}
-
 /// One reading of the counters of all ports.
 async::Task<> read_counters(Session& session, Fabric& fabric, CounterReadings& readings, const subnet::PortPaths& paths,
                             ib::health::CounterTable* table) {
@@ -67,9 +60,9 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   if (wanted.since) {
     co_await readings.read_snapshot(session, *wanted.since);
   } else if (wanted.interval != 0) {
-    const async::Time begin = session.loop().now();
     co_await read_counters(session, fabric, readings, paths, nullptr);
-    co_await wait_for(session, begin, wanted.interval);
+    const auto interval = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval));
+    co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
   co_await read_counters(session, fabric, readings, paths, &input.counts);
   judge_counters(input);

@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
 constexpr std::size_t most_ends = 3;       // of a group
+constexpr std::size_t most_checks = 4;     // of those not looked at for one reason
 constexpr double minute = 60, hour = 3600, day = 86400;
 
 std::string counted_of(std::size_t count, std::string_view one, std::string_view many) {
@@ -74,9 +75,14 @@ std::string HealthReport::evidence_text(const Finding& finding, const Evidence& 
   std::string text;
   if (evidence.counter == nullptr) {
     text = fmt::format("{} is {}", evidence.field, value_text(evidence.after));
+    if (!evidence.limit_word.empty()) {
+      text += fmt::format(", not {}", evidence.limit_word);
+    } else if (evidence.limit) {
+      text += fmt::format(", not {:g}", *evidence.limit);
+    }
   } else if (evidence.delta && *evidence.delta != 0) {
     text = fmt::format("{} +{}", counter_name(*evidence.counter), *evidence.delta);
-    if (evidence.seconds) text += fmt::format(" in {} ({:.2g}/s", duration_text(*evidence.seconds), *evidence.per_second());
+    if (evidence.seconds) text += fmt::format(" in {} ({:.3g}/s", duration_text(*evidence.seconds), *evidence.per_second());
     if (evidence.seconds && evidence.limit) text += fmt::format(", limit {:.6g}", *evidence.limit);
     if (evidence.seconds) text += ")";
   } else if (evidence.before.known() && evidence.before.number != evidence.after.number) {
@@ -152,18 +158,20 @@ void HealthReport::text_not_looked_at(TextOut& out) const {
     out.print("{} more than links can carry, and left out.\n",
               counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were"));
   }
-  std::vector<std::pair<std::string, std::string>> reasons;  // and the checks, in their order
+  using Row = std::pair<std::string, std::vector<std::string_view>>;  // a reason, and the checks
+  std::vector<Row> rows;
   for (const CheckResult& result : diagnosis_.checks) {
     if (result.state == CheckState::done) continue;
-    const auto known = std::ranges::find(reasons, result.reason, &std::pair<std::string, std::string>::first);
-    if (known == reasons.end()) {
-      reasons.emplace_back(result.reason, result.check->id);
-    } else {
-      known->second += ", " + std::string(result.check->id);
-    }
+    const auto known = std::ranges::find(rows, result.reason, &Row::first);
+    Row& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
+    row.second.push_back(result.check->id);
   }
   out.write("Not looked at: ");
-  for (const auto& [reason, checks] : reasons) out.print("{} ({}); ", checks, reason);
+  for (auto& [reason, checks] : rows) {
+    const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
+    checks.resize(checks.size() - more);
+    out.print("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
+  }
   out.write("temperatures, serial numbers of cables and firmware, which the MADs of the IBA do not tell.\n");
 }
 
