@@ -106,7 +106,7 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
     }
   }
   for (const auto& [device, of] : classes) {
-    if (of.ports > 1 && 2 * of.reduced.size() > of.ports) {
+    if (2 * of.reduced.size() > of.ports) {
       findings.push_back(grouped(input, of.reduced,
                                  fmt::format("{} of {} linked ports of device {:#x} have it: a decision, it seems.", of.reduced.size(),
                                              of.ports, std::get<1>(device))));

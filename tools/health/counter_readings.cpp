@@ -85,14 +85,16 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   co_return std::move(readings.failures);
 }
 
-async::Task<subnet::Failures> CounterReadings::read(mad::Transactor& transactor, subnet::SurveyOptions options,
-                                                    ib::health::CounterTable* table) {
-  const Take take = [this, table](NodeIndex node, const counters::PmaReading& reading) {
+async::Task<subnet::Failures> CounterReadings::read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table) {
+  std::optional<async::Time> time;  // where it is not that of the answers
+  if (session.options().from) time = time_of(session.snapshot(), session.loop());
+  const Take take = [this, table, time](NodeIndex node, counters::PmaReading reading) {
+    if (time) reading.counters_time = reading.extended_time = *time;
     const counters::CounterKey key = counters::counter_key(subnet_, node, reading.select);
     const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet_, reading.port));
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };
-  subnet::Failures failures = co_await read_all(transactor, subnet_, std::move(options), centre_, take);
+  subnet::Failures failures = co_await read_all(session.transactor(), subnet_, std::move(options), centre_, take);
   co_return failures;
 }
 

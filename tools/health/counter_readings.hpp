@@ -20,8 +20,9 @@ class CounterReadings {
   /// `centre`: only the ports of this node, and those linked to them; none: all ports. `subnet` must outlive this object.
   CounterReadings(const subnet::Subnet& subnet, subnet::NodeIndex centre) : subnet_(subnet), centre_(centre) {}
 
-  /// Reads all ports, and keeps what they hold for the next reading. Returns what failed.
-  async::Task<subnet::Failures> read(mad::Transactor& transactor, subnet::SurveyOptions options, ib::health::CounterTable* table);
+  /// Reads all ports of this fabric, or of the snapshot of --from, and keeps what they hold for the next reading. With `table`, adds to it
+  /// what they have counted since the reading before. Returns what failed.
+  async::Task<subnet::Failures> read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table);
   /// Takes the counters in a snapshot as a reading. Throws UsageError where it has none.
   async::Task<> read_snapshot(Session& session, const std::string& file);
 

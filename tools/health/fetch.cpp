@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "snapshot/snapshot.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/rate.hpp"
 #include "tools/health/counter_readings.hpp"
@@ -24,20 +25,20 @@ void not_read(Input& input, Source source, std::string reason) { input.source(so
 async::Task<> read_counters(Session& session, Fabric& fabric, CounterReadings& readings, const subnet::PortPaths& paths,
                             ib::health::CounterTable* table) {
   subnet::SurveyOptions options = gmp_survey(session, paths);
-  subnet::Failures failures = co_await readings.read(session.transactor(), std::move(options), table);
+  subnet::Failures failures = co_await readings.read(session, std::move(options), table);
   add_failures(session, fabric, std::move(failures));
 }
 
-/// Whether the counters can be read, and how often; if not, says why.
-bool can_read_counters(const Session& session, const Wanted& wanted, Input& input) {
+/// How often the counters are read: 0, 1 or 2 times. Says why where that is not twice.
+unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
+  if (wanted.since) return 2;
   const bool is_stored = session.options().from.has_value();
-  if (is_stored && !wanted.since) {
-    for (const Source source : {Source::counters, Source::window})
-      skip(input, source, "a snapshot alone tells states: give an earlier one with --since");
-    return false;
-  }
-  if (!wanted.since && wanted.interval == 0) skip(input, Source::window, "--interval 0 takes one reading");
-  return true;
+  if (!is_stored && wanted.interval != 0) return 2;
+  skip(input, Source::window,
+       wanted.interval == 0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
+  if (!is_stored || session.snapshot().has_part("counters")) return 1;
+  skip(input, Source::counters, "the snapshot has no counters");
+  return 0;
 }
 
 void judge_counters(Input& input) {
@@ -53,13 +54,14 @@ void judge_counters(Input& input) {
 }
 
 async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, subnet::NodeIndex centre, Input& input) {
-  if (!can_read_counters(session, wanted, input)) co_return;
+  const unsigned count = count_readings(session, wanted, input);
+  if (count == 0) co_return;
   subnet::PortPaths paths(fabric.subnet, session.here());
   co_await session.read_service_levels(paths);
   CounterReadings readings(fabric.subnet, centre);
   if (wanted.since) {
     co_await readings.read_snapshot(session, *wanted.since);
-  } else if (wanted.interval != 0) {
+  } else if (count == 2) {
     co_await read_counters(session, fabric, readings, paths, nullptr);
     const auto interval = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval));
     co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less

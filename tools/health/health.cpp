@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "subnet/find_port.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/health/report.hpp"
@@ -73,7 +74,8 @@ class Health final : public Command {
     if (thresholds_) ib::health::read_thresholds(read_regular_file(*thresholds_, longest_thresholds), *thresholds_, wanted_.thresholds);
     if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
     Fabric fabric;
-    const subnet::NodeIndex centre = co_await read_fabric(session, fabric);
+    co_await discover(session, wanted_.discovery, fabric);
+    const subnet::NodeIndex centre = centre_of(fabric);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     co_await read_sources(session, fabric, wanted_, centre, input);
     const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, centre);
@@ -81,14 +83,10 @@ class Health final : public Command {
   }
 
  private:
-  /// Reads the fabric, or TARGET with its neighbours; returns its node then.
-  async::Task<subnet::NodeIndex> read_fabric(Session& session, Fabric& fabric) const {
-    if (!wanted_.target.given()) {
-      co_await discover(session, wanted_.discovery, fabric);
-      co_return subnet::none;
-    }
-    const subnet::NodeIndex centre = co_await discover_around(session, wanted_.discovery, wanted_.target, fabric);
-    co_return centre;
+  /// The node of TARGET in the fabric; none where there is no TARGET. A channel adapter forwards nothing, so that its neighbours are found
+  /// by a sweep of the fabric alone.
+  subnet::NodeIndex centre_of(const Fabric& fabric) const {
+    return wanted_.target.given() ? fabric.subnet.port(subnet::get_port(fabric, *wanted_.target.path)).node : subnet::none;
   }
 
   Wanted wanted_;

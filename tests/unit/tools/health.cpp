@@ -113,7 +113,7 @@ TEST_CASE("health: what moved at both ends of a cable is one finding, with both 
   CHECK(evidence["value_before"] == 0);
   CHECK(evidence["value_after"] == 30);
   CHECK(evidence["per_second"].get<double>() == Approx(3).epsilon(0.01));
-  CHECK(evidence["limit"] == 3.2);
+  CHECK(evidence["limit"] == 3);
   CHECK(evidence["provable_error_ratio"].get<double>() == Approx(9.4e-12).epsilon(0.01));
   CHECK(finding["evidence"][1]["check"] == "receive-errors");
   CHECK(finding["evidence"][2]["counter"] == "port_local_physical_errors");
@@ -122,7 +122,7 @@ TEST_CASE("health: what moved at both ends of a cable is one finding, with both 
   const Outcome told = f.run({}, 1);
   CHECK_THAT(told.out, starts_with("1 error on 2 hosts, 1 switch, 2 cables; watched 10 s.\n"));
   CHECK_THAT(told.out, contains("\nerror: symbol-errors (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1\n  "
-                                "SymbolErrorCounter +30 in 10 s (3/s, limit 0.32"));
+                                "SymbolErrorCounter +30 in 10 s (3/s, limit 3)"));
   f.clock.happens = count;
   CHECK(f.found({"--skip", "symbol-errors,receive-errors"})["verdict"] == "healthy");
   f.clock.happens = count;
@@ -138,7 +138,7 @@ TEST_CASE("health: --interval 0 takes one reading, which judges states") {
   CHECK(found["verdict"] == "healthy");
   CHECK(found["window_seconds"].is_null());
   CHECK(check(found, "symbol-errors")["check_state"] == "skipped");
-  CHECK(f.pma.times(pm::PortCountersExt::attribute_id) == 2);  // two linked ports and …
+  CHECK(f.pma.times(pm::PortCountersExt::attribute_id) == 4);
   f.fabric.node(f.leaf).ports.at(2).info.link_width_active = 1;
   const json slow = f.found({"--interval", "0"}, 1);
   CHECK(slow["findings"][0]["check"] == "link-slow");
@@ -173,8 +173,10 @@ TEST_CASE("health: a snapshot is the first reading, or both are") {
   f.pma.count(2, "symbol_error_counter") = 2700;  // fewer than 1e-12 of a day
   CHECK(f.found({"--since", before})["verdict"] == "healthy");
   REQUIRE(ibtool(f.fabric, {"snapshot", after}).status == 0);
-  CHECK(f.found({"--from", after, "--since", before}, 1)["findings"].size() == 1);  // in seconds
-  const json alone = f.found({"--from", after});
+  const json both = f.found({"--from", after, "--since", before, "--skip-sl"}, 1);  // a second or less
+  INFO(both["findings"].dump(1));
+  CHECK(both["findings"].size() == 1);
+  const json alone = f.found({"--from", after, "--skip-sl"});
   CHECK_THAT(check(alone, "symbol-errors")["reason"].get<std::string>(), contains("--since"));
   CHECK(check(alone, "link-slow")["check_state"] == "done");
   REQUIRE(ibtool(f.fabric, {"snapshot", after, "--only", "lft"}).status == 0);
