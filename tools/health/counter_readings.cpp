@@ -61,7 +61,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
     return counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
   };
   counters::PmaWanted wanted;
-  wanted.traffic = wanted.each_port = wanted.forgets = true;
+  wanted.each_port = wanted.forgets = true;
   wanted.tells = [](const counters::PmaReading&) { return true; };
   wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
     return has_moved(key_of(reading), reading, "port_xmit_discards");
