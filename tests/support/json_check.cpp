@@ -99,6 +99,7 @@ class Checker {
     if (!is_of(word.type, value)) return complain(where, "not of type " + std::string(type_name(word)), value);
     if (word.key == "match") return match(where, value, siblings);
     if (word.key == "umad") return umad(where, value);
+    if (word.key == "levels") return levels(where, value);
     if (word.type == JsonType::object) return object(where, value);
     if (word.type != JsonType::fields) return;
     const StructInfo* info = nullptr;
@@ -125,6 +126,13 @@ class Checker {
   void umad(const std::string& where, const json& value) {
     for (const auto& [name, number] : value.items()) {
       if (std::ranges::find(umad_names, name) == umad_names.end()) complain(where + "." + name, "no field of the kernel's header", number);
+    }
+  }
+
+  void levels(const std::string& where, const json& value) {
+    if (value.size() != 3) complain(where, "not three levels", value);
+    for (const char* name : {"error", "warning", "info"}) {
+      if (!value.contains(name) || !value[name].is_number_integer()) complain(where, "no number of the level " + std::string(name), value);
     }
   }
 

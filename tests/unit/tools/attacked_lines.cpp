@@ -13,6 +13,7 @@ const std::vector<Line>& our_lines() {
       {"dump_fts", "-M"},
       {"dump_lfts", "-a"},
       {"dump_mfts", "--sa"},
+      {"health", "--interval", "1"},
       {"ibaddr", "4"},
       {"ibaddr", "--sa", "4"},
       {"ibcheckerrors"},
