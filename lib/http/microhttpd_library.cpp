@@ -68,6 +68,11 @@ MHD_Result MHD_add_response_header(MHD_Response* response, const char* header, c
   return call<MHD_add_response_header>("MHD_add_response_header", response, header, content);
 }
 
+// Only without options.
+MHD_Result MHD_set_response_options(MHD_Response* response, MHD_ResponseFlags flags, ...) {
+  return call<MHD_set_response_options>("MHD_set_response_options", response, flags, static_cast<int>(MHD_RO_END));
+}
+
 MHD_Result MHD_queue_response(MHD_Connection* connection, unsigned int status, MHD_Response* response) {
   return call<MHD_queue_response>("MHD_queue_response", connection, status, response);
 }

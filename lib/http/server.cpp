@@ -189,13 +189,14 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     }
     try {
       if (Client* const client = client_of(connection)) client->disarm();
-      return daemon.answer(connection, url, is_known);
+      return daemon.answer(connection, url, verb, is_known);
     } catch (...) {
       return MHD_NO;  // closes the connection
     }
   }
 
-  MHD_Result answer(MHD_Connection* connection, const char* url, bool is_known) {
+  /// `verb` is none of GET and HEAD where it is not known.
+  MHD_Result answer(MHD_Connection* connection, const char* url, std::string_view verb, bool is_known) {
     Answer answer;
     if (is_known) {
       Request request{url, {}, std::string(header(connection, "Accept"))};
@@ -205,7 +206,11 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
       answer.text = "Only GET and HEAD are answered.\n";
     }
-    return queue(connection, std::move(answer), is_known);
+    const unsigned status = answer.status;
+    const Response response = response_of(connection, std::move(answer), verb == "HEAD");
+    if (!response) return MHD_NO;
+    if (!is_known) MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
+    return MHD_queue_response(connection, status, response.get());
   }
 
   Answer handled(const Request& request) {
@@ -219,28 +224,30 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     }
   }
 
-  MHD_Result queue(MHD_Connection* connection, Answer answer, bool is_known) {
-    const bool zips = answer.body && accepts_gzip(header(connection, "Accept-Encoding"));
-    const bool has_body = answer.body != nullptr;
-    const Response response = response_of(connection, answer, zips);
-    if (!response) return MHD_NO;
-    const auto add = [&response](const char* name, const char* value) { MHD_add_response_header(response.get(), name, value); };
-    add("Content-Type", answer.content_type.c_str());
-    if (has_body) add("Vary", "Accept, Accept-Encoding");
-    if (zips) add("Content-Encoding", "gzip");
-    if (!is_known) add("Allow", "GET, HEAD");
-    add("X-Content-Type-Options", "nosniff");
-    return MHD_queue_response(connection, answer.status, response.get());
-  }
-
-  Response response_of(MHD_Connection* connection, Answer& answer, bool zips) {
-    if (!answer.body) return Response(MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
+  Response response_of(MHD_Connection* connection, Answer answer, bool is_head) {
+    if (!answer.body) {
+      Response response(MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
+      return with_headers(std::move(response), answer);
+    }
+    const bool zips = accepts_gzip(header(connection, "Accept-Encoding"));
     auto stream = std::make_unique<Stream>();
     stream->body = zips ? gzip(std::move(answer.body)) : std::move(answer.body);
     stream->client = client_of(connection);
     stream->registry = &streams_;
     Response response(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_stream, stream.get(), free_stream));
-    if (response) streams_.insert(stream.release());
+    if (!response) return nullptr;
+    streams_.insert(stream.release());
+    MHD_add_response_header(response.get(), "Vary", "Accept, Accept-Encoding");
+    if (zips) MHD_add_response_header(response.get(), "Content-Encoding", "gzip");
+    // libmicrohttpd 0.9.75 ends the chunks even of an answer that has none.
+    if (is_head) MHD_set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    return with_headers(std::move(response), answer);
+  }
+
+  static Response with_headers(Response response, const Answer& answer) {
+    if (!response) return response;
+    MHD_add_response_header(response.get(), "Content-Type", answer.content_type.c_str());
+    MHD_add_response_header(response.get(), "X-Content-Type-Options", "nosniff");
     return response;
   }
 

@@ -169,6 +169,11 @@ TEST_CASE("HTTP: HEAD has the head of GET and no body, other methods are refused
   const std::string head = bench.get("/lines", {}, "HEAD");
   CHECK_THAT(head, ibtest::contains(" 200 ") && ibtest::contains("Content-Type: text/plain"));
   CHECK(body_of(head).empty());
+  for (const char* target : {"/lines", "/"}) {  // what follows the head is the next answer, or the end
+    const std::string newer =
+        bench.ask(std::string("HEAD ") + target + " HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    CHECK((body_of(newer).empty() || body_of(newer).starts_with("HTTP/1.1 200")));
+  }
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
     const std::string reply =
         bench.ask(std::string(method) + " / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc");
