@@ -164,6 +164,7 @@ const std::vector<Case>& cases() {
       {{"check_lft_balance", "-a"}, {}, 4},
       {{"check_routes", "--load"}, {}, 4},
       {with_stored_routes({"check_routes", "--load"}), {}, 1},
+      {{"exporter", "--once"}, {}, 4},
       {{"completion", "bash"}},
       {{"completion", "--words", "smpquery", "N"}},
       {{"completion", "--words", "ibstat", "--js"}},
