@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t piece = 16384;              // bytes of a body that are made at a time
 constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
 
+constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
+
 /// How many connections there may be, so that descriptors are left for everything else.
 unsigned connection_limit(unsigned wanted) {
   constexpr rlim_t others = 64;
@@ -122,7 +124,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     daemon_ = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &requested, this, MHD_OPTION_ARRAY, options.data(), MHD_OPTION_END);
     if (daemon_ == nullptr) throw SysError(errno, "MHD_start_daemon", "libmicrohttpd");
     socket.release();  // the daemon closes it
-    loop.watch(*this, MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN);
+    watch();
   }
   ~Daemon() override {
     unwatch();
@@ -141,12 +143,29 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
 
  private:
   void ready(short /*revents*/) override { run(); }
-  void expired() override { run(); }
+  void expired() override {
+    watch();
+    run();
+  }
+  void watch() { loop_.watch(*this, MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN); }
+
+  /// Has libmicrohttpd do what there is to do. A crowd of clients keeps it busy for long: then the rest of the loop has as much time.
   void run() {
     const std::size_t before = clients_;
+    const async::Time begun = loop_.now();
     MHD_run(daemon_);
-    // Where one has left, another one may have waited for room. libmicrohttpd looks for that when it begins to run.
-    if (clients_ < before) return loop_.arm(*this, loop_.now());
+    const async::Duration took = loop_.now() - begun;
+    if (took > shortest_rest) {
+      unwatch();
+      loop_.arm(*this, loop_.now() + took);
+    } else if (clients_ < before) {
+      // Where one has left, another one may have waited for room. libmicrohttpd looks for that when it begins to run.
+      loop_.arm(*this, loop_.now());
+    } else {
+      arm_timeout();
+    }
+  }
+  void arm_timeout() {
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
     if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
       loop_.arm(*this, loop_.now() + std::chrono::milliseconds(milliseconds));

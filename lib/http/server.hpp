@@ -3,7 +3,7 @@
 // when the first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor.
 //
 // No client can hurt: there is room for so many connections, one that asks for nothing is closed after a time, and so is one that takes
-// nothing. Others wait to be accepted.
+// nothing. Others wait to be accepted. However many there are, half of the time is left to everything else on the loop.
 #pragma once
 
 #include <chrono>

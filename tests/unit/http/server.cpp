@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "async/group.hpp"
 #include "base/error.hpp"
 #include "base/loaded_library.hpp"
 #include "base/unique_fd.hpp"
@@ -42,6 +43,19 @@ class Lines final : public http::Body {
   std::size_t left_;
 };
 
+/// A body that takes long to make.
+class Toil final : public http::Body {
+ public:
+  bool next(std::string& out, std::size_t size) override {
+    std::this_thread::sleep_for(5ms);
+    out.assign(left_-- > 0 ? size : 0, 'x');
+    return !out.empty();
+  }
+
+ private:
+  int left_ = 10;
+};
+
 std::string lines(std::size_t count) {
   std::string all, piece;
   Lines body(count);
@@ -53,6 +67,8 @@ http::Answer answer(const http::Request& request) {
   http::Answer answer;
   if (request.path == "/lines") {
     answer.body = std::make_unique<Lines>(std::stoul(std::string(request.value("count").value_or("10"))));
+  } else if (request.path == "/toil") {
+    answer.body = std::make_unique<Toil>();
   } else if (request.path == "/throws") {
     throw Error("no such luck");
   } else {
@@ -292,6 +308,28 @@ TEST_CASE("HTTP: more clients than there is room for wait, and are served") {
     for (std::thread& client : clients) client.join();
   });
   CHECK(served == 40);
+}
+
+TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop") {
+  Bench bench;
+  async::TaskGroup group(bench.loop);
+  unsigned turns = 0;
+  const auto work = [](async::Loop& loop, unsigned& done) -> async::Task<> {
+    for (;; ++done) {
+      std::this_thread::sleep_for(1ms);
+      co_await loop.sleep_for(1us);
+    }
+  };
+  group.spawn(work(bench.loop, turns));
+  std::vector<UniqueFd> crowd;
+  for (int i = 0; i < 30; ++i) {
+    crowd.push_back(connect_to(bench.server.port()));
+    send_all(crowd.back().get(), "GET /toil HTTP/1.0\r\n\r\n");
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  bench.run_for(1s);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  CHECK(1ms * turns > took / 5);
 }
 
 TEST_CASE("HTTP: a port in use is an error that says so") {
