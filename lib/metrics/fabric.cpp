@@ -36,7 +36,26 @@ void sort_and_part(std::vector<Device>& devices, std::vector<Guid>& twins) {
   devices = std::move(first);
 }
 
+constexpr std::chrono::hours remembered{24};
+
+bool has(const std::vector<Device>& devices, Guid guid) { return std::ranges::binary_search(devices, guid, {}, &Device::guid); }
+
 }  // namespace
+
+void SweptFabric::remember(const SweptFabric& before) {
+  const auto remember_in = [&](std::vector<GoneDevice>& gone, const std::vector<Device>& now, const std::vector<Device>& then,
+                               const std::vector<GoneDevice>& gone_then) {
+    for (const GoneDevice& device : gone_then) {
+      if (!has(now, device.guid) && time - device.since < remembered) gone.push_back(device);
+    }
+    for (const Device& device : then) {
+      if (!has(now, device.guid)) gone.push_back({device.guid, std::string(before.name(device.node)), time});
+    }
+    std::ranges::sort(gone, {}, &GoneDevice::guid);
+  };
+  remember_in(gone_switches, switches, before.switches, before.gone_switches);
+  remember_in(gone_hcas, hcas, before.hcas, before.gone_hcas);
+}
 
 void SweptFabric::list_devices() {
   switches.clear();

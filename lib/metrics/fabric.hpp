@@ -27,6 +27,13 @@ struct Device {
   subnet::PortIndex port = subnet::none;  ///< the end port
 };
 
+/// A device that an earlier sweep found, and the last one did not.
+struct GoneDevice {
+  Guid guid;
+  std::string name;  ///< as SweptFabric::name()
+  WallTime since{};  ///< when the first sweep without it ended
+};
+
 /// A subnet manager.
 struct Manager {
   subnet::PortIndex port = subnet::none;  ///< the end port where it runs
@@ -36,14 +43,18 @@ struct Manager {
 /// A fabric as one sweep found it.
 struct SweptFabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
-  std::vector<Device> switches, hcas;  ///< by GUID; each GUID once
-  std::vector<Guid> twins;             ///< GUIDs that a second device claims, which is in none of these lists
+  std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
+  std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists
+  std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
   std::vector<Manager> managers;
   WallTime time{};                  ///< when the sweep ended
   std::chrono::nanoseconds took{};  ///< for the sweep
 
   /// Fills the lists of devices from the model.
   void list_devices();
+  /// Notes as gone what `before`, an earlier sweep, found or knew to be gone, and this one did not find. After a day it is forgotten.
+  /// `time` must be set.
+  void remember(const SweptFabric& before);
   /// The name of a node without blanks at both ends. Not escaped.
   std::string_view name(subnet::NodeIndex node) const;
 };

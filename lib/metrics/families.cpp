@@ -18,13 +18,46 @@ std::size_t count(const View& view, Items items) {
   if (items == Items::exporter) return 1;
   if (!view.reading) return 0;
   const SweptFabric& fabric = *view.reading->fabric;
-  return (items == Items::hcas ? 0 : fabric.switches.size()) + (items == Items::switches ? 0 : fabric.hcas.size());
+  switch (items) {
+    case Items::hcas:
+      return fabric.hcas.size();
+    case Items::switches_and_hcas:
+      return fabric.switches.size() + fabric.hcas.size();
+    case Items::known_switches:
+      return fabric.switches.size() + fabric.gone_switches.size();
+    case Items::known_hcas:
+      return fabric.hcas.size() + fabric.gone_hcas.size();
+    default:
+      return fabric.switches.size();
+  }
 }
 
+namespace {
+
+/// The item of that number of two lists, one behind the other, of which the first has `size` items.
+Item one_of(Items first, std::size_t size, Items second, std::size_t number) {
+  return number < size ? Item{first, number} : Item{second, number - size};
+}
+
+}  // namespace
+
 Item item_of(const View& view, Items items, std::size_t number) {
-  if (items != Items::switches_and_hcas) return {items, number};
-  const std::size_t switches = view.reading->fabric->switches.size();
-  return number < switches ? Item{Items::switches, number} : Item{Items::hcas, number - switches};
+  if (items == Items::exporter) return {items, number};
+  const SweptFabric& fabric = *view.reading->fabric;
+  if (items == Items::switches_and_hcas) return one_of(Items::switches, fabric.switches.size(), Items::hcas, number);
+  if (items == Items::known_switches) return one_of(Items::switches, fabric.switches.size(), Items::gone_switches, number);
+  if (items == Items::known_hcas) return one_of(Items::hcas, fabric.hcas.size(), Items::gone_hcas, number);
+  return {items, number};
+}
+
+const GoneDevice& gone_device(const View& view, Item item) {
+  const SweptFabric& fabric = *view.reading->fabric;
+  return item.kind == Items::gone_switches ? fabric.gone_switches[item.at] : fabric.gone_hcas[item.at];
+}
+
+Guid guid_of(const View& view, Item item) {
+  const bool is_gone = item.kind == Items::gone_switches || item.kind == Items::gone_hcas;
+  return is_gone ? gone_device(view, item).guid : device(view, item).guid;
 }
 
 const Device& device(const View& view, Item item) {

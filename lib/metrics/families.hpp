@@ -34,11 +34,13 @@ enum Selection : std::uint8_t {
 };
 
 /// Of what a family has samples, one item after another: the exporter, which is one item, or the devices of a view.
-enum class Items : std::uint8_t { exporter, switches, hcas, switches_and_hcas };
+/// Families of `known_switches` and `known_hcas` have samples of devices that are gone too, whose items are of the kind gone_switches or
+/// gone_hcas.
+enum class Items : std::uint8_t { exporter, switches, hcas, switches_and_hcas, known_switches, known_hcas, gone_switches, gone_hcas };
 
 /// A device of a view.
 struct Item {
-  Items kind{};  ///< switches or hcas; exporter, which is no device
+  Items kind{};  ///< switches, hcas, gone_switches or gone_hcas; exporter, which is no device
   std::size_t at{};
 };
 
@@ -70,6 +72,10 @@ void add_own_families(std::vector<Family>& to, const Exported& exported);
 std::size_t count(const View& view, Items items);
 /// The item of that number.
 Item item_of(const View& view, Items items, std::size_t number);
+/// The GUID of a device, also of one that is gone.
+Guid guid_of(const View& view, Item item);
+/// A device that is gone.
+const GoneDevice& gone_device(const View& view, Item item);
 const Device& device(const View& view, Item item);
 /// How a device was read; null: its counters are not wanted.
 const DeviceReading* reading(const View& view, Item item);

@@ -38,15 +38,20 @@ void write_state_id(const View& view, const Exported&, const Family&, Item item,
   });
 }
 
-/// Whether a device answered. One of which no counters were wanted, since it has no link, is silent about that.
+/// Whether a device answered. One that is gone did not. One of which no counters were wanted, since it has no link, is silent about that.
 void write_up(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const bool is_switch = item.kind == Items::switches || item.kind == Items::gone_switches;
+  if (item.kind == Items::gone_switches || item.kind == Items::gone_hcas) {
+    const GoneDevice& gone = gone_device(view, item);
+    return out.sample().label("guid", gone.guid).label(is_switch ? "switch" : "hca", gone.name).value(std::uint64_t{0});
+  }
   const DeviceReading* read = reading(view, item);
   if (read == nullptr || read->outcome == DeviceReading::Outcome::unwanted) return;
   const Device& of = device(view, item);
   const bool is_up = read->outcome == DeviceReading::Outcome::read || read->outcome == DeviceReading::Outcome::partly;
   out.sample()
       .label("guid", of.guid)
-      .label(item.kind == Items::switches ? "switch" : "hca", view.reading->fabric->name(of.node))
+      .label(is_switch ? "switch" : "hca", view.reading->fabric->name(of.node))
       .value(std::uint64_t{is_up ? 1U : 0U});
 }
 
@@ -96,8 +101,8 @@ void write_manager(const View& view, const Exported&, const Family&, Item, Expos
 }
 
 void add_states(std::vector<Family>& to) {
-  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({std::string(name), std::string(help), Type::gauge, Items::switches, select_switch, write});
+  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, Items items = Items::switches) {
+    to.push_back({std::string(name), std::string(help), Type::gauge, items, select_switch, write});
   };
   gauge("infiniband_switch_port_state", "1 where the link is up, 0 where it is not.", write_state);
   gauge("infiniband_switch_port_state_id", "PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active.",
@@ -105,7 +110,7 @@ void add_states(std::vector<Family>& to) {
   gauge("infiniband_switch_port_physical_state_id",
         "PortPhysicalState: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.",
         write_state_id<&PortStates::State::physical>);
-  gauge("infiniband_switch_up", "1 if the counters of the switch were read in the last reading.", write_up);
+  gauge("infiniband_switch_up", "1 if the counters of the switch were read in the last reading.", write_up, Items::known_switches);
 }
 
 }  // namespace
@@ -113,8 +118,8 @@ void add_states(std::vector<Family>& to) {
 void add_own_families(std::vector<Family>& to, const Exported& exported) {
   add_states(to);
   if (exported.hcas)
-    to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::hcas, select_hca,
-                  write_up});
+    to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::known_hcas,
+                  select_hca, write_up});
   const auto own = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
     to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
   };

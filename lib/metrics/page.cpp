@@ -23,7 +23,7 @@ bool Page::is_selected(const Family& family) const {
 
 void Page::write_item(const Family& family) {
   const Item item = item_of(view_, family.items, item_);
-  if (item.kind != Items::exporter && !is_in_shard(device(view_, item).guid, wanted_.shards, wanted_.shard)) return;
+  if (item.kind != Items::exporter && !is_in_shard(guid_of(view_, item), wanted_.shards, wanted_.shard)) return;
   family.write(view_, rules_.exported, family, item, exposition_);
 }
 

@@ -98,7 +98,9 @@ async::Task<> Engine::read_in_rounds() {
 
 async::Task<> Engine::sweep() {
   is_sweep_wanted_ = is_sweep_urgent_ = false;
-  std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, options_);
+  std::shared_ptr<const metrics::SweptFabric> before;
+  if (view_.reading) before = view_.reading->fabric;
+  std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, options_, std::move(before));
   reader_ = std::move(swept);
   last_sweep_ = loop_.now();
   ++view_.exporter.sweeps;

@@ -41,7 +41,8 @@ FabricReader::FabricReader(Stack& stack, std::shared_ptr<SweptFabric> fabric, pa
       details_(options.details),
       paths_(fabric_->subnet, start_) {}
 
-async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, const ReaderOptions& options) {
+async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, const ReaderOptions& options,
+                                                               std::shared_ptr<const SweptFabric> before) {
   const async::Time begun = stack.loop().now();
   const path::Path start = start_of(stack);
   auto fabric = std::make_shared<SweptFabric>();
@@ -57,6 +58,7 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, con
   co_await stack.read_service_levels(reader->paths_);
   fabric->time = stack.loop().clock().wall_time();
   fabric->took = stack.loop().now() - begun;
+  if (before) fabric->remember(*before);
   co_return reader;
 }
 

@@ -24,8 +24,10 @@ struct ReaderOptions {
 
 class FabricReader {
  public:
-  /// Sweeps the fabric. `stack` must outlive the result and stay open as long as it is used. Throws as subnet::discover() does.
-  static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, const ReaderOptions& options);
+  /// Sweeps the fabric. `before` is what was swept before, or null. `stack` must outlive the result and stay open as long as it is used.
+  /// Throws as subnet::discover() does.
+  static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, const ReaderOptions& options,
+                                                          std::shared_ptr<const metrics::SweptFabric> before);
 
   /// `fabric` was swept from `start`.
   FabricReader(Stack& stack, std::shared_ptr<metrics::SweptFabric> fabric, path::Path start, const ReaderOptions& options);

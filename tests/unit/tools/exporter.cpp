@@ -237,11 +237,21 @@ TEST_CASE_METHOD(Bench, "Exporter: a switch that dies and comes back holds nobod
     CHECK(std::stoul(of_port("symbol_error_total", leaf0_guid, 1)) >= count);
     if (count > 0) CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "none");
   }
+  const std::string up = "infiniband_switch_up{guid=\"" + leaf1_guid + "\",switch=\"leaf1\"}";
+  CHECK(find(up) == "0");
+  CHECK(find("infiniband_hca_up{guid=\"0x0000000000100021\",hca=\"host2 HCA-1\"}") == "0");
   fabric.node(leaf1).faults.silent = false;
   for (unsigned port = 1; port <= 3; ++port) fabric.set_link(leaf1, port, true);
   run_for(35s);
   CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
   CHECK(state(leaf1_guid, "leaf1", 1) == "1");
+  CHECK(find(up) == "1");
+  fabric.set_link(leaf1, 3, false);
+  run_for(40s);
+  CHECK(find(up) == "0");
+  clock.advance(24h);
+  run_for(60s);
+  CHECK(find(up) == "none");  // forgotten after a day
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: the end port goes away and comes back") {
