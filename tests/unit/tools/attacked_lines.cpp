@@ -13,6 +13,8 @@ const std::vector<Line>& our_lines() {
       {"dump_fts", "-M"},
       {"dump_lfts", "-a"},
       {"dump_mfts", "--sa"},
+      {"exporter", "--once"},
+      {"exporter", "--once", "--hcas", "--details", "--names=guilbaults"},
       {"health", "--interval", "1"},
       {"ibaddr", "4"},
       {"ibaddr", "--sa", "4"},

@@ -151,6 +151,7 @@ const std::vector<JsonCase>& json_cases() {
       {{"dump_fts"}, {}, 4},
       {{"dump_lfts"}, {}, 4},
       {{"dump_mfts"}, {}, 4},
+      {{"exporter", "--once"}, {}, 4},
       {{"health", "--interval", "1"}, {}, 1},
       {{"ibaddr", "4"}},
       {{"ibchecknet", "--discovery=DR"}, {}, 1},
