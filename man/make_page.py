@@ -123,7 +123,8 @@ def legacy(tables):
 def json_words(tables):
     out = []
     for word in tables["json_words"]:
-        kind = word["type"] + (f", with \\fB{word['key']}_text\\fR" if word["coded"] else "")
+        measure = (f", {word['measure']}" if word["measure"] else "") + (f" in {word['unit']}" if word["unit"] else "")
+        kind = word["type"] + roff(measure) + (f", with \\fB{word['key']}_text\\fR" if word["coded"] else "")
         out += [".TP", f"\\fB{word['key']}\\fR ({kind})", roff(word["meaning"])]
     return out
 

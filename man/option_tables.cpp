@@ -49,6 +49,11 @@ int main() {
   for (const CommandInfo* info : commands()) all.push_back(command_json(*info));
   Tree words = Tree::array();
   for (const JsonWord& word : json_words())
-    words.push_back({{"key", word.key}, {"type", type_name(word)}, {"coded", word.coded}, {"meaning", word.meaning}});
+    words.push_back({{"key", word.key},
+                     {"type", type_name(word)},
+                     {"coded", word.coded},
+                     {"measure", name(word.measure.kind)},
+                     {"unit", word.measure.unit},
+                     {"meaning", word.meaning}});
   std::puts(Tree{{"commands", all}, {"json_words", words}}.dump(1).c_str());
 }

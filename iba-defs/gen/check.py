@@ -86,6 +86,16 @@ def check_kind(s, f, structs, enums, errors):
     return None
 
 
+def check_meaning(s, f, errors):
+    def bad(text):
+        errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
+
+    if f.meaning not in ("", "counter"):
+        bad(f"meaning= is counter, not '{f.meaning}'")
+    elif f.meaning and (f.kind != "uint" or f.reserved or f.enum or f.secret == "yes"):
+        bad("a counter is a plain uint")
+
+
 def check_secret(s, f, errors):
     def bad(text):
         errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
@@ -208,6 +218,7 @@ def check(model):
         dump_names[s.iba] = s
         for f in s.fields:
             check_kind(s, f, structs, enums, errors)
+            check_meaning(s, f, errors)
             check_secret(s, f, errors)
         check_names(s, errors)
         check_layout(s, errors)

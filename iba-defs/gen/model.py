@@ -71,6 +71,7 @@ class Field:
     reserved: bool
     secret: str  # "yes": a key that printers hide; otherwise empty
     well_known: int  # of a secret: the one value besides 0 that is public
+    meaning: str  # "counter", or empty
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -140,7 +141,7 @@ ATTRIBUTES = {  # element: (required, optional)
                ("class", "oui", "attribute", "methods", "variant", "format", "traps", "legacy-sa")),
     "field": (("name", "iba", "offset", "bits", "kind"),
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
-               "secret", "well-known", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
+               "secret", "well-known", "meaning", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
 }
@@ -246,7 +247,8 @@ class Reader:
                   self.number(where, "mask-bits", a.get("mask-bits"), 1), a.get("libibmad", ""),
                   self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
                   self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
-                  a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0))
+                  a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0),
+                  a.get("meaning", ""))
         if self.parent():
             self.parent().fields.append(f)
         return f

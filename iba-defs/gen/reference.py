@@ -19,6 +19,8 @@ def field_row(f):
     notes = []
     if f.enumeration:
         notes.append(f"{f.enumeration.qname}")
+    if f.meaning:
+        notes.append(f.meaning)
     if f.unit:
         notes.append(f.unit)
     if f.mask >= 0:

@@ -87,7 +87,8 @@ class Tables:
                 f"{self.struct_rows[f.struct.qname] if f.struct else -1}, {place(f.unit)}, {place(f.legacy_sa)}, "
                 f"{place(f.legacy_perf)}, {masks}, {place(f.was)}, "
                 f"{place(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
-                f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}")
+                f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}, "
+                f"{truth(f.meaning == 'counter')}")
 
     def struct_row(self, s):
         place = self.text.place

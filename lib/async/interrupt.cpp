@@ -90,8 +90,7 @@ void Interrupt::ready(short /*revents*/) {
   came_.set();
 }
 
-Task<> until_interrupted(Loop& loop, Task<> work) {
-  Interrupt interrupt(loop);
+Task<> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work) {
   TaskGroup group(loop);
   group.spawn(std::move(work));
   group.spawn(interrupt.wait());

@@ -35,7 +35,7 @@ class Interrupt final : public PollSource {
 /// Signals must be blocked.
 void replace_fallback(void (*usual)(int), void (*handler)(int));
 
-/// Runs `work` until it ends. A signal cancels `work`. Throws what `work` throws, or SysError.
-Task<> until_interrupted(Loop& loop, Task<> work);
+/// Runs `work` until it ends. A signal cancels `work`. Throws what `work` throws.
+Task<> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work);
 
 }  // namespace ib::async

@@ -129,7 +129,7 @@ Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion vers
   throw SysError(code, "connect to", fmt::format("{} port {}", tried, port));
 }
 
-TcpListener::TcpListener(std::uint16_t port, IpVersion version) {
+TcpListener::TcpListener(std::uint16_t port, IpVersion version, int backlog) {
   // An IPv6 socket also takes IPv4 connections, unless IPV6_V6ONLY is set. A host without IPv6 has only IPv4 sockets.
   if (version != IpVersion::v4) fd_ = new_socket(AF_INET6);
   const bool is_v6{fd_};
@@ -148,10 +148,21 @@ TcpListener::TcpListener(std::uint16_t port, IpVersion version) {
     v4.sin_family = AF_INET;
     v4.sin_port = htons(port);
   }
+  listen_at(reinterpret_cast<const sockaddr*>(&address), length, fmt::format("port {}", port), backlog);
+}
+
+TcpListener::TcpListener(const std::string& host, std::uint16_t port, int backlog) {
+  const Addresses list = addresses_of(host, port, IpVersion::any);
+  fd_ = new_socket(list->ai_family);
+  const std::string where = fmt::format("{} port {}", host, port);
+  if (!fd_) throw SysError(errno, "socket", where);
+  listen_at(list->ai_addr, list->ai_addrlen, where, backlog);
+}
+
+void TcpListener::listen_at(const sockaddr* address, socklen_t length, const std::string& where, int backlog) {
   set_option(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  const std::string where = fmt::format("port {}", port);
-  if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) throw SysError(errno, "bind to", where);
-  if (::listen(fd_.get(), 1) != 0) throw SysError(errno, "listen on", where);
+  if (::bind(fd_.get(), address, length) != 0) throw SysError(errno, "bind to", where);
+  if (::listen(fd_.get(), backlog) != 0) throw SysError(errno, "listen on", where);
 }
 
 std::uint16_t TcpListener::port() const {

@@ -3,8 +3,11 @@
 // names, which blocks the loop meanwhile.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "async/task.hpp"
 #include "base/bytes.hpp"
@@ -37,17 +40,25 @@ class TcpStream {
 /// address that failed.
 Task<TcpStream> connect_tcp(std::string host, std::uint16_t port, IpVersion version, Duration timeout);
 
-/// A TCP port that listens at all addresses of this host.
+/// A TCP port that listens.
 class TcpListener {
  public:
-  /// Throws SysError: EADDRINUSE if another program listens on the port.
-  TcpListener(std::uint16_t port, IpVersion version);
+  /// Listens at all addresses of this host; `backlog` connections may wait to be accepted. Throws SysError: EADDRINUSE if another program
+  /// listens on the port.
+  TcpListener(std::uint16_t port, IpVersion version, int backlog = 1);
+  /// Listens at the first address of `host` alone. Throws as the other one does, and Error if `host` has no address.
+  TcpListener(const std::string& host, std::uint16_t port, int backlog);
   /// The port of the constructor, or the port that the system chose for 0.
   std::uint16_t port() const;
   /// Waits, without a time limit, for a connection.
   Task<TcpStream> accept();
+  /// The socket, for who accepts in another way.
+  const UniqueFd& fd() const { return fd_; }
+  UniqueFd take_fd() { return std::move(fd_); }
 
  private:
+  void listen_at(const sockaddr* address, socklen_t length, const std::string& where, int backlog);
+
   UniqueFd fd_;
 };
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -65,21 +66,30 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
   }
 }
 
-void replace_file(const std::string& path, Bytes content) {
+FileReplacement::FileReplacement(std::string path) : path_(std::move(path)), unfinished_(fmt::format("{}.{}.new", path_, ::getpid())) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
-  const std::string unfinished = fmt::format("{}.{}.new", path, ::getpid());
+  if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path_, kind_of(status.st_mode)));
   constexpr mode_t readable = 0644;
-  const UniqueFd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable));
-  if (!fd) throw SysError(errno, "create", path);
-  try {
-    write_all(fd.get(), content, path);
-    if (::rename(unfinished.c_str(), path.c_str()) != 0) throw SysError(errno, "replace", path);
-  } catch (const Error&) {
-    ::unlink(unfinished.c_str());
-    throw;
-  }
+  fd_.reset(::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable));
+  if (!fd_) throw SysError(errno, "create", path_);
+}
+
+FileReplacement::~FileReplacement() {
+  if (!is_kept_) ::unlink(unfinished_.c_str());
+}
+
+void FileReplacement::write(Bytes content) { write_all(fd_.get(), content, path_); }
+
+void FileReplacement::keep() {
+  if (::rename(unfinished_.c_str(), path_.c_str()) != 0) throw SysError(errno, "replace", path_);
+  is_kept_ = true;
+}
+
+void replace_file(const std::string& path, Bytes content) {
+  FileReplacement file(path);
+  file.write(content);
+  file.keep();
 }
 
 }  // namespace ib

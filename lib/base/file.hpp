@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "base/unique_fd.hpp"
@@ -18,6 +20,28 @@ UniqueFd open_regular_file(const std::string& path);
 /// Throws UsageError for a FIFO, a directory, another device or a longer file, and SysError if the file cannot be opened
 /// (Exit::usage) or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
+
+/// A file that all users may read, and that takes the place of another one only when it is whole.
+class FileReplacement {
+ public:
+  /// Begins a file beside `path`. Throws SysError, and UsageError if `path` exists and is not a regular file.
+  explicit FileReplacement(std::string path);
+  /// Removes what was not kept.
+  ~FileReplacement();
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+
+  /// Throws SysError.
+  void write(Bytes content);
+  void write(std::string_view text) { write(Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())); }
+  /// Gives the file its name. Throws SysError.
+  void keep();
+
+ private:
+  std::string path_, unfinished_;
+  UniqueFd fd_;
+  bool is_kept_{};
+};
 
 /// Writes `content` to the file `path`, which all users may read. An existing regular file is replaced only after everything is
 /// written, and stays unchanged on failure. Throws SysError, and UsageError if `path` is not a regular file.

@@ -6,21 +6,20 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/escape.hpp"
 
-namespace ib::log {
+namespace ib {
 
 namespace {
 
-spdlog::level::level_enum to_spdlog(Level level) {
+spdlog::level::level_enum to_spdlog(Log::Level level) {
   switch (level) {
-    case Level::debug:
+    case Log::Level::debug:
       return spdlog::level::debug;
-    case Level::warning:
+    case Log::Level::warning:
       return spdlog::level::warn;
-    case Level::error:
+    case Log::Level::error:
       break;
   }
   return spdlog::level::err;
@@ -37,32 +36,20 @@ std::shared_ptr<spdlog::logger> logger_to(std::FILE* stream) {
   return made;
 }
 
-std::shared_ptr<spdlog::logger>& logger() {
-  static std::shared_ptr<spdlog::logger> instance = logger_to(stderr);
-  return instance;
-}
-
-std::function<void()>& clear_line() {
-  static std::function<void()> instance;
-  return instance;
-}
-
 }  // namespace
 
-void before_output(std::function<void()> clear) { clear_line() = std::move(clear); }
-
-void about_to_write() {
-  if (clear_line()) clear_line()();
-}
-
-void write_to(std::FILE* stream) { logger() = logger_to(stream); }
-
-void write(Level level, std::string_view text, const std::vector<std::string>& lines) {
+void Log::write(Level level, std::string_view text, const std::vector<std::string>& lines) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string shown = level == Level::debug ? harmless(text) : harmless_line(text);
   for (const std::string& line : lines) shown += '\n' + harmless_line(line);
   about_to_write();
-  logger()->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
+  if (!logger_) logger_ = logger_to(stream_);
+  logger_->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
-}  // namespace ib::log
+bool Log::print(std::string_view text) {
+  about_to_write();
+  return std::fwrite(text.data(), 1, text.size(), stream_) == text.size();
+}
+
+}  // namespace ib

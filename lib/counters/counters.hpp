@@ -28,6 +28,9 @@ struct CounterInfo {
   bool traffic{};             ///< counts data or packets without errors; other counters are for errors and waiting
   /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see clears.hpp); 0 if it has none.
   std::uint64_t narrow_reset{}, wide_reset{};
+
+  /// Its widest field.
+  const FieldInfo& field() const { return wide != nullptr ? *wide : *narrow; }
 };
 
 /// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or

@@ -41,7 +41,8 @@ CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits) 
   if (bits >= all_bits) {
     // It wrapped if it went down by more than half of its range. At line rate half of the range takes decades.
     const std::uint64_t delta = now - before;
-    return delta < half_range ? CounterChange{Kind::counted, delta} : CounterChange{Kind::reset, {}};
+    if (delta < half_range) return {Kind::counted, delta};
+    return {now > before ? Kind::implausible : Kind::reset, {}};
   }
   const std::uint64_t greatest = (std::uint64_t{1} << bits) - 1;
   if (now < before) return {Kind::reset, {}};

@@ -37,7 +37,7 @@ struct CounterChange {
 };
 
 /// The change of a counter of `bits` bits from `before` to `now`. Counters of 64 bits wrap; others stop at the greatest value of their
-/// field (IBA 16.1.3.5).
+/// field (IBA 16.1.3.5). One of 64 bits that grew by half of its range or more went below zero, which some adapters let happen.
 CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits);
 
 /// The seconds from `before` to `now`. Absent if no time has passed.

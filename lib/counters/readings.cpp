@@ -452,6 +452,8 @@ PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading&
   };
   growth.counters = take_one(pm::PortCounters::info(), reading.counters_time, reading.counters);
   growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
+  growth.discard_details = take_one(pm::PortXmitDiscardDetails::info(), reading.error_time(), reading.discard_details);
+  growth.error_details = take_one(pm::PortRcvErrorDetails::info(), reading.error_time(), reading.error_details);
   return growth;
 }
 

@@ -98,7 +98,8 @@ struct PmaReadings {
 /// What a port has counted between two readings, each counter in the attribute from which PmaReading takes it.
 struct PmaGrowth {
   std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without a reading before
-  bool errors_in_extended{};                        ///< PortCountersExtended holds the errors
+  std::optional<CounterGrowth> discard_details, error_details;  ///< the same of what PmaReading has of these
+  bool errors_in_extended{};                                    ///< PortCountersExtended holds the errors
   PmaSupport support;
 
   /// Whether there is a reading before.

@@ -84,6 +84,7 @@ struct MadeStruct {
     field.mask_bits = stored.mask_bits;
     field.secret = stored.secret;
     field.well_known = stored.well_known;
+    field.counter = stored.counter;
     return field;
   }
 };

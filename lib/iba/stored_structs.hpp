@@ -54,6 +54,7 @@ struct StoredField {
   std::uint8_t libibmad_bits, libibmad_rank, mask_bits;
   bool secret;
   std::uint64_t well_known;
+  bool counter;
 };
 
 struct StoredModifier {

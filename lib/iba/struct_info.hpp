@@ -93,6 +93,7 @@ struct FieldInfo {
   std::uint8_t mask_bits;      ///< number of mask bits from mask_bit on: one per element, or all bits of one value
   bool secret;                 ///< a key, which printers hide while it is set; see iba/secrets.hpp
   std::uint64_t well_known;    ///< of a secret: the one value besides 0 that is public
+  bool counter;                ///< only grows until it is set to zero, stops at its greatest value or wraps
 };
 
 /// One part of an attribute modifier. Bit 0 is the most significant of the 32 bits.

@@ -23,8 +23,10 @@ std::string_view number_text(std::array<char, 32>& buffer, T value) {
   return {buffer.data(), result.ptr};
 }
 
-/// The shortest text that reads back as `value`: 100000 and 25781.25, not 1e+05.
+}  // namespace
+
 std::string real_text(double value) {
+  if (!std::isfinite(value)) return "null";
   const double size = std::fabs(value);
   const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);
   std::array<char, 64> buffer{};
@@ -32,8 +34,6 @@ std::string real_text(double value) {
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, plain ? std::chars_format::fixed : std::chars_format::scientific);
   return {buffer.data(), result.ptr};
 }
-
-}  // namespace
 
 JsonSink::JsonSink(std::string& out, JsonStyle style) : out_(out), style_(style) {}
 
@@ -59,17 +59,17 @@ void JsonSink::end_array() { end(false); }
 void JsonSink::null(std::string_view key) { scalar(key, "null"); }
 void JsonSink::boolean(std::string_view key, bool value) { scalar(key, value ? "true" : "false"); }
 
-void JsonSink::integer(std::string_view key, std::int64_t value) {
+void JsonSink::integer(std::string_view key, std::int64_t value, const Measure& /*measure*/) {
   std::array<char, 32> buffer{};
   scalar(key, number_text(buffer, value));
 }
 
-void JsonSink::unsigned_integer(std::string_view key, std::uint64_t value) {
+void JsonSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& /*measure*/) {
   std::array<char, 32> buffer{};
   scalar(key, number_text(buffer, value));
 }
 
-void JsonSink::real(std::string_view key, double value) { scalar(key, std::isfinite(value) ? real_text(value) : "null"); }
+void JsonSink::real(std::string_view key, double value, const Measure& /*measure*/) { scalar(key, real_text(value)); }
 
 void JsonSink::text(std::string_view key, std::string_view value) {
   place(key);

@@ -16,6 +16,9 @@ enum class JsonStyle {
   lines,   ///< every top-level value on a line of its own, without blanks
 };
 
+/// The shortest text that reads back as `value`: 100000 and 25781.25, not 1e+05. "null" for what is not finite.
+std::string real_text(double value);
+
 /// Integers are written in full, although some readers keep numbers as doubles, which cannot hold 64 bits. GUIDs and GIDs are
 /// strings as in text output. A real number that is not finite becomes null; other real numbers have no exponent unless they
 /// are tiny or huge. The destructor does not complete an unfinished document.
@@ -35,9 +38,9 @@ class JsonSink : public Sink {
   void end_array() override;
   void null(std::string_view key) override;
   void boolean(std::string_view key, bool value) override;
-  void integer(std::string_view key, std::int64_t value) override;
-  void unsigned_integer(std::string_view key, std::uint64_t value) override;
-  void real(std::string_view key, double value) override;
+  void integer(std::string_view key, std::int64_t value, const Measure& measure) override;
+  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override;
+  void real(std::string_view key, double value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void guid(std::string_view key, Guid value) override;
   void gid(std::string_view key, const Gid& value) override;

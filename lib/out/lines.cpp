@@ -75,14 +75,14 @@ void LinesSink::null(std::string_view key) {
 void LinesSink::boolean(std::string_view key, bool value) {
   scalar(key, [&](Sink& to, std::string_view k) { to.boolean(k, value); });
 }
-void LinesSink::integer(std::string_view key, std::int64_t value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.integer(k, value); });
+void LinesSink::integer(std::string_view key, std::int64_t value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.integer(k, value, measure); });
 }
-void LinesSink::unsigned_integer(std::string_view key, std::uint64_t value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.unsigned_integer(k, value); });
+void LinesSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.unsigned_integer(k, value, measure); });
 }
-void LinesSink::real(std::string_view key, double value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.real(k, value); });
+void LinesSink::real(std::string_view key, double value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.real(k, value, measure); });
 }
 void LinesSink::text(std::string_view key, std::string_view value) {
   scalar(key, [&](Sink& to, std::string_view k) { to.text(k, value); });

@@ -2,8 +2,8 @@
 // A Sink that writes a document as JSON lines. Each object of an array that is a direct member of the document becomes a line
 // of its own, written as soon as the object is complete. The rest of the document is one last line:
 //
-//   {"command":"ibhosts","schema":2,"list":"nodes","item":{"node_guid":…}}
-//   {"command":"ibhosts","schema":2,"unreachable":[],"status":0}
+//   {"command":"ibhosts","schema":3,"list":"nodes","item":{"node_guid":…}}
+//   {"command":"ibhosts","schema":3,"unreachable":[],"status":0}
 #pragma once
 
 #include <cstdio>
@@ -29,9 +29,9 @@ class LinesSink : public Sink {
   void end_array() override;
   void null(std::string_view key) override;
   void boolean(std::string_view key, bool value) override;
-  void integer(std::string_view key, std::int64_t value) override;
-  void unsigned_integer(std::string_view key, std::uint64_t value) override;
-  void real(std::string_view key, double value) override;
+  void integer(std::string_view key, std::int64_t value, const Measure& measure) override;
+  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override;
+  void real(std::string_view key, double value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void guid(std::string_view key, Guid value) override;
   void gid(std::string_view key, const Gid& value) override;

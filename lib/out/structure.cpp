@@ -61,9 +61,17 @@ class Visitor {
       }
     } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
       sink_.gid(key, Gid::from(*prefix, Guid{}));
+    } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+      plain_number(key, field, *number);
     } else {
       std::visit([&](const auto& v) { plain_value(key, v); }, value);
     }
+  }
+
+  void plain_number(std::string_view key, const FieldInfo& field, std::uint64_t number) {
+    constexpr std::uint32_t most_bits = 32;
+    if (!field.counter && field.bits > most_bits) return sink_.hex64(key, number);
+    sink_.value(key, number, field.counter ? counter(field.unit) : field.enumeration != nullptr ? state() : Measure{{}, field.unit});
   }
 
   template <class T>

@@ -15,8 +15,9 @@
 namespace ib::out {
 
 /// Writes a member for each field that is not reserved, under its C++ name, into the open object. Arrays and nested structures
-/// become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the number has no word.
-/// With Keys::hidden, keys that are set become null. In a MAD format, `data` is decoded as the attribute that the header names.
+/// become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the number has no word. Numbers of
+/// more than 32 bits that are no counters are texts, 0x and 16 digits. With Keys::hidden, keys that are set become null. In a MAD format,
+/// `data` is decoded as the attribute that the header names.
 void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 /// Writes the same members as an object of its own: the member `key`, or an element of an array.
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);

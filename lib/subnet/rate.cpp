@@ -49,12 +49,45 @@ bool has_extended_speeds2(const Subnet& subnet, PortIndex port) {
   return (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit);
 }
 
-SpeedSet supported_speeds(const Subnet& subnet, PortIndex at) {
+/// What a port can do: widths as LinkWidth codes, and speeds.
+struct Abilities {
+  unsigned widths{};
+  SpeedSet speeds{};
+  LinkRate best() const { return {widest(widths), fastest(speeds)}; }
+};
+
+bool supports_fdr10(const Port& port) { return ((port.fdr10_supported | port.fdr10) & 1U) != 0; }
+
+/// `extended` and `extended2` count where the port has such fields.
+SpeedSet speeds_of(const Subnet& subnet, PortIndex at, unsigned basic, unsigned extended, unsigned extended2) {
+  const bool has_extended = has_extended_speeds(subnet, at);
+  return (supports_fdr10(subnet.port(at)) ? bit(Speed::fdr10) : 0U) |
+         speeds(basic, has_extended ? extended : 0U, has_extended && has_extended_speeds2(subnet, at) ? extended2 : 0U);
+}
+
+Abilities supported(const Subnet& subnet, PortIndex at) {
   const smp::PortInfo info = subnet.port(at).info();
-  const bool extended = has_extended_speeds(subnet, at);
-  const bool fdr10 = ((subnet.port(at).fdr10_supported | subnet.port(at).fdr10) & 1U) != 0;
-  return (fdr10 ? bit(Speed::fdr10) : 0U) | speeds(info.link_speed_supported, extended ? info.link_speed_ext_supported : 0U,
-                                                   extended && has_extended_speeds2(subnet, at) ? info.link_speed_ext_supported2 : 0U);
+  return {info.link_width_supported,
+          speeds_of(subnet, at, info.link_speed_supported, info.link_speed_ext_supported, info.link_speed_ext_supported2)};
+}
+
+/// Values that mean "all that is supported" have all bits set, and so need no case of their own.
+Abilities enabled(const Subnet& subnet, PortIndex at) {
+  constexpr unsigned extended_disabled = 30;  // IBA 14.2.5.6: LinkSpeedExtEnabled
+  const smp::PortInfo info = subnet.port(at).info();
+  const unsigned extended = info.link_speed_ext_enabled == extended_disabled ? 0U : info.link_speed_ext_enabled;
+  Abilities can = supported(subnet, at);
+  can.widths &= info.link_width_enabled;
+  can.speeds &= speeds_of(subnet, at, info.link_speed_enabled, extended, info.link_speed_ext_enabled2);
+  return can;
+}
+
+/// The best of what both ends of a link can do.
+LinkRate best_of_both(const Subnet& subnet, PortIndex at, Abilities (*abilities)(const Subnet&, PortIndex)) {
+  const Port& port = subnet.port(at);
+  if (port.peer == none || !port.has_info || !subnet.port(port.peer).has_info) return {};
+  const Abilities here = abilities(subnet, at), there = abilities(subnet, port.peer);
+  return Abilities{here.widths & there.widths, here.speeds & there.speeds}.best();
 }
 
 }  // namespace
@@ -69,7 +102,13 @@ double lane_mbps(Speed speed) {
   return rates[static_cast<unsigned>(speed)];
 }
 
+double lane_data_mbps(Speed speed) {
+  constexpr std::array<double, 10> rates{0, 2000, 4000, 8000, 10000, 14062.5 * 64 / 66, 25000, 50000, 100000, 200000};
+  return rates[static_cast<unsigned>(speed)];
+}
+
 double LinkRate::mbps() const { return lanes * lane_mbps(speed); }
+double LinkRate::data_mbps() const { return lanes * lane_data_mbps(speed); }
 
 unsigned lanes(unsigned width_code) {
   switch (width_code) {
@@ -111,12 +150,14 @@ LinkRate active_rate(const Subnet& subnet, PortIndex at) {
   return {lanes(info.link_width_active), fastest(active)};
 }
 
-LinkRate best_rate(const Subnet& subnet, PortIndex at) {
-  const Port& port = subnet.port(at);
-  if (port.peer == none || !port.has_info || !subnet.port(port.peer).has_info) return {};
-  const Port& peer = subnet.port(port.peer);
-  return {widest(port.info().link_width_supported & peer.info().link_width_supported),
-          fastest(supported_speeds(subnet, at) & supported_speeds(subnet, port.peer))};
+LinkRate best_rate(const Subnet& subnet, PortIndex at) { return best_of_both(subnet, at, supported); }
+
+LinkRate enabled_rate(const Subnet& subnet, PortIndex at) { return best_of_both(subnet, at, enabled); }
+
+LinkRate supported_by_port(const Subnet& subnet, PortIndex at) {
+  return subnet.port(at).has_info ? supported(subnet, at).best() : LinkRate{};
 }
+
+LinkRate enabled_at_port(const Subnet& subnet, PortIndex at) { return subnet.port(at).has_info ? enabled(subnet, at).best() : LinkRate{}; }
 
 }  // namespace ib::subnet

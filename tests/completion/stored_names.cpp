@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     writer.put_end();
     writer.commit();
   } catch (const Error& error) {
-    log::error(error.message());
+    Log(stderr).error(error.message());
     return 3;
   }
   return 0;

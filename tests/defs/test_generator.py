@@ -138,6 +138,13 @@ class Complaints(unittest.TestCase):
                      'kind="uint" display="hex" secret="yes" well-known="0x10000"'):
             self.check(struct(field("a", "0[0]", 16, more)), (3, "t::S.a: well-known= is a value of a secret of kind uint"))
 
+    def test_meaning(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" meaning="counter"')))
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" meaning="gauge"')),
+                   (3, "t::S.a: meaning= is counter, not 'gauge'"))
+        for more in ('kind="bytes"', 'kind="uint" display="dec" reserved="yes"', 'kind="uint" display="hex" secret="yes"'):
+            self.check(struct(field("a", "0[0]", 16, more + ' meaning="counter"')), (3, "t::S.a: a counter is a plain uint"))
+
     def test_all_errors_at_once(self):
         self.check(struct(field("a", "0[0]", 8, 'kind="float"'), field("b", "0[7]", 9, 'kind="uint" display="red"')),
                    (3, "t::S.a: unknown kind 'float'"), (4, "t::S.b: display= must be one of dec hex gid_prefix"),

@@ -79,8 +79,8 @@ class Stock(case.FabricCase):
     def test_by_the_legacy_name(self):
         ours, theirs = self.legacy("saquery"), self.debian("saquery")
         self.assertEqual((ours.stdout, ours.returncode), (theirs.stdout, 0))
-        self.assertRegex(ours.stderr,
-                         r"^ibwarn: \[\d+\] sa_query: the answer of the SA was cut on its way: only the first record arrived\n$")
+        said = r"^ibwarn: \[\d+\] sa_query: the answer of the SA was cut on its way: only the first record arrived\n$"
+        self.assertRegex(ours.stderr, said)
 
     def test_a_node_by_its_name(self):
         done = self.ibtool("smpquery", "ND", "leaf04")
@@ -91,6 +91,10 @@ class Stock(case.FabricCase):
         done = self.ibtool("ibhosts", "--discovery=SA", status=4)
         self.assertEqual(done.stderr, "E: The SA's table of NodeRecords came without its end: 1 arrived.\n")
         self.assertIn("login01", done.stdout)
+
+    def test_a_check_that_compares_with_a_table_of_the_sa(self):
+        done = self.ibtool("ibchecknet", status=1)  # there are ports without a link
+        self.assertIn("E: The SA's table of NodeRecords came without its end: 1 arrived.\n", done.stderr)
 
     def test_a_snapshot_says_which_tables_lack_their_end(self):
         file = self.fabric.path("stock.ibss")

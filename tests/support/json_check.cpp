@@ -31,6 +31,12 @@ bool is_hex(const json& value) {
   const auto& text = value.get_ref<const std::string&>();
   return text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
+/// Whether the numbers of the field are texts: keys, masks and IDs that do not fit a double.
+bool is_text_of_digits(const FieldInfo& field) { return field.kind == FieldKind::uint && field.bits > 32 && !field.counter; }
+bool is_hex64(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().size() == 18 && value.get_ref<const std::string&>().starts_with("0x") &&
+         is_hex(value.get_ref<const std::string&>().substr(2));
+}
 bool is_guid(const json& value) { return value.is_string() && ib::parse_guid(value.get<std::string>()).has_value(); }
 bool is_gid(const json& value) { return value.is_string() && ib::parse_gid(value.get<std::string>()).has_value(); }
 
@@ -93,6 +99,7 @@ class Checker {
     if (!is_of(word.type, value)) return complain(where, "not of type " + std::string(type_name(word)), value);
     if (word.key == "match") return match(where, value, siblings);
     if (word.key == "umad") return umad(where, value);
+    if (word.key == "levels") return levels(where, value);
     if (word.type == JsonType::object) return object(where, value);
     if (word.type != JsonType::fields) return;
     const StructInfo* info = nullptr;
@@ -111,7 +118,7 @@ class Checker {
       const auto ref = form != nullptr ? ib::find_path(*form, name) : std::nullopt;
       const std::string last = name.substr(name.rfind('.') + 1);
       if (!ref || ref->field->name != last.substr(0, last.find('['))) complain(where + "." + name, "no such field", wanted);
-      const bool is_number = ref && std::holds_alternative<std::uint64_t>(ib::read_path({}, *ref));
+      const bool is_number = ref && std::holds_alternative<std::uint64_t>(ib::read_path({}, *ref)) && !is_text_of_digits(*ref->field);
       if (is_number && !wanted.is_number() && !wanted.is_null()) complain(where + "." + name, "no number", wanted);
     }
   }
@@ -119,6 +126,13 @@ class Checker {
   void umad(const std::string& where, const json& value) {
     for (const auto& [name, number] : value.items()) {
       if (std::ranges::find(umad_names, name) == umad_names.end()) complain(where + "." + name, "no field of the kernel's header", number);
+    }
+  }
+
+  void levels(const std::string& where, const json& value) {
+    if (value.size() != 3) complain(where, "not three levels", value);
+    for (const char* name : {"error", "warning", "info"}) {
+      if (!value.contains(name) || !value[name].is_number_integer()) complain(where, "no number of the level " + std::string(name), value);
     }
   }
 
@@ -160,6 +174,11 @@ class Checker {
     bool good = false;
     switch (field.kind) {
       case FieldKind::uint:
+        if (is_text_of_digits(field) && field.display != ib::Display::gid_prefix) {
+          good = is_hex64(value);
+          break;
+        }
+        [[fallthrough]];
       case FieldKind::lid:
         good = value.is_number_unsigned() || (field.display == ib::Display::gid_prefix && is_gid(value));
         break;

@@ -6,12 +6,12 @@ source=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
-  libibumad-dev libibverbs-dev libsqlite3-dev'
+  libibumad-dev libibverbs-dev libmicrohttpd-dev libsqlite3-dev zlib1g-dev'
 test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
 # For the suite `kernel`, which without them is skipped: about 100 MB, and 70 more in the user's cache.
 kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibverbs-utils util-linux'
 # For the suite `peers`, which without them is skipped: .ci/run installs them, tests/run does not.
-peers_packages='ibutils'
+peers_packages='ibutils python3-prometheus-client'
 # For the suite `package`, which without them is skipped.
 package_packages='debhelper dpkg-dev fakeroot git lintian'
 

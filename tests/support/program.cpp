@@ -8,7 +8,6 @@
 
 #include "async/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/run.hpp"
 
@@ -43,7 +42,6 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   for (std::string& word : words) argv.push_back(word.data());
   Outcome outcome;
   outcome.status = ib::tools::run(argv, world);
-  ib::log::write_to(stderr);
   if (!outside.full_disk) outcome.out = text_of(out.get());
   outcome.err = text_of(err.get());
   return outcome;

@@ -93,6 +93,8 @@ class CheckLftBalance final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "switches.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     async::Task<> done = as_diags_ ? check_files(session, emit) : check_fabric(session, emit);
     co_await std::move(done);
@@ -147,7 +149,7 @@ class CheckLftBalance final : public Command {
   // infiniband-diags: files are read
 
   [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world().err, complaint);
+    tell(session.world(), complaint);
     emit.text().print(
         "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
         "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
@@ -164,7 +166,7 @@ class CheckLftBalance final : public Command {
     try {
       co_await discover(session, discovery_, fabric);
     } catch (const Error& error) {
-      tell(session.world().err, fmt::format("{}\n", error.message()));
+      tell(session.world(), fmt::format("{}\n", error.message()));
     }
     DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, perl_.has('e'));
     read_lines(session, perl_.value('l'), file);
@@ -178,9 +180,9 @@ class CheckLftBalance final : public Command {
     try {
       text = read_regular_file(name, longest_file);
     } catch (const SysError& error) {
-      tell(session.world().err, fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
+      tell(session.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
     } catch (const Error& error) {
-      tell(session.world().err, fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
+      tell(session.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
     }
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

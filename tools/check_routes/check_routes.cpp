@@ -107,9 +107,9 @@ class CheckRoutes final : public Command {
 
   async::Task<> read(Session& session, Fabric& fabric, Tables& tables) const {
     if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
-    if (wanted_.psl) warn(read_level_file(*wanted_.psl, tables, wanted_.switches));
+    if (wanted_.psl) warn(session.log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
     if (!wanted_.lfts.empty()) {
-      warn(read_table_files(wanted_.lfts, tables));
+      warn(session.log(), read_table_files(wanted_.lfts, tables));
       co_return;
     }
     std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
@@ -135,11 +135,11 @@ class CheckRoutes final : public Command {
     if (!wanted_.from_sa || tables.levels.is_by_pair()) co_return;
     std::string why;
     co_await read_paths(session, tables, wanted_.switches, why);
-    if (!why.empty()) log::error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
+    if (!why.empty()) session.log().error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
   }
 
-  static void warn(const std::vector<std::string>& remarks) {
-    for (const std::string& remark : remarks) log::error(remark);
+  static void warn(Log& log, const std::vector<std::string>& remarks) {
+    for (const std::string& remark : remarks) log.error(remark);
   }
 
   Wanted wanted_;

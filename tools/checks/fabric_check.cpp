@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Checks the whole fabric. The fabric is swept and compared with two tables of the SA. One survey reads all counters.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -28,6 +30,7 @@ struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
   std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
   bool whole{};                                     ///< the table of nodes is complete: the SA does not know a node that is not in it
+  bool cut{};                                       ///< it came without its end: of a node that is not in it nothing is known
   std::string silence;                              ///< the reason why the SA gave no table; empty if it gave one
   std::shared_ptr<const mad::MadError> not_read{};  ///< the table is not in the file that answers for the SA: no node is checked
   subnet::PortPaths paths;
@@ -46,8 +49,10 @@ class FabricCheck final : public Command {
     add_common(set, common, looks_.errors ? group_fabric | group_sl : group_fabric);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    if (looks_.errors) thresholds_ = read_thresholds(thresholds_file_);
+    if (looks_.errors) thresholds_ = read_thresholds(session.log(), thresholds_file_);
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is no enhanced one is not checked
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -57,6 +62,7 @@ class FabricCheck final : public Command {
       co_await session.prepare_sa();
       co_await ask_sa(session, fabric.subnet, sa);
       if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
+      if (sa.cut) add_failures(session, fabric, {cut_failure(sa)});
     }
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths);
@@ -95,6 +101,7 @@ class FabricCheck final : public Command {
       const sa::Pattern all(sa::NodeRecord::info());
       const sa::Records records = co_await sa::find_records(transactor, all);
       sa.whole = !records.torn;
+      sa.cut = records.torn;
       for (const Bytes row : records.bytes) {
         const auto record = wire::unpack_short<sa::NodeRecord>(row);
         sa.guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
@@ -110,6 +117,11 @@ class FabricCheck final : public Command {
 
   static subnet::Failure not_read_failure(const SaView& sa) {
     return {.kind = subnet::Failure::Kind::not_read, .attribute = "NodeRecord", .why = sa.not_read->message(), .error = sa.not_read};
+  }
+
+  static subnet::Failure cut_failure(const SaView& sa) {
+    std::string why = fmt::format("The SA's table of NodeRecords came without its end: {} arrived.", sa.guid_by_lid.size());
+    return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
   }
 
   /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.

@@ -41,6 +41,8 @@ class SingleCheck final : public Command {
     add_common(set, common, group_target);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
     const Destination node = co_await session.smp_node(target_);
@@ -60,18 +62,18 @@ class SingleCheck final : public Command {
     report.add(std::move(row));
     emit(report);
     if (!complete) emit.raise(Exit::incomplete);
-    tell_errors(emit, report);
+    tell_errors(session.log(), emit, report);
   }
 
  private:
   /// The problem is printed on stderr, after the verdict.
-  static void tell_errors(Emit& emit, const CheckReport& report) {
+  static void tell_errors(Log& log, Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
       const std::string where = row.kind == CheckKind::node ? "" : ": " + report.place(row);
       for (const subnet::Finding& finding : row.findings) {
         if (!finding.error) continue;
         emit.text().push();
-        log::error(finding.sentence() + where);
+        log.error(finding.sentence() + where);
       }
     }
   }

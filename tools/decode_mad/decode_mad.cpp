@@ -220,7 +220,8 @@ class DecodeMad final : public Command {
     report.mad_bytes_found = taker.rest().first(std::min(taker.rest().size(), mad_bytes));
     Taker(report.mad_bytes_found).take(mad::Header::wire_size, "the MAD header");
     const auto header = mad::Header::unpack(report.mad_bytes_found);
-    const StructInfo* format = find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
+    const StructInfo* format =
+        ib::find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
     if (format != nullptr) report.mad = Part{format, report.mad_bytes_found};
   }
 

@@ -93,6 +93,8 @@ class DumpTables final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.first && wanted_.last && !as_diags_ && *wanted_.first > *wanted_.last)
       throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));
@@ -226,7 +228,7 @@ class DumpTables final : public Command {
     session.tell_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.linear ? table.linear->unknown_blocks() : table.multicast->unknown_blocks();
     for (const std::uint32_t block : unknown) {
-      tell(session.world().err,
+      tell(session.world(),
            fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
                        table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
                        table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));

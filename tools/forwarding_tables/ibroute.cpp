@@ -105,6 +105,8 @@ class Ibroute final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (!as_diags_ && wanted_.first && wanted_.last && *wanted_.first > *wanted_.last)
       throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));
@@ -160,7 +162,7 @@ class Ibroute final : public Command {
     if (!node && as_diags_) {
       session.tell_failure(node.error());
       constexpr std::array<std::uint8_t, 64> nothing{};
-      tell(session.world().err, "nodeinfo\n" + hex_words(nothing));
+      tell(session.world(), "nodeinfo\n" + hex_words(nothing));
       throw DiagsFailure({"main", "dump tables: node info failed: valid addr?"});
     }
     table.node = session.take(node, {});
@@ -241,7 +243,7 @@ class Ibroute final : public Command {
     if (!as_diags_) return session.report(*table.error);
     session.tell_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.linear ? table.linear->unknown_blocks() : table.multicast->unknown_blocks();
-    tell(session.world().err,
+    tell(session.world(),
          fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(), unknown.empty() ? 0 : unknown.front()));
   }
 

@@ -319,7 +319,13 @@ void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
 
 void TableText::visit_destination(out::Sink& sink, Lid lid) const {
   const auto to = find_(lid);
-  if (!to) return sink.null("destination");
+  if (!to) {
+    return sink.null_object("destination", [](out::Sink& unknown) {
+      unknown.null("node_guid");
+      unknown.no_symbol("node_type");
+      for (const char* key : {"node_description", "node_name", "port_guid", "lid", "lmc"}) unknown.null(key);
+    });
+  }
   sink.begin_object("destination");
   sink.value("node_guid", to->node_guid);
   sink.symbol("node_type", to->node_type, to_text(to->node_type));

@@ -33,9 +33,9 @@ std::chrono::milliseconds parse_timeout(std::string_view text) {
 
 void set_json(CommonOptions& common, std::string_view form) {
   if (form == "lines") {
-    common.json = Json::lines;
+    common.format = Format::lines;
   } else if (form == "document") {
-    common.json = Json::document;
+    common.format = Format::json;
   } else {
     throw OptionError(fmt::format("--json: '{}' is not 'document' or 'lines'", form));
   }
@@ -62,6 +62,9 @@ void add_output(OptionSet& set, CommonOptions& common) {
   set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
                      [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
   set.offer({"document", "lines"});
+  set.choice("--format", format_names(),
+             "Print the result as text, JSON, JSON lines, or, where it is a table, as CSV or tab-separated values.",
+             [&common](const std::string& name) { common.format = *format_named(name); });
   set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
 }
 
@@ -105,7 +108,7 @@ void add_address(OptionSet& set, CommonOptions& common) {
 
 /// Applies the settings of `file`, and warns of its mistakes.
 void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions& common) {
-  for (const ConfMistake& mistake : conf.mistakes) log::warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
+  for (const ConfMistake& mistake : conf.mistakes) common.world->log->warning(fmt::format("{}:{}: {}", file, mistake.line, mistake.text));
   if (conf.device) {
     common.device = conf.device;
     common.device_file = file;

@@ -57,7 +57,7 @@ struct CommonOptions {
   int debug{}, verbosity{};
   bool show_errors{}, int_names{}, stats{};
   bool dry_run{};  ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
-  Json json = Json::off;
+  Format format = Format::text;
   std::optional<std::string> node_name_map;
   // ibdiag.conf alone
   bool mlnx_extended_port_info = true;

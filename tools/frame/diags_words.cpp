@@ -12,11 +12,7 @@
 
 namespace ib::tools {
 
-bool tell(std::FILE* err, std::string_view text) {
-  const std::string shown = printable_words(text);
-  log::about_to_write();
-  return std::fwrite(shown.data(), 1, shown.size(), err) == shown.size();
-}
+bool tell(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
 
 std::string debug_line(std::string_view function, std::string_view text) {
   return fmt::format("ibdebug: [{}] {}: {}\n", getpid(), function, text);
@@ -26,8 +22,8 @@ std::string verbose_line(std::string_view function, std::string_view text) {
   return fmt::format("[{}] {}: {}\n", getpid(), function, text);
 }
 
-void warn(std::FILE* err, std::string_view function, std::string_view text) {
-  tell(err, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
+void warn(const World& world, std::string_view function, std::string_view text) {
+  tell(world, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
 }
 
 std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug) {

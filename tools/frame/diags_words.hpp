@@ -12,6 +12,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 
@@ -61,13 +62,13 @@ class DiagsUsage : public Error {
 };
 
 /// Writes `text`, made printable, to `err`. False if the write fails.
-bool tell(std::FILE* err, std::string_view text);
+bool tell(const World& world, std::string_view text);
 /// The line "ibdebug: [PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -d.
 std::string debug_line(std::string_view function, std::string_view text);
 /// The line "[PID] FUNCTION: TEXT" that they print on stdout with -v.
 std::string verbose_line(std::string_view function, std::string_view text);
 /// Tells "ibwarn: [PID] FUNCTION: TEXT".
-void warn(std::FILE* err, std::string_view function, std::string_view text);
+void warn(const World& world, std::string_view function, std::string_view text);
 
 /// The line of a DiagsFailure, as stdout gets it; with `debug` it names the function.
 std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug);

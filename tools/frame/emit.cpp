@@ -29,7 +29,7 @@ void TextOut::vprint(fmt::string_view format, fmt::format_args args) {
 void TextOut::flush() {
   if (buffer_.empty()) return;
   was_flushed_ = true;
-  log::about_to_write();
+  if (log_ != nullptr) log_->about_to_write();
   if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() && failure_ == 0) failure_ = errno;
   buffer_.clear();
 }

@@ -9,19 +9,25 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "out/sink.hpp"
 
+namespace ib {
+class Log;
+}
+
 namespace ib::tools {
 
 /// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
-/// fabric goes through base/escape.hpp first.
+/// fabric goes through base/escape.hpp first. `log`: who must know before text is written, since it may share the terminal; null: nobody.
 class TextOut {
  public:
-  explicit TextOut(std::FILE* file) : file_(file) {}
+  explicit TextOut(std::FILE* file, const Log* log = nullptr) : file_(file), log_(log) {}
   ~TextOut() { flush(); }
   TextOut(const TextOut&) = delete;
   TextOut& operator=(const TextOut&) = delete;
@@ -49,6 +55,7 @@ class TextOut {
   void vprint(fmt::string_view format, fmt::format_args args);
 
   std::FILE* file_;
+  const Log* log_;
   std::string buffer_;
   bool was_flushed_{};
   int failure_ = 0;
@@ -69,7 +76,20 @@ class Report {
   virtual void diags_text(TextOut& /*out*/) const {}
 };
 
-enum class Json { off, document, lines };
+/// The form of a result on stdout.
+enum class Format : std::uint8_t {
+  text,
+  json,   ///< one document
+  lines,  ///< JSON lines: out::LinesSink
+  csv,
+  tsv,
+};
+
+/// The names of the formats for --format, in the order of the enumeration.
+std::vector<std::string> format_names();
+/// The format of that name.
+std::optional<Format> format_named(std::string_view name);
+constexpr bool is_table(Format format) { return format == Format::csv || format == Format::tsv; }
 
 /// Whose words a run speaks.
 enum class Dialect : std::uint8_t {
@@ -77,24 +97,31 @@ enum class Dialect : std::uint8_t {
   diags,   ///< the program of infiniband-diags whose name it was called by
 };
 
-/// The one way to stdout. In JSON a run is one object: what the reports say, then `error` where the run failed, then `status`.
+/// The one way to stdout. In JSON a run is one object: what the reports say, then `error` where the run failed, then `status`. A table
+/// (CSV, TSV) is a part of that object: see out::TableSink.
 class Emit {
  public:
-  Emit(Dialect dialect, Json json, std::string_view command, std::FILE* file)
-      : dialect_(dialect), json_(json), command_(command), file_(file), text_(file) {}
+  /// `file` and `log` as of TextOut.
+  Emit(Dialect dialect, Format format, std::string_view command, std::FILE* file, const Log* log = nullptr)
+      : dialect_(dialect), format_(format), command_(command), file_(file), log_(log), text_(file, log) {}
+
+  /// The place of the rows in the object of the run: Command::table_rows(). Throws UsageError where there is none and the format is that of
+  /// a table. To be called before anything is emitted.
+  void set_table_rows(std::string_view rows);
 
   void operator()(const Report& report);
   /// Emits what was found before a failure that is thrown next. infiniband-diags prints the partial result; ibtool prints a
   /// whole result or nothing.
   void so_far(const Report& report);
-  /// A line that announces a result before it is fetched, as python-rdma prints them; nothing in JSON.
+  /// A line that announces a result before it is fetched, as python-rdma prints them; in text alone.
   void heading(std::string_view line);
   /// For text that belongs to no report; nothing in JSON.
   TextOut& text() { return text_; }
-  bool json() const { return json_ != Json::off; }
+  /// Whether reports go to sink(): as JSON, or as a table that is a part of it.
+  bool json() const { return format_ != Format::text; }
   /// Drops the output, so that the run can begin again. Returns false, and does nothing, if a part of it has been written already.
   bool withdraw();
-  /// The open object, for reports that come row by row. With --json alone.
+  /// The open object, for reports that come row by row. Where json() alone.
   out::Sink& sink();
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);
@@ -113,9 +140,11 @@ class Emit {
   void end(Exit status);
 
   Dialect dialect_;
-  Json json_;
+  Format format_;
+  std::string table_rows_;
   std::string command_;
   std::FILE* file_;
+  const Log* log_;
   TextOut text_;
   std::unique_ptr<out::Sink> sink_;
   bool ended_{};

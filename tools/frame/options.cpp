@@ -85,18 +85,25 @@ void OptionSet::text(std::string_view names, std::optional<std::string>& target,
 
 void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,
                        std::string_view help) {
+  choice(names, std::move(choices), help, [&target](const std::string& chosen) { target = chosen; });
+}
+
+void OptionSet::choice(std::string_view names, std::vector<std::string> choices, std::string_view help,
+                       std::function<void(const std::string&)> set) {
   const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
-  value(names, metavar, help, [&target, choices, what = display_name(names)](std::string_view text) {
+  const auto choose = [choices, what = display_name(names), set = std::move(set)](std::string_view text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
       if (text.empty() || !same_letters(std::string_view(c).substr(0, text.size()), text)) continue;
+      if (found != nullptr && found->size() == text.size()) continue;  // it is that word, which another one begins with
       if (found != nullptr && c.size() != text.size()) throw OptionError(fmt::format("{}: '{}' is ambiguous", what, text));
       found = &c;
     }
     if (found == nullptr)
       throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
-    target = *found;
-  });
+    set(*found);
+  };
+  value(names, metavar, help, choose);
   offer(std::move(choices));
 }
 

@@ -139,6 +139,8 @@ class OptionSet {
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
+  /// Calls `set` with the one of `choices` that was given.
+  void choice(std::string_view names, std::vector<std::string> choices, std::string_view help, std::function<void(const std::string&)> set);
   /// Calls `set` with the value; it throws OptionError to refuse one.
   void value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
   /// The same for a long option whose value may be left out; then `set` gets an empty text.

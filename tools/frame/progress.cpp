@@ -19,17 +19,17 @@ std::string counted(std::uint64_t number) {
   return text;
 }
 
-ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file) : loop_(loop), line_(file), begin_(loop.now()) {
+ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file, Log& log) : loop_(loop), log_(log), line_(file), begin_(loop.now()) {
   if (!line_.is_terminal()) return;
   loop_.arm(*this, begin_ + patience);
-  log::before_output([this] { interrupt(); });
+  log_.before_output([this] { interrupt(); });
 }
 
 void ProgressLine::stop() {
   if (!line_.is_terminal()) return;
   disarm();
   line_.clear();
-  log::before_output({});
+  log_.before_output({});
 }
 
 void ProgressLine::count(std::size_t done, std::size_t all, std::string_view unit) {

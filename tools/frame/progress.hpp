@@ -15,11 +15,11 @@
 namespace ib::tools {
 
 /// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". It is shown when nothing was written for a second, and taken away
-/// before anything is (log::about_to_write()). Where `file` is no terminal, nothing is shown. There is one at a time.
+/// before anything is (Log::about_to_write()). Where `file` is no terminal, nothing is shown. A Log has one at a time.
 class ProgressLine final : private async::Timer {
  public:
-  /// `file` must outlive this.
-  ProgressLine(async::Loop& loop, std::FILE* file);
+  /// `file` and `log`, which must outlive this, write to the same place.
+  ProgressLine(async::Loop& loop, std::FILE* file, Log& log);
   ~ProgressLine() override { stop(); }
 
   /// So many `unit` ("nodes", "ports") are found or done; of `all`, where that is known.
@@ -36,6 +36,7 @@ class ProgressLine final : private async::Timer {
   std::string text() const;
 
   async::Loop& loop_;
+  Log& log_;
   out::Progress line_;
   const mad::Stats* stats_{};
   std::string unit_;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A report on its way out: as text in the words of a dialect, or as members of the one JSON object of the run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
 #include "base/log.hpp"
 #include "out/json.hpp"
 #include "out/lines.hpp"
+#include "out/table.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/json_words.hpp"
 
@@ -16,16 +22,38 @@ std::string in_one_line(const Error& error) {
   return text;
 }
 
+constexpr std::array<std::string_view, 5> names{"text", "json", "jsonl", "csv", "tsv"};  // by Format
+
 }  // namespace
 
+std::vector<std::string> format_names() { return {names.begin(), names.end()}; }
+
+std::optional<Format> format_named(std::string_view name) {
+  const auto* found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Format>(found - names.begin());
+}
+
+void Emit::set_table_rows(std::string_view rows) {
+  if (is_table(format_) && rows.empty()) {
+    const std::string_view asked = names[static_cast<std::size_t>(format_)];
+    throw UsageError(fmt::format("--format {}: what {} prints here is no table; there are text, json and jsonl", asked, command_));
+  }
+  table_rows_ = rows;
+}
+
 out::Sink& Emit::sink() {
-  log::about_to_write();
+  if (log_ != nullptr) log_->about_to_write();
   if (sink_) return *sink_;
   const auto head = [command = command_](out::Sink& sink) {
     command.empty() ? sink.null("command") : sink.value("command", command);
     sink.value("schema", json_schema);
   };
-  if (json_ == Json::lines) {
+  if (is_table(format_)) {
+    const auto style = format_ == Format::csv ? out::TableStyle::csv : out::TableStyle::tsv;
+    sink_ = std::make_unique<out::TableSink>(file_, style, table_rows_);
+    sink_->begin_object();
+  } else if (format_ == Format::lines) {
     sink_ = std::make_unique<out::LinesSink>(file_, head);
     sink_->begin_object();
   } else {

@@ -28,7 +28,7 @@ namespace {
 
 /// Prints a text that was requested instead of a run. Throws SysError if stdout fails.
 int print(const World& world, std::string_view text) {
-  TextOut out(world.out);
+  TextOut out(world.out, world.log);
   out.write(text);
   out.finish();
   return 0;
@@ -46,7 +46,7 @@ async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
             const World& world) {
-  Emit emit(Dialect::ibtool, common.json, info.name, world.out);
+  Emit emit(Dialect::ibtool, common.format, info.name, world.out, world.log);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
   Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
@@ -56,6 +56,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
+    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
     if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
@@ -81,13 +82,25 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   }
 }
 
-/// Writes the JSON object of an error before the run, if `words` ask for --json.
+/// The format that the last of the words --json and --format names, as far as these are spelt in full.
+Format format_in(std::span<const std::string> words) {
+  constexpr std::string_view option = "--format=";
+  Format format = Format::text;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    const bool takes_next = word == "--format" && at + 1 < words.size();
+    const std::string name = takes_next ? words[at + 1] : word.starts_with(option) ? word.substr(option.size()) : "";
+    if (word == "--json" || word == "--json=document") format = Format::json;
+    if (word == "--json=lines") format = Format::lines;
+    if (const auto named = format_named(name)) format = *named;
+  }
+  return format;
+}
+
+/// Writes the JSON object of an error before the run, if `words` ask for JSON.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
-  const auto asks = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
-    return word == "--json" || word == "--json=document" || word == "--json=lines";
-  });
-  if (asks == words.rend()) return;
-  Emit(Dialect::ibtool, *asks == "--json=lines" ? Json::lines : Json::document, command, world.out).fail(error);
+  const Format format = format_in(words);
+  if (format == Format::json || format == Format::lines) Emit(Dialect::ibtool, format, command, world.out, world.log).fail(error);
 }
 
 int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
@@ -105,7 +118,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     operands = set.parse(args);
   } catch (const OptionError& error) {
     refuse_in_json(world, info.name, args, error);
-    log::error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
+    world.log->error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
   if (general.help) return print(world, command_help(info, set));
@@ -114,7 +127,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   try {
     return execute(*command, info, set, std::move(common), std::move(operands), world);
   } catch (const snapshot::Outdated& outdated) {
-    log::warning(outdated.message() + "; it is read anew");
+    world.log->warning(outdated.message() + "; it is read anew");
     again.refresh_cache = true;
   }
   return run_command(info, args, again);
@@ -173,22 +186,22 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
     emit.text().flush();
-    tell(world.err, usage.message() + set.usage_text());
+    tell(world, usage.message() + set.usage_text());
     return 2;
   } catch (const DiagsExit& end) {
     emit.text().flush();
     // The text of --version goes to stderr. A failure to write it is a failure of the program.
-    const bool told = tell(world.err, end.message()) || errno == EPIPE;
+    const bool told = tell(world, end.message()) || errno == EPIPE;
     return told || end.status() != 0 ? end.status() : diags_failed;
   } catch (const DiagsPanic& panic) {
     emit.text().flush();
-    tell(world.err, panic_line(panic));
+    tell(world, panic_line(panic));
   } catch (const DiagsFailure& failure) {
     emit.text().write(failure_line(called, failure, common.debug > 0));
   } catch (const UsageError& error) {
     if (common.from) {
       emit.text().flush();
-      tell(world.err, fmt::format("{}: {}\n", called, error.message()));
+      tell(world, fmt::format("{}: {}\n", called, error.message()));
       return static_cast<int>(Exit::usage);
     }
     emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
@@ -199,7 +212,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
 }
 
 int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
-  Emit emit(Dialect::diags, Json::off, info.name, world.out);
+  Emit emit(Dialect::diags, Format::text, info.name, world.out, world.log);
   const std::unique_ptr<Command> command = info.make();
   int status = execute_diags(*command, info, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
   if (info.script != nullptr) {
@@ -210,7 +223,7 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
     emit.flush();
     return status;
   } catch (const SysError& error) {
-    tell(world.err, fmt::format("{}: standard output: {}\n", called, std::strerror(error.code())));
+    tell(world, fmt::format("{}: standard output: {}\n", called, std::strerror(error.code())));
     return status == 0 ? diags_failed : status;
   }
 }
@@ -238,8 +251,10 @@ std::string unknown_name(std::string_view name) {
 
 }  // namespace
 
-int run(std::span<char* const> argv, const World& world) {
-  log::write_to(world.err);
+int run(std::span<char* const> argv, const World& outside) {
+  Log log(outside.err);
+  World world = outside;
+  world.log = &log;
   const std::string_view called = argv.empty() ? std::string_view(world.executable) : argv[0];
   const std::string name = called_name(called, world);
   const std::span<char* const> words = argv.empty() ? argv : argv.subspan(1);
@@ -255,10 +270,10 @@ int run(std::span<char* const> argv, const World& world) {
     if (info->diags) return run_diags(*info, printable_words(diags_program(called)), words, world);
     return run_command(*info, args, world);
   } catch (const Error& error) {
-    print_error(error, 0);
+    print_error(log, error, 0);
     return static_cast<int>(error.exit_status());
   } catch (const std::exception& error) {
-    log::error(error.what());
+    log.error(error.what());
     return static_cast<int>(Exit::failed);
   }
 }

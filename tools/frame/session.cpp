@@ -22,30 +22,29 @@ namespace ib::tools {
 namespace {
 
 /// Reads a map and warns of wrong lines. A file that is not a map has many of them.
-subnet::NodeNameMap read_node_names(const std::string& file) {
+subnet::NodeNameMap read_node_names(Log& log, const std::string& file) {
   constexpr std::size_t most_warnings = 10;
   subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
   const auto& bad = map.bad_lines();
   for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
-    log::warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
-  if (bad.size() > most_warnings) log::warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
+    log.warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
+  if (bad.size() > most_warnings) log.warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
   return map;
 }
 
 /// The map as infiniband-diags reads it: `file`, or the one in its usual place. If it cannot be read, warns and returns an empty map.
 subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
-  std::FILE* const err = world.err;
   const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
   try {
     subnet::NodeNameMap map = subnet::NodeNameMap::read_as_diags(name);
     if (map.bad_lines().empty()) return map;
     const std::string& line = map.bad_lines().front().text;
-    tell(err, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
+    tell(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
   } catch (const UsageError& error) {
-    tell(err, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
+    tell(world, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
   } catch (const SysError& error) {
     if (file || error.code() != ENOENT)
-      tell(err, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
+      tell(world, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
   }
   return {};
 }
@@ -53,13 +52,17 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
 /// For -e: prints errors of single tries, also if a later try succeeds.
 class ErrorTracer final : public mad::Tracer {
  public:
+  explicit ErrorTracer(Log& log) : log_(log) {}
   void completed(Bytes, const path::Path&, Bytes) override {}
   void retried(Bytes request, const path::Path& path) override {
-    log::warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
+    log_.warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
   }
   void unexpected(Bytes mad, const path::Path& path, bool late) override {
-    log::warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
+    log_.warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
   }
+
+ private:
+  Log& log_;
 };
 
 }  // namespace
@@ -69,7 +72,7 @@ Session::Session(const World& world, Dialect dialect, std::string_view program, 
     : program_(program),
       operands_(std::move(operands)),
       host_(world, dialect, std::move(options)),
-      progress_(loop, world.err),
+      progress_(loop, world.err, *world.log),
       stack_(host_, loop, manners()),
       targets_(stack_, target_callbacks()) {}
 
@@ -88,13 +91,15 @@ StackManners Session::manners() {
       return world().open_channel(end_port(), this->options().gmp);
     };
   }
+  const auto warn = [&log = log()](std::string_view line) { log.warning(line); };
+  const auto show = [&log = log()](std::string_view line) { log.debug(line); };
   // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
   if (options.debug > (as_diags ? 1 : 0)) {
-    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, log::debug, options.keys);
+    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
   } else if (options.show_errors && !as_diags) {
-    manners.tracer = std::make_unique<ErrorTracer>();
+    manners.tracer = std::make_unique<ErrorTracer>(log());
   }
-  manners.warn = log::warning;
+  manners.warn = warn;
   if (options.debug >= 1 && !as_diags) manners.debug = [this](int level, std::string_view line) { debug(level, line); };
   manners.count_mads = [this](const mad::Stats* stats) { progress_.count_mads(stats); };
   return manners;
@@ -105,7 +110,7 @@ Targets::Callbacks Session::target_callbacks() {
   callbacks.names = [this]() -> const subnet::NodeNameMap& { return node_name_map(); };
   callbacks.swept = [this](const subnet::DiscoverStats& stats) { count_plan(stats); };
   callbacks.debug = [this](std::string_view line) { debug(1, line); };
-  callbacks.warn = log::warning;
+  callbacks.warn = [&log = log()](std::string_view line) { log.warning(line); };
   return callbacks;
 }
 
@@ -120,16 +125,16 @@ void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) { stack_.use_
 
 void Session::save_cache() {
   const std::optional<std::string> file = stack_.save_cache();
-  if (file && options().error_level() >= 1) log::debug(fmt::format("Saving discovery cache to {}", quoted(*file)));
+  if (file && options().error_level() >= 1) log().debug(fmt::format("Saving discovery cache to {}", quoted(*file)));
 }
 
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
   if (host_.dialect() == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world(), options().node_name_map));
-  if (options().node_name_map) return node_name_map_.emplace(read_node_names(*options().node_name_map));
+  if (options().node_name_map) return node_name_map_.emplace(read_node_names(log(), *options().node_name_map));
   for (const std::string& file : world().node_name_maps) {
     try {
-      return node_name_map_.emplace(read_node_names(file));
+      return node_name_map_.emplace(read_node_names(log(), file));
     } catch (const SysError& error) {  // the default file need not exist or be readable
       if (error.code() != ENOENT && error.code() != EACCES) throw;
     }
@@ -138,17 +143,15 @@ const subnet::NodeNameMap& Session::node_name_map() {
 }
 
 void Session::debug(int level, std::string_view text) const {
-  if (options().debug >= level) log::debug(text);
+  if (options().debug >= level) log().debug(text);
 }
 
 void Session::note(std::string_view line) const {
   if (options().dry_run) return;
-  const std::string text = harmless(line) + "\n";
-  log::about_to_write();
-  std::fwrite(text.data(), 1, text.size(), world().err);
+  log().print(harmless(line) + "\n");
 }
 
-void Session::report(const Error& error) const { print_error(error, options().error_level(), options().keys); }
+void Session::report(const Error& error) const { print_error(log(), error, options().error_level(), options().keys); }
 
 async::Task<Destination> Session::smp_node(const Target& target) {
   if (host_.dialect() == Dialect::diags) return diags_node(target);
@@ -197,7 +200,7 @@ void Session::print_stats() const {
   if (!options().stats || !stack_.is_open()) return;
   static const mad::Stats nothing_sent;
   const mad::Stats* stats = stack_.stats() != nullptr ? stack_.stats() : &nothing_sent;
-  const auto line = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), world().err); };
+  const auto line = [this](std::string_view text) { log().print(text); };
   std::uint64_t asked = 0;
   for (const auto& [reason, count] : stats->first_tries) asked += reason == mad::asked ? count : 0;
   line(fmt::format("mads planned: {}\nmads sent: {}\n", plan_.plan + asked - plan_.asked, stats->sent()));
@@ -216,11 +219,11 @@ void Session::print_stats() const {
   }
 }
 
-void print_error(const Error& error, int level, Keys keys, bool top) {
+void print_error(Log& log, const Error& error, int level, Keys keys, bool top) {
   std::string message;
   std::vector<std::string> packet;  // lines of a decoded packet belong to the line before
   const auto write = [&] {
-    if (!message.empty()) log::error(message, packet);
+    if (!message.empty()) log.error(message, packet);
     packet.clear();
   };
   for (const std::string& line : error.lines(level, keys)) {

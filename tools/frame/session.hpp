@@ -44,6 +44,7 @@ class Session {
   Stack& stack() { return stack_; }
   Targets& targets() { return targets_; }
   const World& world() const { return host_.world(); }
+  Log& log() const { return *world().log; }
   const CommonOptions& options() const { return host_.options(); }
   /// The name that the program was called by, for messages of infiniband-diags.
   const std::string& program() const { return program_; }
@@ -180,8 +181,8 @@ class Session {
 /// What texts of infiniband-diags call the node at `path`: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
 std::string diags_name(const path::Path& path);
 
-/// Prints the `E:` lines of an error at the given level of detail on stderr. Without `top`, the lines continue a line that says
+/// Prints the `E:` lines of an error at the given level of detail. Without `top`, the lines continue a line that says
 /// what failed because of the error.
-void print_error(const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
+void print_error(Log& log, const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
 
 }  // namespace ib::tools

@@ -254,7 +254,7 @@ void Session::tell_failure(const mad::MadError& error) const {
 }
 
 void Session::diags_warning(std::string_view function, std::string_view text) const {
-  if (host_.dialect() == Dialect::diags) warn(world().err, function, text);
+  if (host_.dialect() == Dialect::diags) warn(world(), function, text);
 }
 
 void Session::diags_debug(std::string_view function, std::string_view text) const {

@@ -13,6 +13,9 @@
 #include "async/clock.hpp"
 #include "sys/device.hpp"
 
+namespace ib {
+class Log;
+}
 namespace ib::mad {
 class Channel;
 enum class GmpCarrier : int;
@@ -29,6 +32,7 @@ struct World {
   std::FILE* in = stdin;    ///< what decode_mad reads, and answers to prompts
   std::FILE* out = stdout;  ///< results
   std::FILE* err = stderr;  ///< complaints, diagnostics, progress
+  Log* log{};               ///< what writes to err; run() sets it
   /// The RDMA devices of this host. Throws SysError.
   std::function<sys::DeviceList()> devices = sys::DeviceList::read;
   /// What sends and receives at an end port. Throws as mad::open_channel() does.

@@ -127,6 +127,8 @@ class Ibfindnodesusing final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "ends"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     async::Task<> done = as_diags_ ? find_as_diags(session, emit) : find(session, emit);
     co_await std::move(done);
@@ -217,7 +219,7 @@ class Ibfindnodesusing final : public Command {
   }
 
   [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world().err, complaint);
+    tell(session.world(), complaint);
     emit.text().print(
         "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
         session.program().substr(session.program().rfind('/') + 1));
@@ -244,7 +246,7 @@ class Ibfindnodesusing final : public Command {
     } catch (const DiagsFailure&) {
       // ibnetdiscover has said why on stderr. The script goes on.
     } catch (const Error& error) {
-      tell(session.world().err, error.message() + "\n");
+      tell(session.world(), error.message() + "\n");
     }
     if (number.empty()) usage(session, emit, "");
     NodeIndex at = 0;

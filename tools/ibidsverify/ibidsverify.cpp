@@ -179,6 +179,8 @@ class Ibidsverify final : public Command {
     discover_as_diags(discovery_);
   }
 
+  std::string_view table_rows() const override { return "checks"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
     if (discovery_.diags) {
@@ -237,7 +239,7 @@ class Ibidsverify final : public Command {
         "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
         "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
         "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
-    tell(session.world().err, perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
+    tell(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
     if (perl_.wants_usage()) {
       emit.text().write(usage);
       emit.set_diags_status(usage_status);

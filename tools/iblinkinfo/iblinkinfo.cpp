@@ -224,6 +224,8 @@ class Iblinkinfo final : public Command {
     diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "nodes.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     discovery_.needs.switch_infos = emit.json();
     Fabric fabric;
@@ -261,7 +263,7 @@ class Iblinkinfo final : public Command {
     if (wanted) {
       const NodeIndex at = node_of(fabric, *wanted);
       if (at == subnet::none) {
-        tell(session.world().err, fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        tell(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
         co_return;
       }
       report.diags_only = fabric.subnet.node(at).guid();
@@ -274,7 +276,7 @@ class Iblinkinfo final : public Command {
     if (without_down_) report.without_down = &without_down;
     emit(report);
     for (const unsigned width : report.bad_widths) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-    for (unsigned i = 0; i < report.cut; ++i) tell(session.world().err, "WARN: string buffer overflow\n");
+    for (unsigned i = 0; i < report.cut; ++i) tell(session.world(), "WARN: string buffer overflow\n");
   }
 
   /// The node of the wanted kind with that port GUID.

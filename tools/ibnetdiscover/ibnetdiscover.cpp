@@ -206,6 +206,11 @@ class Ibnetdiscover final : public Command {
     discover_as_diags(discovery_);
   }
 
+  std::string_view table_rows() const override {
+    if (diff_.file) return {};
+    return shown_.any_list() && !shown_.ports ? "nodes" : "nodes.ports";
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (file_) opened_.reset(open_file(session));
     Fabric stored, fabric;

@@ -132,6 +132,8 @@ class Ibping final : public Command {
     pauses_at_end_ = true;
   }
 
+  std::string_view table_rows() const override { return server_ ? "" : "pings"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (server_)
       return serve(
@@ -156,7 +158,8 @@ class Ibping final : public Command {
     }
     const async::Time start = session.loop().now();
     async::Task<> pings = ping_on(session, emit, node, summary);
-    co_await async::until_interrupted(session.loop(), std::move(pings));
+    async::Interrupt interrupt(session.loop());
+    co_await async::until_interrupted(session.loop(), interrupt, std::move(pings));
     summary.time = session.loop().now() - start;
     if (emit.json()) emit.sink().end_array();
     if (count_ == summary.transmitted) session.diags_debug(emit.text(), "report", "out due signal 0");

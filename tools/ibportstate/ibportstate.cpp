@@ -217,7 +217,7 @@ class Ibportstate final : public Command {
     report.after->bytes = packed(answer);
     session.note(report.what_changed());
     for (const Change& change : changes_.ignored(answer)) {
-      log::error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
+      session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
       emit.raise(Exit::findings);
     }
   }

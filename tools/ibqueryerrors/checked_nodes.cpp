@@ -80,7 +80,7 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
 /// The node of -G or -D does not answer: what libibnetdisc says, and for a route libibmad, which asks it once more.
 void CheckedNodes::tell_silence(const Session& session, const mad::MadError& error) const {
   const mad::HeaderView request(error.request());
-  tell(session.world().err,
+  tell(session.world(),
        fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
                    request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
   if (route) session.tell_failure(error);
@@ -155,7 +155,7 @@ NodeIndex CheckedNodes::named_node(const Session& session, const Fabric& fabric,
     const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
     node = port == subnet::none ? port : fabric.subnet.port(port).node;
   }
-  if (node == subnet::none) tell(session.world().err, fmt::format("Failed to find node: {}\n", target.text()));
+  if (node == subnet::none) tell(session.world(), fmt::format("Failed to find node: {}\n", target.text()));
   return node;
 }
 
@@ -234,7 +234,7 @@ async::Task<bool> CheckedNodes::find_paths(Session& session, subnet::PortPaths& 
   if (session.transactor().sa_path().ib().dlid == Lid{}) {
     session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
   } else {
-    tell(session.world().err, fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
+    tell(session.world(), fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
   }
   co_return false;
 }

@@ -16,7 +16,7 @@ std::vector<GrownCounter> GrowthReport::errors_of(const counters::PmaReading& no
     const counters::CounterChange change = growth.error_change(*counter);
     const std::uint64_t threshold = rules_.threshold_of(*counter);
     if (change.delta.value_or(0) <= threshold || rules_.is_suppressed(*counter)) continue;
-    errors.push_back(GrownCounter::of(counter->name, now.error_count(*counter).value, change, growth.error_seconds()));
+    errors.push_back(GrownCounter::of(counter->name, counter->field(), now.error_count(*counter).value, change, growth.error_seconds()));
     errors.back().threshold = threshold;
   }
   return errors;
@@ -27,7 +27,8 @@ std::vector<GrownCounter> GrowthReport::traffic_of(const counters::PmaReading& n
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
     const counters::CounterChange change = growth.traffic_change(counter);
-    if (change.delta) traffic.push_back(GrownCounter::of(counter.name, now.traffic_count(counter).value, change, growth.traffic_seconds()));
+    if (!change.delta) continue;
+    traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
   }
   return traffic;
 }

@@ -105,6 +105,11 @@ class Ibqueryerrors final : public Command {
     discover_as_diags(checked_.discovery);
   }
 
+  std::string_view table_rows() const override {
+    if (interval_.repeats()) return wanted_.data_only ? "readings.ports.traffic" : "readings.ports.errors";
+    return wanted_.data_only ? "nodes.ports.traffic" : "nodes.ports.errors";
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
     if (wanted_.clears()) session.require_fabric("A reset of counters");
@@ -152,7 +157,7 @@ class Ibqueryerrors final : public Command {
       require_read(any, report.readings.failures);
       add_failures(session, fabric, std::move(report.readings.failures));
       if (wanted_.clears() && unread != 0)
-        log::warning(
+        session.log().warning(
             fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
     }
     emit(report);

@@ -13,7 +13,7 @@ void visit_details(out::Sink& sink, Bytes details, const StructInfo& info) {
     if (details.empty() || field.reserved || field.name == "port_select" || field.name == "counter_select") continue;
     sink.begin_object();
     sink.value("counter", field.name);
-    sink.value("count", read_number(details, field));
+    sink.value("count", read_number(details, field), out::counter(field.unit));
     sink.end_object();
   }
 }
@@ -26,7 +26,7 @@ void ErrorReport::visit_reading(out::Sink& sink, const counters::PmaReading& rea
     for (const CountedError& error : rules.errors_of(reading)) {
       sink.begin_object();
       sink.value("counter", error.counter->name);
-      sink.value("count", error.value.value);
+      sink.value("count", error.value.value, out::counter(error.counter->field().unit));
       sink.value("threshold", error.threshold);
       sink.value("saturated", error.value.saturated());
       sink.end_object();
@@ -46,7 +46,7 @@ void ErrorReport::visit_reading(out::Sink& sink, const counters::PmaReading& rea
     if (!value.known()) continue;
     sink.begin_object();
     sink.value("counter", counter.name);
-    sink.value("count", value.value);
+    sink.value("count", value.value, out::counter(counter.field().unit));
     sink.end_object();
   }
   sink.end_array();
@@ -60,7 +60,11 @@ void ErrorReport::visit_node(out::Sink& sink, const counters::PmaNode& node) con
     visit_reading(sink, *node.all);
     sink.end_object();
   } else {
-    sink.null("all_ports");
+    sink.null_object("all_ports", [this](out::Sink& unknown) {
+      if (!wanted.data_only) unknown.null("errors");
+      if (wanted.details) unknown.null("details");
+      if (wanted.data || wanted.data_only) unknown.null("traffic");
+    });
   }
   sink.begin_array("ports");
   for (const counters::PmaReading& reading : node.ports) {

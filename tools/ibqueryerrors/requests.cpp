@@ -59,8 +59,8 @@ void ErrorReport::tell_clear(const Session& session, const counters::PmaNode& no
   tell_failed(session, problem, lid);
   const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
   const bool extended = problem.attribute == pm::PortCountersExt::attribute_id;
-  tell(session.world().err, extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
-                                     : fmt::format("Failed to reset errors {} port {}\n", who, select));
+  tell(session.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
+                                 : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
 /// Whether a counter of which there are details is in error.

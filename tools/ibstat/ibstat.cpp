@@ -153,6 +153,8 @@ class Ibstat final : public Command {
     exact_names_ = true;
   }
 
+  std::string_view table_rows() const override { return "devices.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (form_ == Form::names && device_ && !exact_names_) throw UsageError("-l lists all devices: DEVICE says too much");
     IbstatReport report;

@@ -87,6 +87,8 @@ class Ibstatus final : public Command {
     set.words("DEVICE[:PORT]", words_);
   }
 
+  std::string_view table_rows() const override { return "devices.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (!words_.empty() && words_.front() == "-h") {
       emit.text().write(diags_usage);
@@ -149,6 +151,8 @@ struct IbvDevicesReport final : DevicesReport {
 class IbvDevices final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override { add_common(set, common, group_output); }
+
+  std::string_view table_rows() const override { return "devices"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     IbvDevicesReport report;

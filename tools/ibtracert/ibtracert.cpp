@@ -54,6 +54,8 @@ class Ibtracert final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return "traces.hops"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (!as_diags_ && mlid_ && (*mlid_ < subnet::first_multicast_lid.value || *mlid_ > subnet::last_multicast_lid.value))
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *mlid_,

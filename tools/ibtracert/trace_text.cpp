@@ -150,7 +150,13 @@ void TraceText::visit_members(out::Sink& sink, const Place& at) const {
 }
 
 void TraceText::visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const {
-  if (!at) return sink.null(key);
+  if (!at) {
+    return sink.null_object(key, [](out::Sink& unknown) {
+      unknown.null("node_guid");
+      unknown.no_symbol("node_type");
+      for (const char* member : {"node_description", "node_name", "port_guid", "lid", "lmc", "port_num"}) unknown.null(member);
+    });
+  }
   sink.begin_object(key);
   visit_members(sink, *at);
   sink.value("port_num", end_port(*at));

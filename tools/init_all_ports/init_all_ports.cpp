@@ -142,8 +142,8 @@ class InitAllPorts final : public Command {
         continue;
       }
       ++report.ports_failed;
-      log::error(fmt::format("Failed to set port state of {} via {}", name_of(fabric, step.port), to_text(step.path)));
-      print_error(was_set.error(), session.options().error_level(), session.options().keys, false);
+      session.log().error(fmt::format("Failed to set port state of {} via {}", name_of(fabric, step.port), to_text(step.path)));
+      print_error(session.log(), was_set.error(), session.options().error_level(), session.options().keys, false);
       fabric.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
     }
     if (report.dry_run) {

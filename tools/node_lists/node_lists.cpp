@@ -127,6 +127,8 @@ class ListNodes final : public Command {
     discover_as_diags(discovery_);
   }
 
+  std::string_view table_rows() const override { return "nodes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (words_) {
       co_await run_script(session, emit);
@@ -214,10 +216,10 @@ class ListNodes final : public Command {
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, by which the scripts read it.
-        tell(session.world().err, fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
+        tell(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
-        tell(session.world().err, fmt::format("{}: {}\n", name, error.what()));
+        tell(session.world(), fmt::format("{}: {}\n", name, error.what()));
         emit.set_diags_status(1);
       }
     }
@@ -244,6 +246,8 @@ class PrintNode final : public Command {
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
+  std::string_view table_rows() const override { return list_ ? "nodes" : "nodes.ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (list_) {
       discovery_.needs = needs_of_list({kind_}, emit.json());

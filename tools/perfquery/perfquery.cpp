@@ -67,6 +67,8 @@ class Perfquery : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return interval_.repeats() ? "readings.ports.counters" : "ports"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (reset_ || reset_only_) session.require_fabric("A reset of counters");
     if (!as_diags_) check_options();

@@ -16,7 +16,7 @@ void WatchReport::each_counter(const Sample& sample, Use use) const {
     if (counters::is_selector(field)) continue;
     for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
       const counters::CounterChange change = sample.growth ? sample.growth->change(field, index) : counters::CounterChange{};
-      GrownCounter counter = GrownCounter::of(field.name, read_number(sample.bytes, field, index), change, sample.seconds());
+      GrownCounter counter = GrownCounter::of(field.name, field, read_number(sample.bytes, field, index), change, sample.seconds());
       if (field.count > 1) counter.index = index;
       if (is_shown(field, counter)) use(field, counter);
     }

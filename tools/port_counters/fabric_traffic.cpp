@@ -35,6 +35,8 @@ class Ibdatacounters final : public Command {
     add_common(set, common, group_fabric | group_sl);
   }
 
+  std::string_view table_rows() const override { return interval_.repeats() ? "readings.ports.traffic" : "ports.traffic"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
     Fabric fabric;

@@ -36,8 +36,10 @@ class OnePort final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
+  std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : "ports.traffic"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
-    const counters::ErrorThresholds thresholds = read_thresholds(file_);
+    const counters::ErrorThresholds thresholds = read_thresholds(session.log(), file_);
     if (show_thresholds_) {
       show(emit, thresholds);
       co_return;

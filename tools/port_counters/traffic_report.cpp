@@ -81,13 +81,14 @@ void TrafficReport::visit(out::Sink& sink) const {
       GrownCounter grown{.name = traffic_counters.at(at), .count = row.counts.at(at).value};
       grown.change.delta = row.grown.at(at).delta;
       grown.per_second = row.grown.at(at).per_second;
+      grown.unit = counters::find_counter(grown.name)->field().unit;
       if (element) {
         visit_growth(sink, grown);
         continue;
       }
       sink.begin_object();
       sink.value("counter", grown.name);
-      sink.value("count", grown.count);
+      sink.value("count", grown.count, out::counter(grown.unit));
       sink.end_object();
     }
     sink.end_array();

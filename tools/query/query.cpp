@@ -140,6 +140,11 @@ class Query final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
+  std::string_view table_rows() const override {
+    if (rpc_->sets()) return {};
+    return mad::is_list_method(rpc_->method) ? "records" : "data";
+  }
+
   async::Task<> run(Session& session, Emit& emit) override {
     const mad::RpcName& rpc = *rpc_;
     const StructInfo& info = *info_;
@@ -158,7 +163,7 @@ class Query final : public Command {
     } else {
       co_await ask(session, rpc, header, report);
     }
-    if (report.answer.torn) warn_torn(report.answer.bytes.size());
+    if (report.answer.torn) warn_torn(session.log(), report.answer.bytes.size());
     if (!report.planned) emit(report);
   }
 

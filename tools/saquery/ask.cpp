@@ -79,7 +79,7 @@ async::Task<> Ask::fetch(FormedReport& report, std::uint8_t method, std::uint32_
   if (tried) {
     report.records = std::move(*tried);
     const std::size_t arrived = report.records.bytes.size();
-    if (report.records.torn) as_diags ? session.diags_warning("sa_query", torn_text(arrived)) : warn_torn(arrived);
+    if (report.records.torn) as_diags ? session.diags_warning("sa_query", torn_text(arrived)) : warn_torn(session.log(), arrived);
     co_return;
   }
   if (as_diags) give_up_as_diags(session, report.pattern.record(), tried.error());

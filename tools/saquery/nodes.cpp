@@ -220,7 +220,7 @@ async::Task<> look_up(const Ask& ask, List list, std::string word) {
     const auto mapped = ask.session.node_name_map().find(node.node_info.node_guid);
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (nodes.torn) warn_torn(nodes.records.size());
+  if (nodes.torn) warn_torn(ask.session.log(), nodes.records.size());
   ask.emit(report);
 }
 
@@ -246,7 +246,7 @@ async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text) {
   if (const auto lid = parse_lid(text)) co_return *lid;
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) co_return std::nullopt;
   const sa::Nodes nodes = co_await named(ask.session, text);
-  if (nodes.torn && nodes.records.empty()) warn_torn(0);
+  if (nodes.torn && nodes.records.empty()) warn_torn(ask.session.log(), 0);
   if (nodes.records.empty()) co_return std::nullopt;
   co_return nodes.records.front().lid;
 }

@@ -103,6 +103,8 @@ class Saquery final : public Command {
 
   void diags_options(DiagsOptions& set) override { as_diags_.emplace().options(set); }
 
+  std::string_view table_rows() const override { return list_ == List::records ? "records" : list_ == List::managers ? "" : "nodes"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (as_diags_) {
       co_await as_diags_->run(session, emit);

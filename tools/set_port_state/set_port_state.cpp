@@ -178,8 +178,8 @@ class SetPortState final : public Command {
   /// A port that failed: on stderr, and among the failures of the fabric.
   static void tell(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
                    std::string_view what) {
-    log::error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
-    print_error(*error, session.options().error_level(), session.options().keys, false);
+    session.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
+    print_error(session.log(), *error, session.options().error_level(), session.options().keys, false);
     fabric.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
   }
 

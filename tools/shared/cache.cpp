@@ -53,16 +53,16 @@ enum class Kept : std::uint8_t { nothing, a_file, no_use };
 
 /// What is at the name of a cache. Of a symbolic link and of a file that somebody else wrote a warning tells: they are no caches of this
 /// user's. Root's are for all.
-Kept look_at(const std::string& file) {
+Kept look_at(Log& log, const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return Kept::nothing;
   if (S_ISLNK(status.st_mode)) {
-    log::warning(fmt::format("{} is a symbolic link: it is not used as a cache", quoted(file)));
+    log.warning(fmt::format("{} is a symbolic link: it is not used as a cache", quoted(file)));
     return Kept::no_use;
   }
   if (!S_ISREG(status.st_mode)) return Kept::a_file;
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    log::warning(fmt::format("{} belongs to another user: it is not used as a cache", quoted(file)));
+    log.warning(fmt::format("{} belongs to another user: it is not used as a cache", quoted(file)));
     return Kept::no_use;
   }
   return status.st_size == 0 ? Kept::nothing : Kept::a_file;
@@ -97,14 +97,14 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
   CacheUse use;
   const std::optional<std::string> file = cache_file(session, options);
   if (!file) co_return use;
-  const Kept kept = look_at(*file);
+  const Kept kept = look_at(session.log(), *file);
   if (kept == Kept::no_use) co_return use;
   use.file = *file;
   if (kept == Kept::nothing) co_return use;
   try {
     if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
   } catch (const SysError& error) {
-    log::warning(fmt::format("{}: it is not used as a cache", error.message()));
+    session.log().warning(fmt::format("{}: it is not used as a cache", error.message()));
     use.file.reset();
     co_return use;
   }
@@ -115,7 +115,7 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
     cache = std::make_unique<snapshot::Snapshot>(*file);
     stored = cache->read_fabric(&session.end_port());
   } catch (const UsageError& error) {
-    log::warning(fmt::format("{}; the fabric is read anew", error.message()));
+    session.log().warning(fmt::format("{}; the fabric is read anew", error.message()));
     co_return use;
   }
   const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
@@ -125,10 +125,11 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
     if (!is_silent) why = "what did not answer when it was read may do so now";
   }
   if (!why.empty()) {
-    if (session.options().error_level() >= 1) log::debug(fmt::format("Reading the fabric anew: {} does not do, {}", quoted(*file), why));
+    if (session.options().error_level() >= 1)
+      session.log().debug(fmt::format("Reading the fabric anew: {} does not do, {}", quoted(*file), why));
     co_return use;
   }
-  log::warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
+  session.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
   session.use_cache(std::move(cache));
   into = std::move(stored);
   if (!options.fdr10) forget_fdr10(into.subnet);

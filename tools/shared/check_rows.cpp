@@ -178,7 +178,7 @@ std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
-counters::ErrorThresholds read_thresholds(const std::optional<std::string>& file) {
+counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::string>& file) {
   if (file) {
     counters::ErrorThresholds thresholds = counters::ErrorThresholds::read(*file);
     if (!thresholds.bad_lines().empty()) throw UsageError(bad_line(*file, thresholds.bad_lines().front()));
@@ -190,7 +190,7 @@ counters::ErrorThresholds read_thresholds(const std::optional<std::string>& file
   } catch (const SysError& error) {  // the default file of the site may be missing or unreadable
     if (error.code() != ENOENT && error.code() != EACCES) throw;
   }
-  for (const auto& line : thresholds.bad_lines()) log::warning(bad_line(counters::default_error_thresholds_file, line));
+  for (const auto& line : thresholds.bad_lines()) log.warning(bad_line(counters::default_error_thresholds_file, line));
   return thresholds;
 }
 

@@ -135,9 +135,9 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   if (!options.diags) wanted.needs = options.needs;
   const bool tells = !options.diags && session.options().error_level() >= 1;
-  if (tells && !source.name().empty()) log::debug(fmt::format("Performing discovery using mode '{}'", source.name()));
+  if (tells && !source.name().empty()) session.log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
-  if (tells) wanted.tell = log::debug;
+  if (tells) wanted.tell = [&log = session.log()](std::string_view line) { log.debug(line); };
   const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
   session.count_plan(stats);
   fabric.stored = source.stored();
@@ -150,7 +150,7 @@ std::string cause_of(const subnet::Failure& failure) {
 }
 
 /// What was not read of many nodes for one reason is one line.
-void print_unread(const std::vector<subnet::Failure>& failures) {
+void print_unread(Log& log, const std::vector<subnet::Failure>& failures) {
   std::vector<std::pair<std::string, std::vector<const subnet::Failure*>>> causes;
   for (const subnet::Failure& failure : failures) {
     std::string cause = cause_of(failure);
@@ -159,12 +159,12 @@ void print_unread(const std::vector<subnet::Failure>& failures) {
     if (known == causes.end()) known = causes.insert(causes.end(), {std::move(cause), {}});
     known->second.push_back(&failure);
   }
-  for (const auto& [cause, of] : causes) log::error(of.size() == 1 && of.front()->node != subnet::none ? of.front()->why : cause);
+  for (const auto& [cause, of] : causes) log.error(of.size() == 1 && of.front()->node != subnet::none ? of.front()->why : cause);
 }
 
 /// Similar failures share a line.
 void print_failures(const Session& session, const subnet::Subnet& subnet, const std::vector<subnet::Failure>& failures) {
-  print_unread(failures);
+  print_unread(session.log(), failures);
   for (std::size_t at = 0; at < failures.size();) {
     const subnet::Failure& failure = failures[at];
     if (!cause_of(failure).empty()) {
@@ -177,8 +177,8 @@ void print_failures(const Session& session, const subnet::Subnet& subnet, const 
       if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
       ++end;
     } while (end < failures.size() && alike(failure, failures[end]));
-    log::error(sentence(subnet, failure, ports));
-    if (failure.error) print_error(*failure.error, session.options().error_level(), session.options().keys, false);
+    session.log().error(sentence(subnet, failure, ports));
+    if (failure.error) print_error(session.log(), *failure.error, session.options().error_level(), session.options().keys, false);
     at = end;
   }
 }
@@ -335,7 +335,7 @@ void open_for_libibnetdisc(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    tell(session.world().err, fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
+    tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
     throw DiagsFailure({"main", "discover failed\n"});
   }
 }
@@ -389,7 +389,7 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
 
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
   for (const subnet::Failure& failure : fabric.failures) {
-    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world().err, diags_failure_note(failure, session.program(), from_here));
+    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world(), diags_failure_note(failure, session.program(), from_here));
   }
 }
 
@@ -431,7 +431,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   if (by_lid && forwards && source->asks_nodes() && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
-      log::debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+      session.log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
     co_await read_fabric(session, options, *source, all, whole);
@@ -447,7 +447,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 }
 
 void note_discovered(const Session& session, std::string_view what) {
-  if (session.options().error_level() >= 1) log::debug(fmt::format("Discovered: '{}'", what));
+  if (session.options().error_level() >= 1) session.log().debug(fmt::format("Discovered: '{}'", what));
 }
 
 Error not_a_switch(path::Path path, const smp::NodeInfo& node) {

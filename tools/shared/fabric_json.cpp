@@ -29,6 +29,14 @@ std::string_view attribute_name(std::string_view title) {
   return info != nullptr ? info->iba_name : title;
 }
 
+/// The members of visit_names() where no node is known.
+void unknown_names(out::Sink& sink) {
+  sink.null("node_guid");
+  sink.no_symbol("node_type");
+  sink.null("node_description");
+  sink.null("node_name");
+}
+
 }  // namespace
 
 void FabricReport::visit_names(out::Sink& sink, subnet::NodeIndex at) const {
@@ -55,8 +63,10 @@ void FabricReport::visit_addresses(out::Sink& sink, subnet::PortIndex at) const 
 void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
   const subnet::PortIndex peer = fabric.subnet.port(at).peer;
   if (peer == subnet::none) {
-    sink.null("peer");
-    return;
+    return sink.null_object("peer", [](out::Sink& to) {
+      unknown_names(to);
+      for (const char* key : {"port_num", "lid"}) to.null(key);
+    });
   }
   sink.begin_object("peer");
   visit_names(sink, fabric.subnet.port(peer).node);
@@ -142,10 +152,7 @@ void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure
   if (failure.node != subnet::none) {
     visit_names(sink, failure.node);
   } else {
-    sink.null("node_guid");
-    sink.no_symbol("node_type");
-    sink.null("node_description");
-    sink.null("node_name");
+    unknown_names(sink);
   }
   optional(sink, "port_num", failure.port >= 0, failure.port);
   sink.value("beyond", failure.beyond);

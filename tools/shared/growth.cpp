@@ -7,9 +7,10 @@ namespace ib::tools {
 
 using Kind = counters::CounterChange::Kind;
 
-GrownCounter GrownCounter::of(std::string_view name, std::uint64_t count, const counters::CounterChange& change,
+GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
                               std::optional<double> seconds) {
   GrownCounter grown{name, count, change};
+  grown.unit = field.unit;
   if (change.delta && seconds) grown.per_second = static_cast<double>(*change.delta) / *seconds;
   return grown;
 }
@@ -18,7 +19,7 @@ void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers me
   sink.begin_object();
   sink.value("counter", counter.name);
   if (members.index) counter.index ? sink.value("index", *counter.index) : sink.null("index");
-  sink.value("count", counter.count);
+  sink.value("count", counter.count, out::counter(counter.unit));
   counter.change.delta ? sink.value("delta", *counter.change.delta) : sink.null("delta");
   counter.per_second ? sink.value("per_second", *counter.per_second) : sink.null("per_second");
   if (members.threshold && counter.threshold) sink.value("threshold", *counter.threshold);

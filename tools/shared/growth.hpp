@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "counters/history.hpp"
+#include "iba/struct_info.hpp"
 #include "out/sink.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/shared/interval.hpp"
@@ -24,9 +25,11 @@ struct GrownCounter {
   std::optional<double> per_second{};        ///< absent if not known
   std::optional<std::uint32_t> index{};      ///< of an element of an array
   std::optional<std::uint64_t> threshold{};  ///< that it exceeds
+  std::string_view unit{};                   ///< of FieldInfo: what one count is
 
-  /// A counter that has `change` in `seconds`.
-  static GrownCounter of(std::string_view name, std::uint64_t count, const counters::CounterChange& change, std::optional<double> seconds);
+  /// A counter that has `change` in `seconds`; `field` tells its unit.
+  static GrownCounter of(std::string_view name, const FieldInfo& field, std::uint64_t count,
+                         const counters::CounterChange& change, std::optional<double> seconds);
 };
 
 /// Members that only some lists of counters have.

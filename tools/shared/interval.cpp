@@ -60,7 +60,8 @@ void check_interval(const Interval& interval) {
 async::Task<> repeat(Session& session, Interval interval, Once once) {
   if (interval.repeats()) session.require_fabric("--interval");
   async::Task<> rounds = repeat_on(session.loop(), interval, std::move(once));
-  co_await async::until_interrupted(session.loop(), std::move(rounds));
+  async::Interrupt interrupt(session.loop());
+  co_await async::until_interrupted(session.loop(), interrupt, std::move(rounds));
 }
 
 }  // namespace ib::tools

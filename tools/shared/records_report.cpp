@@ -73,6 +73,6 @@ std::string torn_text(std::size_t arrived) {
   return fmt::format("the answer of the SA was cut on its way: {} arrived", what);
 }
 
-void warn_torn(std::size_t arrived) { log::warning(torn_text(arrived)); }
+void warn_torn(Log& log, std::size_t arrived) { log.warning(torn_text(arrived)); }
 
 }  // namespace ib::tools

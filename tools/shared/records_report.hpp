@@ -29,6 +29,6 @@ struct RecordsReport : Report {
 /// What is said of an answer that came without its end, with the number of records that arrived.
 std::string torn_text(std::size_t arrived);
 /// Prints that as a warning on stderr.
-void warn_torn(std::size_t arrived);
+void warn_torn(Log& log, std::size_t arrived);
 
 }  // namespace ib::tools

@@ -74,6 +74,8 @@ class Sminfo final : public Command {
     as_diags_ = true;
   }
 
+  std::string_view table_rows() const override { return modifier_ ? "" : "data"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     const DiagsWords words{"main", "query"};
     if (!modifier_ && !as_diags_ && (state_ || priority_ || activity_))

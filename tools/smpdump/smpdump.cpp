@@ -46,7 +46,7 @@ struct SmpdumpReport final : Report {
     return info != nullptr ? without_secrets(raw_data(), *info) : std::vector<std::uint8_t>(raw_data().begin(), raw_data().end());
   }
   const StructInfo* attribute() const { return find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id()); }
-  const StructInfo* format() const { return find_format(header().mgmt_class(), header().class_version()); }
+  const StructInfo* format() const { return ib::find_format(header().mgmt_class(), header().class_version()); }
 
   void visit(out::Sink& sink) const override {
     path::visit(sink, "path", path);
@@ -129,7 +129,7 @@ class Smpdump final : public Command {
     // infiniband-diags' smpdump tells of no request with -d, but of what came.
     mad::Transactor& transactor = as_it_comes_ ? session.lowest_transactor() : session.transactor();
     mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-    if (as_it_comes_ && session.options().debug > 0) tell(session.world().err, fmt::format("{} bytes received\n", mad::packet_size));
+    if (as_it_comes_ && session.options().debug > 0) tell(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;

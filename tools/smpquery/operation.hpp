@@ -40,6 +40,7 @@ struct Operation {
   async::Task<> (*run)(const Ask& ask);
   bool python_rdma = true;  ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
   bool diags = true;        ///< infiniband-diags has the operation, by its name and short name
+  std::string_view rows{};  ///< Command::table_rows()
 };
 
 async::Task<> node_info(const Ask& ask);

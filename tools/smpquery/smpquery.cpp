@@ -16,10 +16,10 @@ namespace smpquery {
 namespace {
 
 constexpr Operation all_operations[]{
-    {"NodeInfo", "NI", "SMPNodeInfo", node_info},
+    {.name = "NodeInfo", .short_name = "NI", .attribute = "SMPNodeInfo", .run = node_info, .rows = "data"},
     {"NodeDesc", "ND", "SMPNodeDescription", node_description},
-    {"PortInfo", "PI", "SMPPortInfo", port_info},
-    {"SwitchInfo", "SI", "SMPSwitchInfo", switch_info},
+    {.name = "PortInfo", .short_name = "PI", .attribute = "SMPPortInfo", .run = port_info, .rows = "data"},
+    {.name = "SwitchInfo", .short_name = "SI", .attribute = "SMPSwitchInfo", .run = switch_info, .rows = "data"},
     {"PKeyTable", "PKeys", "SMPPKeyTable", pkey_table},
     {"SL2VLTable", "SL2VL", "SMPSLToVLMappingTable", sl_to_vl_tables},
     {"VLArbitration", "VLArb", "SMPVLArbitrationTable", vl_arbitration},
@@ -35,8 +35,18 @@ constexpr Operation all_operations[]{
      .run = multicast_forwarding_table,
      .python_rdma = false,
      .diags = false},
-    {.name = "PortInfoExtended", .short_name = "PIE", .attribute = "SMPPortInfoExtended", .run = port_info_extended, .python_rdma = false},
-    {.name = "MlnxExtPortInfo", .short_name = "MEPI", .attribute = "SMPMlnxExtPortInfo", .run = mlnx_ext_port_info, .python_rdma = false},
+    {.name = "PortInfoExtended",
+     .short_name = "PIE",
+     .attribute = "SMPPortInfoExtended",
+     .run = port_info_extended,
+     .python_rdma = false,
+     .rows = "data"},
+    {.name = "MlnxExtPortInfo",
+     .short_name = "MEPI",
+     .attribute = "SMPMlnxExtPortInfo",
+     .run = mlnx_ext_port_info,
+     .python_rdma = false,
+     .rows = "data"},
 };
 
 std::string lower(std::string_view text) {
@@ -86,6 +96,8 @@ class Smpquery final : public Command {
     set.flag("extended", 'x', extended_, "Ask for extended speeds in PortInfo.");
     always_names_node_ = true;
   }
+
+  std::string_view table_rows() const override { return find_operation(word_).rows; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);

@@ -104,6 +104,8 @@ class Snapshot final : public Command {
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
 
+  std::string_view table_rows() const override { return "parts"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
     const async::Time begin = session.loop().now();
@@ -187,8 +189,7 @@ class Snapshot final : public Command {
   }
 
   static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && session.options().stats)
-      tell(session.world().err, fmt::format("mads planned: {} for {}\n", planned, name(part)));
+    if (part != Part::sa && session.options().stats) tell(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;

@@ -107,7 +107,7 @@ struct Device {
     if (answer) co_return std::move(*answer);
     if (!pardons) answer.error().raise();
     session.tell_failure(answer.error());
-    tell(session.world().err, fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
+    tell(session.world(), fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
   }
 };

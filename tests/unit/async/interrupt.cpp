@@ -68,14 +68,16 @@ TEST_CASE("a signal cancels the work and leaves the program alive") {
   for (const int signal : {SIGINT, SIGTERM}) {
     Loop loop;
     const Time start = loop.now();
-    loop.run(until_interrupted(loop, raise_after(loop, 5ms, signal)));
+    Interrupt interrupt(loop);
+    loop.run(until_interrupted(loop, interrupt, raise_after(loop, 5ms, signal)));
     REQUIRE(loop.now() - start < 10s);
   }
 }
 
 TEST_CASE("work that no signal cancels ends by itself") {
   Loop loop;
-  loop.run(until_interrupted(loop, sleep(loop, 5ms)));
+  Interrupt interrupt(loop);
+  loop.run(until_interrupted(loop, interrupt, sleep(loop, 5ms)));
 }
 
 TEST_CASE("a signal that came before anybody waited is not lost") {

@@ -45,7 +45,8 @@ TEST_CASE("a change knows wrap, saturation and reset") {
   CHECK(change_of(~std::uint64_t{0} - 1, ~std::uint64_t{0}, 64).kind == Kind::counted);
   CHECK(change_of(1'000'000, 100, 64).kind == Kind::reset);
   CHECK_FALSE(change_of(1'000'000, 100, 64).delta);
-  CHECK(change_of(0xfffffff0, 100, 32).kind == Kind::reset);  // narrow ones do not wrap
+  CHECK(change_of(5, ~std::uint64_t{0} - 39, 64).kind == Kind::implausible);  // it went below zero
+  CHECK(change_of(0xfffffff0, 100, 32).kind == Kind::reset);                  // narrow ones do not wrap
   CHECK(change_of(3, 255, 8).kind == Kind::saturated);
   CHECK(change_of(3, 255, 8).delta == 252U);  // at least
   CHECK(change_of(255, 255, 8).kind == Kind::saturated);

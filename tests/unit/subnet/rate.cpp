@@ -17,3 +17,12 @@ TEST_CASE("the rate of a link is exact") {
   CHECK(LinkRate{}.mbps() == 0);
   CHECK_FALSE(LinkRate{4, Speed::unknown}.known());
 }
+
+TEST_CASE("the data of a link is what coding leaves of it") {
+  CHECK(LinkRate{4, Speed::qdr}.data_mbps() == 32000);
+  CHECK(LinkRate{4, Speed::fdr10}.data_mbps() == 40000);
+  CHECK(LinkRate{4, Speed::fdr}.data_mbps() == Approx(54545.45));
+  CHECK(LinkRate{4, Speed::edr}.data_mbps() == 100000);
+  CHECK(LinkRate{4, Speed::xdr}.data_mbps() == 800000);
+  CHECK(LinkRate{}.data_mbps() == 0);
+}

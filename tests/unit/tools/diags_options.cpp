@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "path/parse.hpp"
 #include "support/catch.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -19,6 +20,7 @@ struct Program {
   explicit Program(std::vector<std::string> words) {
     common.world = &world;
     world.err = err;
+    world.log = &log;
     set.emplace("atool", common);
     set->without("K");
     set->value("file", 0, "FILE", "A file.", [this](const std::string& text) { file = text; });
@@ -35,6 +37,7 @@ struct Program {
   Program& operator=(const Program&) = delete;
 
   std::FILE* err = std::tmpfile();
+  ib::Log log{err};
   World world;
   CommonOptions common;
   std::optional<DiagsOptions> set;

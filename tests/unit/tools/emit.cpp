@@ -35,10 +35,11 @@ struct Sample final : Report {
 
 /// What `use` writes through an Emit.
 template <class Use>
-std::string written(Json json, Use use) {
+std::string written(Format format, Use use) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   {
-    Emit emit(Dialect::ibtool, json, "sample", file.get());
+    Emit emit(Dialect::ibtool, format, "sample", file.get());
+    emit.set_table_rows("rows");
     use(emit);
   }
   std::rewind(file.get());
@@ -55,15 +56,46 @@ TEST_CASE("a report as text, document and lines") {
     emit(Sample());
     emit.finish();
   };
-  CHECK(written(Json::off, emit_one) == "# heading\nnumber 1\n");
-  const auto document = nlohmann::ordered_json::parse(written(Json::document, emit_one));
-  CHECK(document.dump() == R"({"command":"sample","schema":2,"number":1,"rows":[{"n":2},{"n":3}],"status":0})");
-  CHECK(written(Json::lines, emit_one) == R"({"command":"sample","schema":2,"list":"rows","item":{"n":2}})"
-                                          "\n"
-                                          R"({"command":"sample","schema":2,"list":"rows","item":{"n":3}})"
-                                          "\n"
-                                          R"({"command":"sample","schema":2,"number":1,"status":0})"
-                                          "\n");
+  CHECK(written(Format::text, emit_one) == "# heading\nnumber 1\n");
+  const auto document = nlohmann::ordered_json::parse(written(Format::json, emit_one));
+  CHECK(document.dump() == R"({"command":"sample","schema":3,"number":1,"rows":[{"n":2},{"n":3}],"status":0})");
+  CHECK(written(Format::lines, emit_one) == R"({"command":"sample","schema":3,"list":"rows","item":{"n":2}})"
+                                            "\n"
+                                            R"({"command":"sample","schema":3,"list":"rows","item":{"n":3}})"
+                                            "\n"
+                                            R"({"command":"sample","schema":3,"number":1,"status":0})"
+                                            "\n");
+}
+
+TEST_CASE("a report as a table, and a command whose result is none") {
+  const auto emit_one = [](Emit& emit) {
+    emit.heading("# heading");
+    emit(Sample());
+    emit.finish();
+  };
+  CHECK(written(Format::csv, emit_one) == "n\r\n2\r\n3\r\n");
+  CHECK(written(Format::tsv, emit_one) == "n\n2\n3\n");
+  for (const Format format : {Format::csv, Format::tsv}) {
+    Emit emit(Dialect::ibtool, format, "sample", stdout);
+    CHECK_THROWS_AS(emit.set_table_rows(""), ib::UsageError);
+  }
+  for (const Format format : {Format::text, Format::json, Format::lines}) {
+    Emit emit(Dialect::ibtool, format, "sample", stdout);
+    CHECK_NOTHROW(emit.set_table_rows(""));
+  }
+}
+
+TEST_CASE("a table that an error cuts short has whole rows and nothing else") {
+  const std::string table = written(Format::csv, [](Emit& emit) {
+    emit.sink().begin_array("rows");
+    for (const unsigned n : {1U, 2U}) {
+      emit.sink().begin_object();
+      emit.sink().value("n", n);
+      if (n == 1) emit.sink().end_object();
+    }
+    emit.fail(ib::Error("it broke"));
+  });
+  CHECK(table == "n\r\n1\r\n");
 }
 
 TEST_CASE("an error closes the one object of JSON, wherever it comes") {
@@ -82,16 +114,16 @@ TEST_CASE("an error closes the one object of JSON, wherever it comes") {
     emit.sink().value("n", 1U);
   };
   using nlohmann::ordered_json;
-  CHECK(ordered_json::parse(written(Json::document, failed(nothing))).dump() ==
-        R"({"command":"sample","schema":2,"error":"while trying: it broke","status":3})");
-  CHECK(ordered_json::parse(written(Json::document, failed(in_a_list))).dump() ==
-        R"({"command":"sample","schema":2,"rows":[{"n":1}],"error":"while trying: it broke","status":3})");
-  CHECK(written(Json::lines, failed(in_a_list)) == R"({"command":"sample","schema":2,"error":"while trying: it broke","status":3})"
-                                                   "\n");
+  CHECK(ordered_json::parse(written(Format::json, failed(nothing))).dump() ==
+        R"({"command":"sample","schema":3,"error":"while trying: it broke","status":3})");
+  CHECK(ordered_json::parse(written(Format::json, failed(in_a_list))).dump() ==
+        R"({"command":"sample","schema":3,"rows":[{"n":1}],"error":"while trying: it broke","status":3})");
+  CHECK(written(Format::lines, failed(in_a_list)) == R"({"command":"sample","schema":3,"error":"while trying: it broke","status":3})"
+                                                     "\n");
 }
 
 TEST_CASE("long text arrives whole") {
-  const std::string text = written(Json::off, [](Emit& emit) {
+  const std::string text = written(Format::text, [](Emit& emit) {
     for (int i = 0; i < 20000; ++i) emit.text().print("{:5}\n", i);
     emit.finish();
   });
@@ -102,7 +134,7 @@ TEST_CASE("long text arrives whole") {
 TEST_CASE("findings win over incomplete, and both over ok") {
   const auto status = [](std::initializer_list<ib::Exit> exits) {
     ib::Exit result{};
-    written(Json::document, [&](Emit& emit) {
+    written(Format::json, [&](Emit& emit) {
       for (const ib::Exit exit : exits) {
         Sample sample;
         sample.exit = exit;
@@ -122,7 +154,7 @@ TEST_CASE("findings win over incomplete, and both over ok") {
 TEST_CASE("a full disk is an error") {
   std::FILE* full = std::fopen("/dev/full", "w");
   if (full == nullptr) return;  // a system without it
-  Emit emit(Dialect::ibtool, Json::off, "sample", full);
+  Emit emit(Dialect::ibtool, Format::text, "sample", full);
   emit(Sample());
   CHECK_THROWS_AS(emit.flush(), ib::SysError);
   std::fclose(full);

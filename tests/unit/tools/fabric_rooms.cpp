@@ -163,13 +163,14 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   stats.retries_lost = 2;
   stats.timeouts = 3;
   {
-    ib::tools::ProgressLine line(loop, terminal.file);
+    ib::Log log(terminal.file);
+    ib::tools::ProgressLine line(loop, terminal.file, log);
     line.count_mads(&stats);
     loop.run(wait_beside(line, std::chrono::milliseconds(900)));
     CHECK(terminal.text().empty());
     loop.run(wait_beside(line, std::chrono::milliseconds(400)));
     CHECK_THAT(terminal.text(), contains("1,284 of 52,983 nodes, 3 MADs (2 tried again, 3 lost), ") && contains(", 1 s\x1b[K"));
-    ib::log::about_to_write();  // takes it away for a second
+    log.about_to_write();  // takes it away for a second
     CHECK_THAT(terminal.text(), ibtest::ends_with("\r\x1b[K"));
     loop.run(wait_beside(line, std::chrono::milliseconds(900)));
     CHECK(terminal.text().empty());
@@ -184,7 +185,8 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   ib::async::Loop loop(clock);
   std::FILE* file = std::tmpfile();
   {
-    ib::tools::ProgressLine line(loop, file);
+    ib::Log log(file);
+    ib::tools::ProgressLine line(loop, file, log);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(std::ftell(file) == 0);
@@ -192,7 +194,8 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   ::setenv("TERM", "dumb", 1);
   const Terminal terminal;
   {
-    ib::tools::ProgressLine line(loop, terminal.file);
+    ib::Log log(terminal.file);
+    ib::tools::ProgressLine line(loop, terminal.file, log);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(terminal.text().empty());

@@ -218,14 +218,25 @@ TEST_CASE("a command's own options take letters and names from the common ones")
 }
 
 TEST_CASE("JSON in both forms") {
-  for (const auto& [word, json] :
-       {std::pair{"--json", Json::document}, {"--json=document", Json::document}, {"--json=lines", Json::lines}}) {
+  for (const auto& [word, format] : {std::pair{"--json", Format::json},
+                                     {"--json=document", Format::json},
+                                     {"--json=lines", Format::lines},
+                                     {"--format=json", Format::json},
+                                     {"--format=jsonl", Format::lines},
+                                     {"--format=text", Format::text},
+                                     {"--format=csv", Format::csv},
+                                     {"--format=t", Format::text}}) {
     CommonOptions common;
     OptionSet set;
     add_common(set, common, group_output);
     const std::vector<std::string> words{word, "operand"};
+    INFO(word);
+    if (word == std::string_view("--format=t")) {
+      CHECK_THROWS_AS(set.parse(words), OptionError);  // text or tsv
+      continue;
+    }
     CHECK(set.parse(words) == std::vector<std::string>{"operand"});
-    CHECK(common.json == json);
+    CHECK(common.format == format);
   }
   CommonOptions common;
   OptionSet set;

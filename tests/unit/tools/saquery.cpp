@@ -155,7 +155,7 @@ TEST_CASE("TraceRecords are asked for by a path, from this port if from no other
   CHECK(mask_of(mad) == (1U << 3 | 1U << 4));
   CHECK(sa::PathRecord::unpack(Bytes(mad).subspan(56)).dlid == Lid{2});
   const json reply = json::parse(ibtool(subnet.fabric, {"query", "SubnAdmGetTraceTable", "TraceRecord", "-f", "SLID=1", "--json"}).out);
-  CHECK(reply["records"][0]["node_id"] == 0x1234);
+  CHECK(reply["records"][0]["node_id"] == "0x0000000000001234");
   CHECK(mask_of(subnet.asked.back()) == 1U << 5);
 }
 

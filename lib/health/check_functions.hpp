@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The functions of the checks, by the file of their topic. Each adds what it finds; their texts are in the table (checks.cpp).
+#pragma once
+
+#include "health/finding.hpp"
+#include "health/input.hpp"
+
+namespace ib::health {
+
+// nodes.cpp
+void find_silent_nodes(const Input& input, Findings& findings);
+void find_partial_nodes(const Input& input, Findings& findings);
+
+// ports.cpp
+void find_initialize(const Input& input, Findings& findings);
+void find_armed(const Input& input, Findings& findings);
+void find_zero_lids(const Input& input, Findings& findings);
+void find_duplicate_lids(const Input& input, Findings& findings);
+void find_other_lmcs(const Input& input, Findings& findings);
+
+// links.cpp
+void find_slow_links(const Input& input, Findings& findings);
+void find_misconfigured_ports(const Input& input, Findings& findings);
+void find_misconnected_links(const Input& input, Findings& findings);
+void find_fec_mismatches(const Input& input, Findings& findings);
+void find_mtu_mismatches(const Input& input, Findings& findings);
+void find_vl_mismatches(const Input& input, Findings& findings);
+
+// errors.cpp
+void find_symbol_errors(const Input& input, Findings& findings);
+void find_receive_errors(const Input& input, Findings& findings);
+void find_recoveries(const Input& input, Findings& findings);
+void find_flaps(const Input& input, Findings& findings);
+void find_restarts(const Input& input, Findings& findings);
+void find_integrity_errors(const Input& input, Findings& findings);
+void find_overruns(const Input& input, Findings& findings);
+void find_constraint_errors(const Input& input, Findings& findings);
+void find_dropped_vl15(const Input& input, Findings& findings);
+void find_relay_errors(const Input& input, Findings& findings);
+
+// discards.cpp
+void find_congestion_discards(const Input& input, Findings& findings);
+void find_mtu_discards(const Input& input, Findings& findings);
+void find_inactive_discards(const Input& input, Findings& findings);
+void find_other_discards(const Input& input, Findings& findings);
+
+// congestion.cpp
+void find_congestion(const Input& input, Findings& findings);
+
+// counters.cpp
+void find_stuck_counters(const Input& input, Findings& findings);
+void find_cleared_counters(const Input& input, Findings& findings);
+
+}  // namespace ib::health

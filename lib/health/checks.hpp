@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The one table of checks. To add one: a function in the file of its topic, its declaration in check_functions.hpp, a row here, a test and
+// a paragraph in ibtool-health(1).
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "health/finding.hpp"
+#include "health/input.hpp"
+
+namespace ib::health {
+
+/// A check: what it is called, and what its findings mean.
+struct Check {
+  std::string_view id;                                  ///< `symbol-errors`: never changes
+  Level level;                                          ///< of its findings, unless they say otherwise
+  Sources needs;                                        ///< beside Source::topology
+  std::string_view text;                                ///< why a finding matters, as a sentence
+  std::string_view remedy;                              ///< what to do, as a sentence
+  void (*run)(const Input& input, Findings& findings);  ///< adds what it finds
+};
+
+/// All checks by topic, in the order of the manual page.
+std::span<const Check> all_checks();
+/// The check of that id; null if there is none.
+const Check* find_check(std::string_view id);
+
+/// Which checks the user wants.
+struct Selection {
+  std::vector<const Check*> only;  ///< empty: all
+  std::vector<const Check*> skip;
+  bool has(const Check& check) const;
+  /// What the wanted checks need together.
+  Sources needs() const;
+};
+
+}  // namespace ib::health

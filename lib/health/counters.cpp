@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Counters that can tell nothing: full ones, and those that somebody cleared. One finding each for the whole fabric.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+
+namespace ib::health {
+namespace {
+
+/// One finding with an end for each port that has movements which `is_meant` says.
+void find_grouped(const Input& input, Findings& findings, const std::function<bool(const Movement&)>& is_meant) {
+  std::vector<const PortCounts*> rows;
+  for (const PortCounts& counts : input.counts.all()) {
+    if (std::ranges::any_of(counts.movements, is_meant)) rows.push_back(&counts);
+  }
+  if (rows.empty()) return;
+  std::ranges::sort(rows, {}, [&input](const PortCounts* counts) {
+    const subnet::Port& port = input.subnet.port(counts->port);
+    return std::tuple(input.subnet.node(port.node).guid(), port.number, counts->port);
+  });
+  Finding finding;
+  finding.subject = Finding::Subject::group;
+  for (const PortCounts* counts : rows) {
+    for (const Movement& movement : counts->movements) {
+      if (is_meant(movement)) finding.evidence.push_back(evidence_of(input, *counts, movement, finding.ends.size()));
+    }
+    finding.ends.push_back(place_of(input.subnet, counts->port));
+  }
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void find_stuck_counters(const Input& input, Findings& findings) {
+  find_grouped(input, findings, [](const Movement& movement) { return movement.is_stuck; });
+}
+
+void find_cleared_counters(const Input& input, Findings& findings) {
+  find_grouped(input, findings, [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::reset; });
+}
+
+}  // namespace ib::health

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/diagnosis.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "health/merge.hpp"
+#include "health/window.hpp"
+
+namespace ib::health {
+namespace {
+
+/// Runs a check, and signs what it found.
+void run(const Check& check, const Input& input, Findings& findings) {
+  const std::size_t before = findings.size();
+  check.run(input, findings);
+  for (std::size_t at = before; at < findings.size(); ++at) {
+    Finding& finding = findings[at];
+    finding.check = &check;
+    if (!finding.level) finding.level = check.level;
+    for (Evidence& evidence : finding.evidence) evidence.check = &check;
+  }
+}
+
+/// Whether a check can be done; if not, why.
+CheckResult result_of(const Check& check, const Input& input, const Selection& selection) {
+  CheckResult result{&check, CheckState::done};
+  if (!selection.has(check)) return {&check, CheckState::skipped, "not asked for"};
+  for (std::size_t at = 0; at < source_count; ++at) {
+    const SourceState& source = input.sources.at(at);
+    if (!check.needs.test(at) || source.state == CheckState::done) continue;
+    if (result.state == CheckState::not_read) continue;
+    result.state = source.state;
+    result.reason = source.reason;
+  }
+  return result;
+}
+
+void count_findings(Diagnosis& diagnosis) {
+  for (const Finding& finding : diagnosis.findings) {
+    ++diagnosis.levels.at(static_cast<std::size_t>(*finding.level));
+    std::set<const Check*> parts{finding.check};
+    for (const Evidence& evidence : finding.evidence) parts.insert(evidence.check);
+    for (CheckResult& result : diagnosis.checks) result.finding_count += parts.contains(result.check) ? 1 : 0;
+  }
+}
+
+/// What the window was, and what it proves on the link of which it proves the least.
+void measure_window(Diagnosis& diagnosis, const Input& input) {
+  for (const PortCounts& counts : input.counts.all()) {
+    diagnosis.implausible += static_cast<std::size_t>(std::ranges::count_if(
+        counts.movements, [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::implausible; }));
+    if (!counts.seconds) continue;
+    diagnosis.window_seconds = std::min(diagnosis.window_seconds.value_or(*counts.seconds), *counts.seconds);
+    const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
+    if (input.subnet.port(counts.port).peer == subnet::none || !rate.known()) continue;
+    const double ratio = provable_ratio(bits_in(rate, *counts.seconds));
+    if (ratio <= diagnosis.provable_ratio.value_or(0)) continue;
+    diagnosis.provable_ratio = ratio;
+    diagnosis.slowest = rate;
+  }
+}
+
+}  // namespace
+
+std::string_view name(CheckState state) {
+  constexpr std::array<std::string_view, 3> names{"done", "not_read", "skipped"};
+  return names.at(static_cast<std::size_t>(state));
+}
+
+std::size_t link_count(const subnet::Subnet& subnet) {
+  const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
+  return (static_cast<std::size_t>(std::ranges::count_if(subnet.ports(), is_linked)) + 1) / 2;  // a looped cable is one of one port
+}
+
+bool Diagnosis::any_from(Level level) const {
+  return std::ranges::any_of(findings, [level](const Finding& finding) { return *finding.level >= level; });
+}
+
+bool Diagnosis::any_not_read() const {
+  return std::ranges::any_of(checks, [](const CheckResult& result) { return result.state == CheckState::not_read; });
+}
+
+Diagnosis examine(const Input& input, const Selection& selection, subnet::NodeIndex centre) {
+  Diagnosis diagnosis;
+  Findings findings;
+  for (const Check& check : all_checks()) {
+    diagnosis.checks.push_back(result_of(check, input, selection));
+    if (diagnosis.checks.back().state == CheckState::done) run(check, input, findings);
+  }
+  const auto is_elsewhere = [centre](const Finding& finding) {
+    return std::ranges::none_of(finding.ends, [centre](const Place& end) { return end.node == centre; });
+  };
+  if (centre != subnet::none) std::erase_if(findings, is_elsewhere);
+  diagnosis.findings = merge(std::move(findings), input.subnet);
+  count_findings(diagnosis);
+  measure_window(diagnosis, input);
+  return diagnosis;
+}
+
+}  // namespace ib::health

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Counters of errors that moved between two readings.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "health/blame.hpp"
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+#include "health/window.hpp"
+#include "subnet/rate.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::PortIndex;
+
+/// What a number of errors in a window comes to on a link.
+struct Judgement {
+  bool is_finding{};
+  Level level{};
+  Confidence confidence = Confidence::possible;
+  double limit{};  ///< errors
+};
+
+/// Errors are a finding from a number on that the window and the rate of the link give. On links before EDR the counters are in front of
+/// error correction, where only the greater ratio is promised.
+Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double seconds, std::size_t links) {
+  const Thresholds& limits = input.thresholds;
+  const subnet::LinkRate rate = subnet::active_rate(input.subnet, port);
+  const double bits = bits_in(rate, seconds), count = static_cast<double>(errors);
+  const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio; };
+  const double error_mean = bits * limits.error_ratio, warning_mean = bits * limits.warning_ratio;
+  if (is_beyond(limits.error_ratio))
+    return {true, Level::error, confidence_in(errors, error_mean, links), std::max(limits.least_errors, error_mean)};
+  if (rate.speed < subnet::Speed::edr || !is_beyond(limits.warning_ratio)) return {};
+  return {true, Level::warning, confidence_in(errors, warning_mean, links), std::max(limits.least_errors, warning_mean)};
+}
+
+/// Adds a finding of each cable on which a counter has counted too much for its rate and the window.
+template <class Describe>
+void find_by_ratio(const Input& input, Findings& findings, std::string_view counter, Describe describe) {
+  const std::size_t links = link_count(input.subnet);
+  for (const PortCounts& counts : input.counts.all()) {
+    const Movement* movement = counts.find(counter);
+    if (movement == nullptr || !movement->change.delta || !counts.seconds) continue;
+    const Judgement judgement = judge(input, counts.port, *movement->change.delta, *counts.seconds, links);
+    if (!judgement.is_finding) continue;
+    Finding finding = on_cable(input.subnet, counts.port);
+    finding.level = judgement.level;
+    finding.confidence = judgement.confidence;
+    finding.evidence.push_back(evidence_of(input, counts, *movement, 0, judgement.limit));
+    describe(counts, finding);
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// What the details say of errors, which are not all those of the cable.
+void describe_details(const Input& input, const PortCounts& counts, Finding& finding) {
+  struct Detail {
+    std::string_view counter, means;
+  };
+  constexpr Detail others[] = {
+      {"port_malformed_packet_errors", "Packets were malformed: the sender's adapter or its firmware, rather than the cable."},
+      {"port_buffer_overrun_errors", "Packets came without a buffer: credits or VLs differ, or a receiver is broken."},
+      {"port_dlid_mapping_errors", "Packets had a DLID that leads nowhere: forwarding tables."},
+      {"port_vl_mapping_errors", "Packets had an SL without a VL: SLtoVL mapping tables."},
+      {"port_looping_errors", "Packets were to go out where they came in: forwarding tables."},
+  };
+  if (const Movement* local = counts.find("port_local_physical_errors"); local != nullptr)
+    finding.evidence.push_back(evidence_of(input, counts, *local, 0));
+  for (const Detail& detail : others) {
+    const Movement* movement = counts.find(detail.counter);
+    if (movement == nullptr || movement->change.delta.value_or(0) == 0) continue;
+    finding.evidence.push_back(evidence_of(input, counts, *movement, 0));
+    finding.detail += (finding.detail.empty() ? "" : " ") + std::string(detail.means);
+  }
+}
+
+std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
+
+/// Broken packets whose origin is in no port that was read.
+void find_unknown_origins(const Blame& found, Findings& findings) {
+  for (const auto& [node, victims] : found.sources) {
+    Finding finding = on_node(node);
+    finding.level = Level::warning;
+    finding.confidence = Confidence::possible;
+    finding.detail = fmt::format(
+        "{} behind this node received packets that were broken before (PortRcvRemotePhysicalErrors), and no port "
+        "that was read broke them.",
+        ports_text(victims));
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// What the other end of a link did while LinkDowned moved at this one.
+enum class OtherEnd { moved, restarted, stands_still, not_read };
+
+OtherEnd other_end(const Input& input, PortIndex port) {
+  const PortIndex peer = input.subnet.port(port).peer;
+  const PortCounts* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
+  if (counts == nullptr) return OtherEnd::not_read;
+  if (counts->delta("link_downed_counter") != 0) return OtherEnd::moved;
+  const Movement* downed = counts->find("link_downed_counter");
+  const bool is_reset = downed != nullptr && downed->change.kind == counters::CounterChange::Kind::reset;
+  return is_reset || counts->began_anew ? OtherEnd::restarted : OtherEnd::stands_still;
+}
+
+/// Adds what LinkDowned did at each port where it moved, as far as `take` says.
+template <class Take>
+void find_downed(const Input& input, Findings& findings, Take take) {
+  for (const PortCounts& counts : input.counts.all()) {
+    const Movement* downed = counts.find("link_downed_counter");
+    if (downed == nullptr || static_cast<double>(downed->change.delta.value_or(0)) < std::max(input.thresholds.events, 1.0)) continue;
+    Finding finding = on_cable(input.subnet, counts.port);
+    finding.evidence.push_back(evidence_of(input, counts, *downed, 0, input.thresholds.events));
+    if (take(counts.port, finding)) findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void find_symbol_errors(const Input& input, Findings& findings) {
+  find_by_ratio(input, findings, "symbol_error_counter", [](const PortCounts&, Finding&) {});
+}
+
+void find_receive_errors(const Input& input, Findings& findings) {
+  const Blame found = blame(input);
+  find_by_ratio(input, findings, "port_rcv_errors", [&](const PortCounts& counts, Finding& finding) {
+    describe_details(input, counts, finding);
+    const auto victims = found.victims.find(counts.port);
+    if (victims == found.victims.end()) return;
+    finding.confidence = Confidence::sure;
+    finding.detail += fmt::format("{}Its broken packets came to {} behind it, which had no errors of their own.",
+                                  finding.detail.empty() ? "" : " ", ports_text(victims->second));
+  });
+  find_unknown_origins(found, findings);
+}
+
+void find_recoveries(const Input& input, Findings& findings) {
+  constexpr double minute = 60;
+  const Thresholds& limits = input.thresholds;
+  const std::size_t before = findings.size();
+  find_counted(input, findings, "link_error_recovery_counter", limits.events);
+  for (std::size_t at = before; at < findings.size(); ++at) {
+    Evidence& evidence = findings[at].evidence.front();
+    const auto count = static_cast<double>(*evidence.delta);
+    if (count < limits.recoveries_error || evidence.per_second().value_or(0) * minute < limits.recoveries_a_minute) continue;
+    findings[at].level = Level::error;
+    evidence.limit = limits.recoveries_error;
+  }
+}
+
+void find_flaps(const Input& input, Findings& findings) {
+  find_downed(input, findings, [&](PortIndex port, Finding&) { return other_end(input, port) == OtherEnd::moved; });
+}
+
+void find_restarts(const Input& input, Findings& findings) {
+  find_downed(input, findings, [&](PortIndex port, Finding& finding) {
+    switch (other_end(input, port)) {
+      case OtherEnd::moved:
+        return false;
+      case OtherEnd::restarted:
+        finding.detail = "The counters of the other end began anew.";
+        return true;
+      case OtherEnd::stands_still:
+        finding.confidence = Confidence::likely;
+        finding.detail = "The other end did not count it.";
+        return true;
+      case OtherEnd::not_read:
+        finding.confidence = Confidence::possible;
+        finding.detail = "The counters of the other end were not read.";
+        return true;
+    }
+    return false;
+  });
+}
+
+void find_integrity_errors(const Input& input, Findings& findings) {
+  find_counted(input, findings, "local_link_integrity_errors", input.thresholds.events);
+}
+
+void find_overruns(const Input& input, Findings& findings) {
+  find_counted(input, findings, "excessive_buffer_overrun_errors", input.thresholds.events);
+}
+
+void find_constraint_errors(const Input& input, Findings& findings) {
+  find_counted(input, findings, "port_xmit_constraint_errors", input.thresholds.events);
+  find_counted(input, findings, "port_rcv_constraint_errors", input.thresholds.events);
+}
+
+void find_dropped_vl15(const Input& input, Findings& findings) { find_counted(input, findings, "vl15_dropped", input.thresholds.events); }
+
+void find_relay_errors(const Input& input, Findings& findings) {
+  find_counted(input, findings, "port_rcv_switch_relay_errors", input.thresholds.events);
+}
+
+}  // namespace ib::health

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Evidence that several checks make in the same way.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "health/finding.hpp"
+#include "health/input.hpp"
+#include "subnet/rate.hpp"
+
+namespace ib::health {
+
+/// What a counter has done, at end `end` of a finding.
+Evidence evidence_of(const Input& input, const PortCounts& counts, const Movement& movement, std::size_t end,
+                     std::optional<double> limit = {});
+
+/// The value of a field, at end `end` of a finding.
+Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit = {});
+
+/// The width and the speed of a rate as the values of fields: lanes, and Mb/s of a lane with the word.
+Value width_value(const subnet::LinkRate& rate);
+Value speed_value(const subnet::LinkRate& rate);
+
+/// Adds a finding of the cable at each port where a counter has counted `least` or more.
+void find_counted(const Input& input, Findings& findings, std::string_view counter, double least);
+
+}  // namespace ib::health

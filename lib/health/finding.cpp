@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/finding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace ib::health {
+namespace {
+
+constexpr std::array<std::string_view, 3> level_names{"info", "warning", "error"};
+constexpr std::array<std::string_view, 3> confidence_names{"possible", "likely", "sure"};
+
+}  // namespace
+
+std::string_view name(Level level) { return level_names.at(static_cast<std::size_t>(level)); }
+std::string_view name(Confidence confidence) { return confidence_names.at(static_cast<std::size_t>(confidence)); }
+
+std::optional<Level> find_level(std::string_view name) {
+  const auto* const found = std::ranges::find(level_names, name);
+  if (found == level_names.end()) return std::nullopt;
+  return static_cast<Level>(found - level_names.begin());
+}
+
+std::optional<double> Evidence::per_second() const {
+  if (!delta || !seconds) return std::nullopt;
+  return static_cast<double>(*delta) / *seconds;
+}
+
+Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port) { return {subnet.port(port).node, port}; }
+
+Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  Finding finding;
+  finding.ends.push_back(place_of(subnet, port));
+  if (const subnet::PortIndex peer = subnet.port(port).peer; peer != subnet::none) finding.ends.push_back(place_of(subnet, peer));
+  return finding;
+}
+
+std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet) {
+  const auto order = [&subnet](subnet::PortIndex at) {
+    const subnet::Port& port = subnet.port(at);
+    return std::tuple(subnet.node(port.node).guid(), port.number, at);
+  };
+  std::vector<subnet::PortIndex> ends;
+  for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const subnet::PortIndex peer = subnet.port(at).peer;
+    if (peer != subnet::none && order(at) <= order(peer)) ends.push_back(at);
+  }
+  std::ranges::sort(ends, {}, order);
+  return ends;
+}
+
+Finding on_node(subnet::NodeIndex node) {
+  Finding finding;
+  finding.subject = Finding::Subject::place;
+  finding.ends.push_back({node, subnet::none});
+  return finding;
+}
+
+}  // namespace ib::health

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a check finds: where, how bad, how sure, and the numbers that show it. Findings are flat data. Who prints one takes its reason and
+// its remedy from the table of checks (health/checks.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "iba/struct_info.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::health {
+
+struct Check;
+
+enum class Level : std::uint8_t { info, warning, error };
+/// How sure it is that the finding, and who is blamed for it, is right.
+enum class Confidence : std::uint8_t { possible, likely, sure };
+
+/// "info", "warning", "error"; "possible", "likely", "sure".
+std::string_view name(Level level);
+std::string_view name(Confidence confidence);
+/// The level of that name; nothing if there is none.
+std::optional<Level> find_level(std::string_view name);
+
+/// A port, or a node as a whole.
+struct Place {
+  subnet::NodeIndex node = subnet::none;  ///< none: a node that did not answer
+  subnet::PortIndex port = subnet::none;  ///< none: the node as a whole
+  bool operator==(const Place&) const = default;
+};
+
+/// The value of a counter or of a field. A field whose number is a code has its word too: 25781.25 Mb/s is "EDR".
+struct Value {
+  std::variant<std::monostate, std::uint64_t, double> number;
+  std::string_view word;
+  bool known() const { return number.index() != 0; }
+};
+
+/// A value that shows why there is a finding.
+struct Evidence {
+  const FieldInfo* counter{};                ///< null: it is a field
+  std::string_view field;                    ///< by its name in the IBA: `linkSpeedActive`
+  std::size_t end{};                         ///< index in Finding::ends
+  Value before, after;                       ///< of a field `after` alone
+  std::optional<std::uint64_t> delta;        ///< of a counter: what it counted in between
+  std::optional<double> seconds;             ///< in which it counted this
+  std::optional<double> limit;               ///< which the value, or what was counted, is beyond
+  std::string_view limit_word;               ///< of a limit that is a code
+  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/window.hpp)
+  const Check* check{};                      ///< the check that looked at it; examine() sets it
+  std::optional<double> per_second() const;  ///< absent if not known
+};
+
+/// Something that is not as it should be.
+struct Finding {
+  enum class Subject : std::uint8_t {
+    cable,  ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
+    place,  ///< `ends` are a node or port, and others that have to do with it
+    group,  ///< `ends` are all ports or nodes of which the same is true
+  };
+  Subject subject = Subject::cable;
+  std::optional<Level> level;  ///< absent: that of the check, which examine() sets
+  Confidence confidence = Confidence::sure;
+  std::vector<Place> ends;
+  std::vector<Evidence> evidence;
+  std::string detail;    ///< sentences on what no evidence shows; text from the fabric in them is escaped
+  const Check* check{};  ///< the check that found it, of a merged finding the worst; examine() sets it
+};
+
+using Findings = std::vector<Finding>;
+
+/// A finding of the cable at `port`, which is its first end.
+Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port);
+/// The first end of each link, by GUID and port number: for checks of what both ends have in common. In the order of these.
+std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet);
+/// A finding of a node as a whole.
+Finding on_node(subnet::NodeIndex node);
+/// The place of a port.
+Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port);
+
+}  // namespace ib::health

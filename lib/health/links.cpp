@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the two ends of a link say of it: widths, speeds, FEC, MTU, VLs. What is the same on a whole class of ports or links is a decision
+// of somebody, and is said once.
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+#include "iba/text.hpp"
+#include "subnet/port_checks.hpp"
+#include "subnet/rate.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::LinkRate;
+using subnet::PortIndex;
+
+std::string rate_text(const LinkRate& rate) { return fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed)); }
+
+bool is_less(const LinkRate& a, const LinkRate& b) { return a.lanes < b.lanes || a.speed < b.speed; }
+
+/// The first end of each link that is trained at both ends.
+std::vector<PortIndex> trained_links(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> links = first_ends(subnet);
+  std::erase_if(links, [&subnet](PortIndex at) {
+    return !subnet::is_trained(subnet.port(at)) || !subnet::is_trained(subnet.port(subnet.port(at).peer));
+  });
+  return links;
+}
+
+/// The first end of each link over which packets may go, as both ends say.
+std::vector<PortIndex> active_links(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> links = first_ends(subnet);
+  const auto is_active = [](const subnet::Port& port) { return port.is_link_up() && port.state() == smp::PortState::active; };
+  std::erase_if(links, [&](PortIndex at) { return !is_active(subnet.port(at)) || !is_active(subnet.port(subnet.port(at).peer)); });
+  return links;
+}
+
+using Device = std::tuple<std::uint32_t, std::uint16_t>;  // vendor and device ID
+Device device_of(const subnet::Subnet& subnet, PortIndex at) {
+  const smp::NodeInfo& info = subnet.node(subnet.port(at).node).info;
+  return {info.vendor_id, info.device_id};
+}
+
+/// Adds evidence of the width and the speed of a rate where they are below those of `limit`.
+void add_rate(Finding& finding, std::size_t end, std::string_view width_field, std::string_view speed_field, const LinkRate& rate,
+              const LinkRate& limit) {
+  if (rate.lanes < limit.lanes) finding.evidence.push_back(field_value(width_field, end, width_value(rate), limit.lanes));
+  if (rate.speed >= limit.speed) return;
+  finding.evidence.push_back(field_value(speed_field, end, speed_value(rate), subnet::lane_mbps(limit.speed)));
+  finding.evidence.back().limit_word = subnet::name(limit.speed);
+}
+
+/// A value that both ends of a link should have alike.
+template <class Get>
+void find_unequal(const Input& input, Findings& findings, const std::vector<PortIndex>& links, std::string_view field, Get get) {
+  for (const PortIndex at : links) {
+    const Value here = get(at), there = get(input.subnet.port(at).peer);
+    if (!here.known() || !there.known() || here.number == there.number) continue;
+    Finding finding = on_cable(input.subnet, at);
+    finding.evidence = {field_value(field, 0, here), field_value(field, 1, there)};
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// Makes one finding of those of ports or links of one class.
+Finding grouped(const Input& input, const std::vector<PortIndex>& ports, std::string detail) {
+  Finding group;
+  group.subject = Finding::Subject::group;
+  group.level = Level::info;
+  for (const PortIndex at : ports) group.ends.push_back(place_of(input.subnet, at));
+  group.detail = std::move(detail);
+  return group;
+}
+
+}  // namespace
+
+void find_slow_links(const Input& input, Findings& findings) {
+  for (const PortIndex at : trained_links(input.subnet)) {
+    const LinkRate enabled = subnet::enabled_rate(input.subnet, at), active = subnet::active_rate(input.subnet, at);
+    if (!enabled.known() || !active.known() || !is_less(active, enabled)) continue;
+    Finding finding = on_cable(input.subnet, at);
+    add_rate(finding, 0, "linkWidthActive", "linkSpeedActive", active, enabled);
+    finding.detail = fmt::format("It runs at {} where both ends have {} enabled.", rate_text(active), rate_text(enabled));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_misconfigured_ports(const Input& input, Findings& findings) {
+  struct Class {
+    std::size_t ports{};
+    std::vector<PortIndex> reduced;
+  };
+  std::map<Device, Class> classes;
+  for (const PortIndex link : trained_links(input.subnet)) {
+    for (const PortIndex at : {link, input.subnet.port(link).peer}) {
+      const LinkRate enabled = subnet::enabled_at_port(input.subnet, at), supported = subnet::supported_by_port(input.subnet, at);
+      if (!enabled.known() || !supported.known()) continue;
+      Class& of = classes[device_of(input.subnet, at)];
+      ++of.ports;
+      if (is_less(enabled, supported)) of.reduced.push_back(at);
+    }
+  }
+  for (const auto& [device, of] : classes) {
+    if (2 * of.reduced.size() > of.ports) {
+      findings.push_back(grouped(input, of.reduced,
+                                 fmt::format("{} of {} linked ports of device {:#x} have it: a decision, it seems.", of.reduced.size(),
+                                             of.ports, std::get<1>(device))));
+      continue;
+    }
+    for (const PortIndex at : of.reduced) {
+      Finding finding = on_cable(input.subnet, at);
+      add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", subnet::enabled_at_port(input.subnet, at),
+               subnet::supported_by_port(input.subnet, at));
+      findings.push_back(std::move(finding));
+    }
+  }
+}
+
+void find_misconnected_links(const Input& input, Findings& findings) {
+  const subnet::Subnet& subnet = input.subnet;
+  using Kind = std::tuple<Device, Device, std::string, std::string>;
+  std::map<Kind, std::vector<PortIndex>> kinds;
+  for (PortIndex at : trained_links(subnet)) {
+    PortIndex peer = subnet.port(at).peer;
+    LinkRate here = subnet::supported_by_port(subnet, at), there = subnet::supported_by_port(subnet, peer);
+    if (!here.known() || !there.known() || here == there) continue;
+    if (device_of(subnet, peer) < device_of(subnet, at)) {  // alike, whichever end is the first one
+      std::swap(at, peer);
+      std::swap(here, there);
+    }
+    kinds[{device_of(subnet, at), device_of(subnet, peer), rate_text(here), rate_text(there)}].push_back(at);
+  }
+  for (const auto& [kind, links] : kinds) {
+    const auto& [device, other, rate, other_rate] = kind;
+    std::string detail = fmt::format("Device {:#x} supports {}, device {:#x} at the other end {}.", std::get<1>(device), rate,
+                                     std::get<1>(other), other_rate);
+    if (links.size() > 1) {
+      findings.push_back(grouped(input, links, std::move(detail)));
+      continue;
+    }
+    Finding finding = on_cable(subnet, links.front());
+    for (const std::size_t end : {0U, 1U}) {
+      const LinkRate supported = subnet::supported_by_port(subnet, finding.ends[end].port);
+      finding.evidence.push_back(field_value("linkWidthSupported", end, width_value(supported)));
+      finding.evidence.push_back(field_value("linkSpeedSupported", end, speed_value(supported)));
+    }
+    finding.detail = std::move(detail);
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_fec_mismatches(const Input& input, Findings& findings) {
+  find_unequal(input, findings, active_links(input.subnet), "FECModeActive", [&input](PortIndex at) {
+    const auto mode = input.fec_modes.find(at);
+    if (mode == input.fec_modes.end()) return Value{};
+    return Value{static_cast<std::uint64_t>(mode->second), to_text(mode->second)};
+  });
+}
+
+void find_mtu_mismatches(const Input& input, Findings& findings) {
+  find_unequal(input, findings, active_links(input.subnet), "neighborMTU", [&input](PortIndex at) {
+    const smp::Mtu mtu = input.subnet.port(at).info().neighbor_mtu;
+    return Value{static_cast<std::uint64_t>(mtu), to_text(mtu)};
+  });
+}
+
+void find_vl_mismatches(const Input& input, Findings& findings) {
+  find_unequal(input, findings, active_links(input.subnet), "operationalVLs", [&input](PortIndex at) {
+    const smp::VLCap vls = input.subnet.port(at).info().operational_vls;
+    return Value{static_cast<std::uint64_t>(vls), to_text(vls)};
+  });
+}
+
+}  // namespace ib::health

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A cable is pulled once, whatever was seen of it.
+#pragma once
+
+#include "health/finding.hpp"
+
+namespace ib::health {
+
+/// Puts the findings of each cable together: the worst of them with the evidence and the details of all. The result is sorted by level,
+/// then by check and place, whatever order `findings` has.
+Findings merge(Findings findings, const subnet::Subnet& subnet);
+
+}  // namespace ib::health

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Nodes that do not answer, or not all that they were asked for.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "health/check_functions.hpp"
+
+namespace ib::health {
+namespace {
+
+using Kind = subnet::Failure::Kind;
+
+/// A node that fell silent after the sweep had found it.
+bool fell_silent(const subnet::Failure& failure) {
+  return failure.kind == Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
+}
+
+/// A node that is in the model and did not give an answer to a request that was sent.
+bool is_partial_answer(const subnet::Failure& failure) {
+  if (failure.attribute.empty()) return false;  // nothing was sent: no path is known
+  const bool is_answer_missing = failure.kind == Kind::no_answer || failure.kind == Kind::refused || failure.kind == Kind::false_answer;
+  return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);
+}
+
+/// The port beyond which nobody answered; none if the failure is not about that.
+subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Failure& failure) {
+  if (failure.kind != Kind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
+  return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+}
+
+}  // namespace
+
+void find_silent_nodes(const Input& input, Findings& findings) {
+  for (const subnet::Failure& failure : input.failures) {
+    if (failure.node != subnet::none && fell_silent(failure)) {
+      findings.push_back(on_node(failure.node));
+      findings.back().detail = "It answered when the sweep began, and then no more.";
+    } else if (const subnet::PortIndex port = silent_beyond(input.subnet, failure); port != subnet::none) {
+      Finding finding = on_cable(input.subnet, port);
+      if (finding.ends.size() == 1) finding.ends.emplace_back();
+      finding.detail = "The link is up, and nobody answers at its other end.";
+      findings.push_back(std::move(finding));
+    }
+  }
+}
+
+void find_partial_nodes(const Input& input, Findings& findings) {
+  std::map<subnet::NodeIndex, std::map<std::string, std::set<int>>> missing;  // ports by attribute
+  for (const subnet::Failure& failure : input.failures) {
+    if (is_partial_answer(failure)) missing[failure.node][failure.attribute].insert(failure.port);
+  }
+  for (const auto& [node, attributes] : missing) {
+    Finding finding = on_node(node);
+    for (const auto& [attribute, ports] : attributes) {
+      const std::string of = ports.contains(-1)  ? std::string()
+                             : ports.size() == 1 ? fmt::format(" of port {}", *ports.begin())
+                                                 : fmt::format(" of {} ports", ports.size());
+      finding.detail += (finding.detail.empty() ? "Not answered: " : ", ") + attribute + of;
+    }
+    finding.detail += ".";
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace ib::health

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "base/parse.hpp"
+
+namespace ib::health {
+namespace {
+
+constexpr std::array<ThresholdInfo, 8> infos{{
+    {"error_ratio", &Thresholds::error_ratio, "errors a bit that are an error"},
+    {"warning_ratio", &Thresholds::warning_ratio, "errors a bit that are a warning from EDR on"},
+    {"least_errors", &Thresholds::least_errors, "errors in the window that are no chance"},
+    {"recoveries_error", &Thresholds::recoveries_error, "link recoveries in the window that are an error"},
+    {"recoveries_a_minute", &Thresholds::recoveries_a_minute, "and their rate"},
+    {"events", &Thresholds::events, "events that a good link never has"},
+    {"wait_ticks", &Thresholds::wait_ticks, "PortXmitWait a second from which a port counts as waiting"},
+    {"congestion_heads", &Thresholds::congestion_heads, "the most findings of congestion"},
+}};
+
+void read_line(std::string_view line, Thresholds& thresholds) {
+  const auto equals = line.find('=');
+  if (equals == std::string_view::npos) throw UsageError("not a line NAME=NUMBER");
+  const std::string_view name = trim(line.substr(0, equals)), text = trim(line.substr(equals + 1));
+  const auto* const found = std::ranges::find(infos, name, &ThresholdInfo::name);
+  if (found == infos.end()) {
+    std::vector<std::string_view> names;
+    for (const ThresholdInfo& info : infos) names.push_back(info.name);
+    throw UsageError(fmt::format("no threshold is called {}{}", quoted(name), did_you_mean(name, names)));
+  }
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    throw UsageError(fmt::format("{} is no number from 0 on", quoted(text)));
+  thresholds.*(found->value) = value;
+}
+
+}  // namespace
+
+std::span<const ThresholdInfo> threshold_infos() { return infos; }
+
+void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view whole = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(whole.size() + 1, text.size()));
+    const std::string_view line = trim(whole);
+    if (line.empty() || line.front() == '#') continue;
+    try {
+      read_line(line, thresholds);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), number, error.message()));
+    }
+  }
+}
+
+}  // namespace ib::health

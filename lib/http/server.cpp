@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The functions that libmicrohttpd calls let no exception pass: it is written in C.
+#include "http/server.hpp"
+
+#include <microhttpd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "async/timer.hpp"
+#include "base/error.hpp"
+
+namespace ib::http {
+namespace {
+
+constexpr std::size_t piece = 16384;              // bytes of a body that are made at a time
+constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
+
+constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
+
+/// How many connections there may be, so that descriptors are left for everything else.
+unsigned connection_limit(unsigned wanted) {
+  constexpr rlim_t others = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const rlim_t most = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : others;
+  return static_cast<unsigned>(std::min<rlim_t>(wanted, most));
+}
+
+/// A connection. It is closed if it does not ask in time.
+class Client final : public async::Timer {
+ public:
+  Client(async::Loop& loop, int fd) : loop_(loop), fd_(fd) {}
+  void expect_request(std::chrono::seconds within) { loop_.arm(*this, loop_.now() + within); }
+  void expired() override { close(); }
+  /// libmicrohttpd sees the end of the connection and cleans up.
+  void close() { ::shutdown(fd_, SHUT_RDWR); }
+
+ private:
+  async::Loop& loop_;
+  int fd_;
+};
+
+/// A body on its way.
+struct Stream {
+  std::unique_ptr<Body> body;  ///< null: it was outdated
+  Client* client{};
+  std::set<Stream*>* registry{};
+  std::string rest{};  ///< what was made of the body and not handed over yet
+  std::size_t taken{};
+
+  ssize_t read(char* to, std::size_t size) {
+    if (!body) return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (taken == rest.size()) {
+      taken = 0;
+      if (!body->next(rest, piece)) return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    const std::size_t count = std::min(size, rest.size() - taken);
+    std::memcpy(to, rest.data() + taken, count);
+    taken += count;
+    return static_cast<ssize_t>(count);
+  }
+};
+
+ssize_t read_stream(void* stream, std::uint64_t /*position*/, char* to, std::size_t size) {
+  try {
+    return static_cast<Stream*>(stream)->read(to, size);
+  } catch (...) {
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+  }
+}
+
+void free_stream(void* closure) {
+  const std::unique_ptr<Stream> stream(static_cast<Stream*>(closure));
+  stream->registry->erase(stream.get());
+}
+
+std::string_view header(MHD_Connection* connection, const char* name) {
+  const char* const value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value != nullptr ? value : "";
+}
+
+MHD_Result add_argument(void* request, MHD_ValueKind /*kind*/, const char* key, const char* value) {
+  static_cast<Request*>(request)->query.emplace_back(key, value != nullptr ? value : "");
+  return MHD_YES;
+}
+
+Client* client_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info != nullptr ? static_cast<Client*>(info->socket_context) : nullptr;
+}
+
+struct DestroyResponse {
+  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+using Response = std::unique_ptr<MHD_Response, DestroyResponse>;
+
+}  // namespace
+
+std::optional<std::string_view> Request::value(std::string_view name) const {
+  const auto found = std::find_if(query.rbegin(), query.rend(), [name](const auto& argument) { return argument.first == name; });
+  return found == query.rend() ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
+/// libmicrohttpd's server. It runs when its descriptor is ready, and when it wants to.
+class Server::Daemon final : public async::PollSource, private async::Timer {
+ public:
+  Daemon(async::Loop& loop, UniqueFd socket, Handler handler, Limits limits) : loop_(loop), handler_(std::move(handler)), limits_(limits) {
+    // "Options that expect two pointers": a function and its argument.
+    std::array options{
+        MHD_OptionItem{MHD_OPTION_LISTEN_SOCKET, socket.get(), nullptr},
+        MHD_OptionItem{MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connection_limit(limits.connections)), nullptr},
+        MHD_OptionItem{MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory, nullptr},
+        MHD_OptionItem{MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(limits.idle.count()), nullptr},
+        MHD_OptionItem{MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&connected), this},
+        MHD_OptionItem{MHD_OPTION_NOTIFY_COMPLETED, reinterpret_cast<intptr_t>(&completed), this},
+        MHD_OptionItem{MHD_OPTION_END, 0, nullptr},
+    };
+    daemon_ = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &requested, this, MHD_OPTION_ARRAY, options.data(), MHD_OPTION_END);
+    if (daemon_ == nullptr) throw SysError(errno, "MHD_start_daemon", "libmicrohttpd");
+    socket.release();  // the daemon closes it
+    watch();
+  }
+  ~Daemon() override {
+    unwatch();
+    MHD_stop_daemon(daemon_);
+  }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  void drop_outdated() {
+    for (Stream* stream : streams_) {
+      if (!stream->body || !stream->body->is_outdated()) continue;
+      stream->body.reset();
+      if (stream->client != nullptr) stream->client->close();
+    }
+  }
+
+ private:
+  void ready(short /*revents*/) override { run(); }
+  void expired() override {
+    watch();
+    run();
+  }
+  void watch() { loop_.watch(*this, MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN); }
+
+  /// Has libmicrohttpd do what there is to do. A crowd of clients keeps it busy for long: then the rest of the loop has as much time.
+  void run() {
+    const std::size_t before = clients_;
+    const async::Time begun = loop_.now();
+    MHD_run(daemon_);
+    const async::Duration took = loop_.now() - begun;
+    if (took > shortest_rest) {
+      unwatch();
+      loop_.arm(*this, loop_.now() + took);
+    } else if (clients_ < before) {
+      // Where one has left, another one may have waited for room. libmicrohttpd looks for that when it begins to run.
+      loop_.arm(*this, loop_.now());
+    } else {
+      arm_timeout();
+    }
+  }
+  void arm_timeout() {
+    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+    if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
+      loop_.arm(*this, loop_.now() + std::chrono::milliseconds(milliseconds));
+    } else {
+      disarm();
+    }
+  }
+
+  static void connected(void* self, MHD_Connection* connection, void** context, MHD_ConnectionNotificationCode code) {
+    auto& daemon = *static_cast<Daemon*>(self);
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+      --daemon.clients_;
+      delete static_cast<Client*>(*context);
+      *context = nullptr;
+      return;
+    }
+    const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    auto* const client = new Client(daemon.loop_, info->connect_fd);
+    client->expect_request(daemon.limits_.first_request);
+    ++daemon.clients_;
+    *context = client;
+  }
+
+  static void completed(void* self, MHD_Connection* connection, void** /*request*/, MHD_RequestTerminationCode code) {
+    const auto& daemon = *static_cast<Daemon*>(self);
+    if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) return;
+    if (Client* const client = client_of(connection)) client->expect_request(daemon.limits_.idle);
+  }
+
+  /// Called when the head of a request has come, and again when all of it has.
+  static MHD_Result requested(void* self, MHD_Connection* connection, const char* url, const char* method, const char* /*version*/,
+                              const char* /*upload*/, std::size_t* upload_size, void** request) {
+    auto& daemon = *static_cast<Daemon*>(self);
+    const std::string_view verb = method;
+    const bool is_known = verb == "GET" || verb == "HEAD";
+    if (is_known && (*request == nullptr || *upload_size != 0)) {
+      *request = self;
+      *upload_size = 0;  // what comes with it is not read
+      return MHD_YES;
+    }
+    try {
+      if (Client* const client = client_of(connection)) client->disarm();
+      return daemon.answer(connection, url, verb, is_known);
+    } catch (...) {
+      return MHD_NO;  // closes the connection
+    }
+  }
+
+  /// `verb` is none of GET and HEAD where it is not known.
+  MHD_Result answer(MHD_Connection* connection, const char* url, std::string_view verb, bool is_known) {
+    Answer answer;
+    if (is_known) {
+      Request request{url, {}, std::string(header(connection, "Accept"))};
+      MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request);
+      answer = handled(request);
+    } else {
+      answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
+      answer.text = "Only GET and HEAD are answered.\n";
+    }
+    const unsigned status = answer.status;
+    const Response response = response_of(connection, std::move(answer), verb == "HEAD");
+    if (!response) return MHD_NO;
+    if (!is_known) MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
+    return MHD_queue_response(connection, status, response.get());
+  }
+
+  Answer handled(const Request& request) {
+    try {
+      return handler_(request);
+    } catch (const std::exception& error) {
+      Answer answer;
+      answer.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+      answer.text = std::string(error.what()) + "\n";
+      return answer;
+    }
+  }
+
+  Response response_of(MHD_Connection* connection, Answer answer, bool is_head) {
+    if (!answer.body) {
+      Response response(MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
+      return with_headers(std::move(response), answer);
+    }
+    const bool zips = accepts_gzip(header(connection, "Accept-Encoding"));
+    auto stream = std::make_unique<Stream>();
+    stream->body = zips ? gzip(std::move(answer.body)) : std::move(answer.body);
+    stream->client = client_of(connection);
+    stream->registry = &streams_;
+    Response response(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_stream, stream.get(), free_stream));
+    if (!response) return nullptr;
+    streams_.insert(stream.release());
+    MHD_add_response_header(response.get(), "Vary", "Accept, Accept-Encoding");
+    if (zips) MHD_add_response_header(response.get(), "Content-Encoding", "gzip");
+    // libmicrohttpd 0.9.75 ends the chunks even of an answer that has none.
+    if (is_head) MHD_set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    return with_headers(std::move(response), answer);
+  }
+
+  static Response with_headers(Response response, const Answer& answer) {
+    if (!response) return response;
+    MHD_add_response_header(response.get(), "Content-Type", answer.content_type.c_str());
+    MHD_add_response_header(response.get(), "X-Content-Type-Options", "nosniff");
+    return response;
+  }
+
+  async::Loop& loop_;
+  Handler handler_;
+  Limits limits_;
+  std::set<Stream*> streams_;  ///< owned by their responses
+  MHD_Daemon* daemon_{};
+  std::size_t clients_{};
+};
+
+Server::Server(async::Loop& loop, async::TcpListener listener, Handler handler, Limits limits)
+    : port_(listener.port()), daemon_(std::make_unique<Daemon>(loop, listener.take_fd(), std::move(handler), limits)) {}
+
+Server::~Server() = default;
+
+void Server::drop_outdated() { daemon_->drop_outdated(); }
+
+}  // namespace ib::http

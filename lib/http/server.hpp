@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// An HTTP server on the loop, for programs that let themselves be looked at: GET and HEAD. libmicrohttpd does the protocol. It is loaded
+// when the first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor.
+//
+// No client can hurt: there is room for so many connections, one that asks for nothing is closed after a time, and so is one that takes
+// nothing. Others wait to be accepted. However many there are, half of the time is left to everything else on the loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/loop.hpp"
+#include "async/tcp.hpp"
+#include "http/body.hpp"
+
+namespace ib::http {
+
+struct Request {
+  std::string path;                                        ///< "/metrics"
+  std::vector<std::pair<std::string, std::string>> query;  ///< decoded
+  std::string accept;                                      ///< the header Accept; empty without one
+  /// The value of the last `name` in the query.
+  std::optional<std::string_view> value(std::string_view name) const;
+};
+
+struct Answer {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string text;            ///< where there is no `body`
+  std::unique_ptr<Body> body;  ///< compressed if the client accepts that
+};
+
+/// Answers a request. What it throws is answered by status 500.
+using Handler = std::function<Answer(const Request& request)>;
+
+struct Limits {
+  unsigned connections = 512;              ///< at a time; less if the process may have no more descriptors
+  std::chrono::seconds first_request{10};  ///< from the connection to the end of a request's head
+  std::chrono::seconds idle{120};          ///< the same from the end of the answer before; and without a byte sent or received
+};
+
+class Server {
+ public:
+  /// Throws Error if libmicrohttpd cannot be loaded or started.
+  Server(async::Loop& loop, async::TcpListener listener, Handler handler, Limits limits = {});
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// The port that it listens on.
+  std::uint16_t port() const { return port_; }
+  /// Ends the answers whose body is outdated: it is destroyed, and its connection closed.
+  void drop_outdated();
+
+ private:
+  class Daemon;
+  std::uint16_t port_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace ib::http

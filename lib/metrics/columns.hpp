@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The counters that an exporter reads of a port, in flat rows: which they are, what the exporters whose names we speak call them, and in
+// what unit. This is the only list of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "counters/readings.hpp"
+
+namespace ib::metrics {
+
+/// Where a counter stands, and whether it is asked for in any case.
+enum class Source : std::uint8_t {
+  counters,         ///< PortCounters and PortCountersExtended
+  error_details,    ///< PortRcvErrorDetails
+  discard_details,  ///< PortXmitDiscardDetails
+};
+
+/// A counter of a port.
+struct Column {
+  std::string_view field;  ///< its name in iba-defs
+  Source source{};
+  bool is_traffic{};            ///< counts data or packets, not errors
+  bool is_data{};               ///< counts words of 32 bits, which treydock's exporter shows as bytes
+  std::string_view treydock;    ///< "transmit_data_bytes", of "infiniband_switch_port_transmit_data_bytes_total"; empty: it has none
+  std::string_view guilbaults;  ///< "portxmitdata", of "infiniband_portxmitdata_total"; empty: it has none
+  std::string_view help;
+};
+
+/// All columns: first those of Source::counters.
+std::span<const Column> columns();
+
+inline constexpr std::size_t counter_columns = 22;  ///< of Source::counters
+inline constexpr std::size_t detail_columns = 10;   ///< the others: fields of 16 bits (IBA 16.1.4.1, 16.1.4.2)
+
+/// What was read of a port.
+struct PortRow {
+  subnet::PortIndex port = subnet::none;
+  std::uint32_t known{};  ///< bit n: column n was read
+  std::array<std::uint64_t, counter_columns> counters{};
+  std::array<std::uint16_t, detail_columns> details{};
+
+  bool is_known(std::size_t column) const { return (known >> column & 1U) != 0; }
+  /// The value of a column that was read.
+  std::uint64_t value(std::size_t column) const { return column < counter_columns ? counters[column] : details[column - counter_columns]; }
+};
+
+/// The row of a reading. Each counter comes from the widest attribute that its PMA has; one that the PMA does not count is not known.
+PortRow row_of(const counters::PmaReading& reading);
+
+}  // namespace ib::metrics

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What pages are made from. A SweptFabric is one sweep: it is filled once and then shared by the readings that were made on it. A Reading
+// holds the counters of one round, PortStates the states of the ports of switches, which are polled more often. None of them changes once
+// it is shared, so that a page may be sent while the next round is read.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/columns.hpp"
+#include "subnet/failures.hpp"
+#include "subnet/model.hpp"
+#include "subnet/node_name_map.hpp"
+
+namespace ib::metrics {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+/// What has a `guid` of its own in metrics: a switch, or one port of a channel adapter, which counts as an HCA of its own.
+struct Device {
+  Guid guid;  ///< the port GUID: of a switch that of port 0
+  subnet::NodeIndex node = subnet::none;
+  subnet::PortIndex port = subnet::none;  ///< the end port
+};
+
+/// A device that an earlier sweep found, and the last one did not.
+struct GoneDevice {
+  Guid guid;
+  std::string name;  ///< as SweptFabric::name()
+  WallTime since{};  ///< when the first sweep without it ended
+};
+
+/// A subnet manager.
+struct Manager {
+  subnet::PortIndex port = subnet::none;  ///< the end port where it runs
+  std::uint8_t state{}, priority{};       ///< SMInfo (IBA 14.2.5.13)
+};
+
+/// A fabric as one sweep found it.
+struct SweptFabric : subnet::SweptSubnet {
+  subnet::NodeNameMap names;
+  std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
+  std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists
+  std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
+  std::vector<Manager> managers;
+  WallTime time{};                  ///< when the sweep ended
+  std::chrono::nanoseconds took{};  ///< for the sweep
+
+  /// Fills the lists of devices from the model.
+  void list_devices();
+  /// Notes as gone what `before`, an earlier sweep, found or knew to be gone, and this one did not find. After a day it is forgotten.
+  /// `time` must be set.
+  void remember(const SweptFabric& before);
+  /// The name of a node without blanks at both ends. Not escaped.
+  std::string_view name(subnet::NodeIndex node) const;
+};
+
+/// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6).
+class PortStates {
+ public:
+  /// All states are those of the sweep.
+  explicit PortStates(const subnet::Subnet& subnet);
+
+  struct State {
+    std::uint8_t logical{}, physical{};
+    bool is_known() const { return logical != 0; }
+    bool is_link_up() const { return physical == link_up; }
+    bool operator==(const State&) const = default;
+  };
+  State of(subnet::PortIndex port) const;
+  void set(subnet::PortIndex port, State state);
+  /// Takes over what `later` knows of the same ports. Returns whether a state that was known has changed.
+  bool update(const PortStates& later);
+
+ private:
+  static constexpr std::uint8_t link_up = 5;
+  std::vector<std::uint8_t> bytes_;  ///< PortPhysicalState in the upper four bits; 0: not known
+};
+
+/// The port at the other end of the link of a port. None if there is no link: no peer in the model, or a poll of either end, later than the
+/// sweep, found the link down.
+subnet::PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, subnet::PortIndex port);
+
+/// How the counters of a device were read.
+struct DeviceReading {
+  enum class Outcome : std::uint8_t {
+    unwanted,  ///< none of its ports has a link
+    read,
+    partly,  ///< of some of its ports
+    silent,
+    refused,
+  };
+  Outcome outcome = Outcome::unwanted;
+  bool lacks_details{};               ///< wanted details were not read
+  float seconds{};                    ///< from the first request to the last answer
+  std::uint32_t first_row{}, rows{};  ///< in Reading::rows
+};
+
+/// Whether counters were wanted, and some or all of them not read.
+inline bool has_failed(const DeviceReading& reading) {
+  return reading.outcome != DeviceReading::Outcome::read && reading.outcome != DeviceReading::Outcome::unwanted;
+}
+
+/// The counters of a fabric in one round.
+struct Reading {
+  std::shared_ptr<const SweptFabric> fabric;
+  std::vector<PortRow> rows;                  ///< those of a device side by side
+  std::vector<DeviceReading> switches, hcas;  ///< as in the fabric; `hcas` is empty where HCAs are not read
+  WallTime time{};                            ///< when the round ended
+  std::chrono::nanoseconds took{};            ///< for the round
+};
+
+/// What an exporter tells of itself.
+struct ExporterFacts {
+  std::string version;
+  std::uint64_t mads_sent{}, sweeps{}, failed_rounds{};
+  bool is_last_round_lost{};                 ///< the sweep or the reading that was tried last failed altogether
+  std::optional<WallTime> last_execution{};  ///< of a run that ends
+};
+
+/// What a page shows: at one time, all of it complete.
+struct View {
+  std::shared_ptr<const Reading> reading;    ///< null: nothing was read, or not for too long a time
+  std::shared_ptr<const PortStates> states;  ///< of the ports of the fabric of `reading`
+  ExporterFacts exporter;
+};
+
+}  // namespace ib::metrics

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Our own families, which stand beside those of either exporter: states of all ports, with a link or without; whether nodes answer; subnet
+// managers; when the fabric was swept and read. infiniband_switch_port_state, …_switch_up and …_hca_up are names that others use already.
+#include <algorithm>
+
+#include "metrics/families.hpp"
+
+namespace ib::metrics {
+namespace {
+
+double seconds(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+/// Calls `use` with each external port of a switch whose state is known.
+template <class Use>
+void each_state(const View& view, Item item, Use use) {
+  const subnet::Subnet& subnet = view.reading->fabric->subnet;
+  const Device& of = device(view, item);
+  for (unsigned number = 1; number < subnet.node(of.node).slots; ++number) {
+    const PortStates::State state = view.states->of(of.port + number);
+    if (state.is_known()) use(number, state);
+  }
+}
+
+void write_state(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const Device& of = device(view, item);
+  const std::string_view name = view.reading->fabric->name(of.node);
+  each_state(view, item, [&](unsigned number, PortStates::State state) {
+    out.sample().label("guid", of.guid).label("switch", name).label("port", number).value(std::uint64_t{state.is_link_up() ? 1U : 0U});
+  });
+}
+
+template <std::uint8_t PortStates::State::*part>
+void write_state_id(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const Guid guid = device(view, item).guid;
+  each_state(view, item, [&](unsigned number, PortStates::State state) {
+    out.sample().label("guid", guid).label("port", number).value(std::uint64_t{state.*part});
+  });
+}
+
+/// Whether a device answered. One that is gone did not. One of which no counters were wanted, since it has no link, is silent about that.
+void write_up(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const bool is_switch = item.kind == Items::switches || item.kind == Items::gone_switches;
+  if (item.kind == Items::gone_switches || item.kind == Items::gone_hcas) {
+    const GoneDevice& gone = gone_device(view, item);
+    return out.sample().label("guid", gone.guid).label(is_switch ? "switch" : "hca", gone.name).value(std::uint64_t{0});
+  }
+  const DeviceReading* read = reading(view, item);
+  if (read == nullptr || read->outcome == DeviceReading::Outcome::unwanted) return;
+  const Device& of = device(view, item);
+  const bool is_up = read->outcome == DeviceReading::Outcome::read || read->outcome == DeviceReading::Outcome::partly;
+  out.sample()
+      .label("guid", of.guid)
+      .label(is_switch ? "switch" : "hca", view.reading->fabric->name(of.node))
+      .value(std::uint64_t{is_up ? 1U : 0U});
+}
+
+void write_reading_time(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (view.reading) out.sample().value(seconds(view.reading->time));
+}
+void write_sweep_time(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (view.reading) out.sample().value(seconds(view.reading->fabric->time));
+}
+void write_sweep_duration(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (view.reading) out.sample().value(seconds(view.reading->fabric->took));
+}
+void write_reading_duration(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (view.reading) out.sample().value(seconds(view.reading->took));
+}
+void write_mads(const View& view, const Exported&, const Family&, Item, Exposition& out) { out.sample().value(view.exporter.mads_sent); }
+void write_sweeps(const View& view, const Exported&, const Family&, Item, Exposition& out) { out.sample().value(view.exporter.sweeps); }
+void write_failed(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  out.sample().value(view.exporter.failed_rounds);
+}
+void write_version(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  out.sample().label("version", view.exporter.version).value(std::uint64_t{1});
+}
+
+/// Failures of the sweep, among them nodes that did not answer it.
+void write_sweep_failures(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (view.reading) out.sample().value(std::uint64_t{view.reading->fabric->failures.size()});
+}
+
+void write_twins(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (!view.reading) return;
+  std::vector<Guid> twins = view.reading->fabric->twins;
+  twins.erase(std::ranges::unique(twins).begin(), twins.end());
+  for (const Guid guid : twins) out.sample().label("guid", guid).value(std::uint64_t{1});
+}
+
+template <std::uint8_t Manager::*part>
+void write_manager(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (!view.reading) return;
+  const SweptFabric& fabric = *view.reading->fabric;
+  for (const Manager& manager : fabric.managers) {
+    out.sample()
+        .label("guid", device_guid(fabric.subnet, manager.port))
+        .label("node", fabric.name(fabric.subnet.port(manager.port).node))
+        .value(std::uint64_t{manager.*part});
+  }
+}
+
+void add_states(std::vector<Family>& to) {
+  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, Items items = Items::switches) {
+    to.push_back({std::string(name), std::string(help), Type::gauge, items, select_switch, write});
+  };
+  gauge("infiniband_switch_port_state", "1 where the link is up, 0 where it is not.", write_state);
+  gauge("infiniband_switch_port_state_id", "PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active.",
+        write_state_id<&PortStates::State::logical>);
+  gauge("infiniband_switch_port_physical_state_id",
+        "PortPhysicalState: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.",
+        write_state_id<&PortStates::State::physical>);
+  gauge("infiniband_switch_up", "1 if the counters of the switch were read in the last reading.", write_up, Items::known_switches);
+}
+
+}  // namespace
+
+void add_own_families(std::vector<Family>& to, const Exported& exported) {
+  add_states(to);
+  if (exported.hcas)
+    to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::known_hcas,
+                  select_hca, write_up});
+  const auto own = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
+    to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
+  };
+  own("infiniband_sm_state_id", "SMState of a subnet manager: 0 NotActive, 1 Discovering, 2 Standby, 3 Master.",
+      write_manager<&Manager::state>);
+  own("infiniband_sm_priority", "Priority of a subnet manager.", write_manager<&Manager::priority>);
+  own("infiniband_duplicate_guid", "GUIDs that more than one device claims; only the first one has samples.", write_twins);
+  own("infiniband_exporter_reading_timestamp_seconds", "Unix time at which the last reading ended.", write_reading_time);
+  own("infiniband_exporter_reading_duration_seconds", "Time that the last reading took.", write_reading_duration);
+  own("infiniband_exporter_sweep_timestamp_seconds", "Unix time at which the last sweep ended.", write_sweep_time);
+  own("infiniband_exporter_sweep_duration_seconds", "Time that the last sweep took.", write_sweep_duration);
+  own("infiniband_exporter_sweep_failures", "What the last sweep could not read.", write_sweep_failures);
+  own("infiniband_exporter_sweeps_total", "Sweeps of the fabric.", write_sweeps, Type::counter);
+  own("infiniband_exporter_failed_rounds_total", "Sweeps and readings that failed altogether.", write_failed, Type::counter);
+  own("infiniband_exporter_mads_sent_total", "MADs sent.", write_mads, Type::counter);
+  own("infiniband_exporter_build_info", "The version of this program.", write_version);
+}
+
+}  // namespace ib::metrics

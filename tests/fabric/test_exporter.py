@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""ibtool exporter on a simulated fabric, scraped over HTTP: what the fabric counts is on the page, a broken cable is told of, clients that
+misbehave hurt nobody, signals end it. Pages are read by prometheus_client's parsers where they are installed."""
+import gzip
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import case
+
+LEAF = "S-b8599f0300a00030"
+LEAF_GUID = "0xb8599f0300a00030"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+SAMPLE = re.compile(r'^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$')
+
+
+def read_page(text):
+    """{(name, frozenset of labels): value} of a page whose labels hold no quotes."""
+    samples = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            samples[name, frozenset(re.findall(r'(\w+)="([^"]*)"', labels or ""))] = float(value)
+    return samples
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Exporter(case.FabricCase):
+    """One exporter for all tests, which reads every two seconds."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.port = free_port()
+        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{cls.port}", "--interval", "2", "--hcas"])
+        cls.wait(lambda: cls.status("/-/ready") == 200, 30)
+
+    @classmethod
+    def wait(cls, condition, seconds):
+        end = time.monotonic() + seconds
+        while not condition():
+            if cls.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"it did not come within {seconds} s (status {cls.process.poll()})")
+            time.sleep(0.1)
+
+    @classmethod
+    def open(cls, path, **headers):
+        request = urllib.request.Request(f"http://127.0.0.1:{cls.port}{path}", headers=headers)
+        return urllib.request.urlopen(request, timeout=10)
+
+    @classmethod
+    def status(cls, path):
+        try:
+            with cls.open(path) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+        except (urllib.error.URLError, ConnectionError):
+            return None
+
+    @classmethod
+    def page(cls, path="/metrics", **headers):
+        with cls.open(path, **headers) as answer:
+            return answer.read().decode()
+
+    def value(self, name, **labels):
+        """The one sample of a name that has these labels, or None."""
+        found = [value for (known, having), value in read_page(self.page()).items() if known == name and having >= set(labels.items())]
+        self.assertLessEqual(len(found), 1, found)
+        return found[0] if found else None
+
+    def test_counters_are_what_the_fabric_counts(self):
+        for counter, count in (("PortXmitDiscards", 3), ("SymbolErrorCounter", 27)):
+            command = f'PerformanceSet "{LEAF}"[2] PortCounters.{counter}='
+            self.change(f"{command}{count}", f"{command}0")
+        name = "infiniband_switch_port_symbol_error_total"
+        self.wait(lambda: self.value(name, guid=LEAF_GUID, port="2") == 27, 10)
+        self.assertEqual(self.value("infiniband_switch_port_transmit_discards_total", guid=LEAF_GUID, port="2"), 3)
+
+    def test_the_whole_fabric_is_there(self):
+        samples = read_page(self.page())
+        names = [name for name, _ in samples]
+        topology = self.file()
+        links = [{guid for guid, _ in link} for link in topology.links]
+        switches = {guid for guid, node in topology.nodes.items() if node[0] == "Switch"}
+        self.assertEqual(names.count("infiniband_switch_info"), len(switches))
+        self.assertEqual(names.count("infiniband_switch_uplink_info"), sum(len(link & switches) for link in links))
+        self.assertEqual(names.count("infiniband_hca_uplink_info"), sum(len(link - switches) for link in links))
+        self.assertEqual(names.count("infiniband_switch_port_state"), sum(topology.nodes[guid][1] for guid in switches))
+        self.assertEqual(samples["infiniband_switch_port_rate_bytes_per_second", frozenset({("guid", LEAF_GUID), ("port", "2")})], 12.5e9)
+
+    def test_uplinks_are_those_of_ibnetdiscover(self):
+        theirs = set()
+        for line in self.debian("ibnetdiscover", "-p").stdout.splitlines():
+            match = re.match(r"(SW|CA)\s+\d+\s+(\d+) (0x\w+) \w+ \w+\s+- (SW|CA|RT)\s+(\d+)\s+(\d+) (0x\w+)", line)
+            if match:
+                kind, port, guid, far_kind, far_lid, far_port, far_guid = match.groups()
+                theirs.add((kind, guid, port, far_kind, far_guid, far_port, far_lid))
+        ours = set()
+        for (name, labels), _ in read_page(self.page()).items():
+            if name.endswith("_uplink_info"):
+                of = dict(labels)
+                ours.add(("SW" if "switch" in of else "CA", of["guid"], of["port"], of["uplink_type"], of["uplink_guid"],
+                          of["uplink_port"], of["uplink_lid"]))
+        self.assertEqual(ours, theirs)
+        self.assertGreater(len(ours), 40)
+
+    def test_a_broken_cable(self):
+        port = {"guid": LEAF_GUID, "port": "1"}
+        self.assertEqual(self.value("infiniband_switch_port_state", **port), 1)
+        self.change(f'Unlink "{LEAF}"[1]', f'ReLink "{LEAF}"[1]')
+        self.wait(lambda: self.value("infiniband_switch_port_state", **port) == 0, 15)
+        self.assertIsNone(self.value("infiniband_switch_uplink_info", **port))
+        self.assertIsNone(self.value("infiniband_switch_port_link_downed_total", **port))
+        self.fabric.console(f'ReLink "{LEAF}"[1]')
+        self.wait(lambda: self.value("infiniband_switch_uplink_info", **port) == 1, 35)
+        self.assertEqual(self.value("infiniband_switch_port_state", **port), 1)
+
+    def test_both_formats_and_compression(self):
+        with self.open("/metrics") as answer:
+            self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+            self.assertNotIn("# EOF", answer.read().decode())
+        with self.open("/metrics", Accept=OPENMETRICS + ",text/plain;version=0.0.4;q=0.5", **{"Accept-Encoding": "gzip"}) as answer:
+            self.assertEqual(answer.headers["Content-Type"], OPENMETRICS + "; charset=utf-8")
+            self.assertEqual(answer.headers["Content-Encoding"], "gzip")
+            text = gzip.decompress(answer.read()).decode()
+        self.assertTrue(text.endswith("# EOF\n"))
+        self.assertEqual(set(read_page(text)), set(read_page(self.page())))
+
+    def test_parsers_of_prometheus_client(self):
+        try:
+            from prometheus_client.openmetrics import parser as openmetrics
+            from prometheus_client.parser import text_string_to_metric_families
+        except ImportError:
+            self.skipTest("python3-prometheus-client is not installed")
+        families = list(openmetrics.text_string_to_metric_families(self.page(Accept=OPENMETRICS)))
+        self.assertGreater(len(families), 60)
+        plain = list(text_string_to_metric_families(self.page()))
+        count = len(read_page(self.page()))
+        for parsed in (families, plain):
+            self.assertEqual(sum(len(family.samples) for family in parsed), count)
+
+    def test_shards_are_the_page(self):
+        whole = {key for key in read_page(self.page())}
+        parts = [set(read_page(self.page(f"/metrics?num_shards=3&shard={shard}"))) for shard in range(3)]
+        self.assertEqual(set.union(*parts), whole)
+        self.assertEqual(sum(map(len, parts)), len(whole))
+
+    def test_pages_and_statuses(self):
+        self.assertEqual(self.status("/"), 200)
+        self.assertIn("Counters read", self.page("/"))
+        self.assertEqual(self.status("/-/healthy"), 200)
+        self.assertEqual(self.status("/nothing"), 404)
+        for query in ("num_shards=3&shard=3", "num_shards=0&shard=0", "num_shards=3", "shard=0", "num_shards=x&shard=0", "collect[]=all",
+                      "nothing=1", "num_shards=-1&shard=0", "num_shards=99999999999999999999&shard=0"):
+            with self.subTest(query):
+                self.assertEqual(self.status("/metrics?" + query), 400)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request("HEAD", "/metrics")
+        answer = connection.getresponse()
+        self.assertEqual((answer.status, answer.read()), (200, b""))
+        connection.request("POST", "/metrics", body=b"x")
+        self.assertEqual(connection.getresponse().status, 405)
+
+    def test_clients_that_hurt_nobody(self):
+        """A hundred that say nothing, and a hundred that take nothing, while another one scrapes and the fabric is read."""
+        name = "infiniband_exporter_reading_timestamp_seconds"
+        crowd = []
+        self.addCleanup(lambda: [client.close() for client in crowd])
+        for number in range(200):
+            client = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            crowd.append(client)
+            if number % 2:
+                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+        before = self.value(name)
+        self.wait(lambda: self.value(name) > before, 10)
+
+    def test_a_reading_costs_no_more_for_fifty_scrapers(self):
+        name = "infiniband_exporter_mads_sent_total"
+        began, before = time.monotonic(), self.value(name)
+        for _ in range(50):
+            self.page()
+        ports = sum(1 for key in read_page(self.page()) if key[0] == "infiniband_switch_port_link_downed_total") * 2
+        rounds = (time.monotonic() - began) / 2 + 2
+        self.assertLess(self.value(name) - before, rounds * (ports * 3 + 300))
+
+
+class Runs(case.FabricCase):
+    """Exporters of their own."""
+
+    def start(self, *words):
+        port = free_port()
+        process = self.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{port}", *words])
+        end = time.monotonic() + 30
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=5):
+                    return process, port
+            except (urllib.error.URLError, ConnectionError):
+                self.assertIsNone(process.poll(), "it ended")
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
+
+    def metric(self, port, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            return next(value for (known, _), value in read_page(answer.read().decode()).items() if known == name)
+
+    def test_signals(self):
+        process, port = self.start()
+        self.assertEqual(self.metric(port, "infiniband_exporter_sweeps_total"), 1)
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 10
+        while self.metric(port, "infiniband_exporter_sweeps_total") != 2:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=5), 0)
+        self.assertLess(time.monotonic() - began, 1)
+        self.assertEqual(process.stderr.read().decode(), "")
+
+    def test_a_port_in_use(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            done = self.ibtool("exporter", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", status=3)
+        self.assertRegex(done.stderr, r"^E: .*in use\n$")
+
+    def test_once(self):
+        page = self.ibtool("exporter", "--once", "--label", "fabric=hpc1").stdout
+        samples = read_page(page)
+        self.assertTrue(all(("fabric", "hpc1") in labels for _, labels in samples))
+        collectors = {value for _, labels in samples for key, value in labels if key == "collector"}
+        self.assertEqual(collectors, {"ibnetdiscover-runonce", "switch-runonce"})
+        times = [value for (name, _), value in samples.items() if name == "infiniband_exporter_last_execution"]
+        self.assertTrue(times and all(abs(value - time.time()) < 60 for value in times))
+
+    def test_textfile(self):
+        name = self.fabric.path("infiniband.prom")
+        with open(name, "w", encoding="ascii") as old:
+            old.write("old\n")
+        done = self.ibtool("exporter", "--textfile", name, "--details")
+        self.assertEqual(done.stdout, "")
+        with open(name, encoding="utf-8") as file:
+            samples = read_page(file.read())
+        self.assertIn("infiniband_exporter_last_execution", {key[0] for key in samples})
+        self.assertEqual(os.stat(name).st_mode & 0o777, 0o644)
+        self.assertEqual([other for other in os.listdir(self.fabric.dir) if other.startswith("infiniband.prom.")], [])
+
+    def test_a_page_that_cannot_be_written(self):
+        self.ibtool("exporter", "--textfile", "/nowhere/infiniband.prom", status=3)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([case.IBTOOL, "exporter", "--once"], env=self.fabric.env(), cwd=self.fabric.dir, stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+
+    def test_wrong_words(self):
+        for words in (["--listen", "9315"], ["--listen", "::1:9315"], ["--listen", "127.0.0.1:port"], ["--names", "mine"], ["--label", "x"],
+                      ["--label", "guid=1"], ["--label", "a-b=1"], ["--interval", "0"], ["--once", "--textfile", "x"], ["words"]):
+            with self.subTest(" ".join(words)):
+                done = self.ibtool("exporter", *words, status=2)
+                self.assertRegex(done.stderr, r"^E: [^\n]+\n$")
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""health on simulated fabrics: healthy ones have nothing to be told, errors are found once with the right cable, and links that broke."""
+import json
+import os
+
+import case
+
+LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050  # joined by port 22 of the leaf and port 8 of the spine
+COUNTERS = 'PerformanceSet "S-b8599f0300a00030"[22] PortCounters.'
+GOLDEN = os.path.join(case.HERE, "..", "golden")
+
+
+class Base(case.FabricCase):
+    def health(self, *words, status=0):
+        return json.loads(self.ibtool("health", "--json", *words, status=status).stdout)
+
+    def snapshot(self, name="before.ibss"):
+        path = self.fabric.path(name)
+        self.ibtool("snapshot", path, "--only", "topology,counters,details")
+        return path
+
+    def count(self, **counters):
+        """Has the port of the leaf count, until the test ends."""
+        for name, value in counters.items():
+            self.change(f"{COUNTERS}{name}={value}", undo=f"{COUNTERS}{name}=0")
+
+    def ends(self, finding):
+        return {(case.guid_of(end["node_guid"]), end["port_num"]) for end in finding["ends"]}
+
+
+class Healthy:
+    """ibsim says that all ports support all widths and speeds, and lets its links have less: a decision, told once for each device."""
+    expected_infos = {"link-misconfigured"}
+
+    def test_no_error_and_no_warning(self):
+        found = self.health("--interval", "0.5")
+        self.assertEqual(found["verdict"], "healthy")
+        self.assertEqual((found["levels"]["error"], found["levels"]["warning"]), (0, 0))
+        self.assertEqual({finding["check"] for finding in found["findings"]}, self.expected_infos)
+        self.assertGreaterEqual(found["window_seconds"], 0.5)
+        self.assertLess(found["provable_error_ratio"], 1e-8)
+        states = {check["check"]: check["check_state"] for check in found["checks"]}
+        self.assertEqual([check for check, state in states.items() if state != "done"], ["fec-mismatch"])
+
+    def test_one_reading_judges_states(self):
+        found = self.health("--interval", "0")
+        self.assertEqual(found["verdict"], "healthy")
+        self.assertIsNone(found["window_seconds"])
+        states = {check["check"]: check["check_state"] for check in found["checks"]}
+        self.assertEqual((states["symbol-errors"], states["counter-stuck"], states["link-slow"]), ("skipped", "done", "done"))
+
+
+class Cluster(Healthy, Base):
+    def test_errors_since_a_snapshot_are_one_finding_of_the_cable(self):
+        before = self.snapshot()
+        self.count(SymbolErrorCounter=27, PortRcvErrors=5, LocalLinkIntegrityErrors=1)
+        found = self.health("--since", before, status=1)
+        told = [finding for finding in found["findings"] if finding["level"] != "info"]
+        self.assertEqual(len(told), 1, told)
+        self.assertEqual((found["verdict"], found["levels"]["error"]), ("findings", 1))
+        self.assertEqual(self.ends(told[0]), {(LEAF, 22), (SPINE, 8)})
+        deltas = {row["counter"]: row["delta"] for row in told[0]["evidence"]}
+        self.assertEqual(deltas, {"symbol_error_counter": 27, "port_rcv_errors": 5, "local_link_integrity_errors": 1})
+        text = self.ibtool("health", "--since", before, status=1).stdout.splitlines()
+        self.assertTrue(text[0].startswith("1 error, "), text[0])
+        self.assertIn("SymbolErrorCounter +27 in ", "\n".join(text))
+
+    def test_two_snapshots_without_a_fabric(self):
+        before = self.snapshot()
+        self.count(ExcessiveBufferOverrunErrors=2)
+        after = self.snapshot("after.ibss")
+        found = self.health("--from", after, "--since", before, status=1)
+        self.assertEqual([finding["check"] for finding in found["findings"] if finding["level"] == "error"], ["buffer-overrun"])
+        alone = self.health("--from", after)
+        self.assertEqual(alone["verdict"], "healthy")
+        self.assertIn("--since", next(check["reason"] for check in alone["checks"] if check["check"] == "symbol-errors"))
+
+    def test_what_was_cleared_is_told_and_no_error(self):
+        self.count(SymbolErrorCounter=27)
+        before = self.snapshot()
+        self.change(COUNTERS + "SymbolErrorCounter=0")
+        found = self.health("--since", before)
+        self.assertEqual(found["verdict"], "healthy")
+        cleared = next(finding for finding in found["findings"] if finding["check"] == "counter-cleared")
+        self.assertEqual(self.ends(cleared), {(LEAF, 22)})
+
+    def test_one_node(self):
+        before = self.snapshot()
+        self.count(SymbolErrorCounter=27)
+        self.assertEqual(len([f for f in self.health("4", "--since", before, status=1)["findings"] if f["level"] == "error"]), 1)
+        self.assertEqual(self.health("1", "--since", before)["levels"]["error"], 0)
+
+
+class Net(Healthy, Base):
+    netfile, lids = os.path.join(GOLDEN, "net.net"), None
+
+
+class Fattree(Healthy, Base):
+    """Two counters of it are full from the start."""
+    expected_infos = {"link-misconfigured", "counter-stuck"}
+    netfile, lids = os.path.join(GOLDEN, "fattree.net"), None
+
+
+if __name__ == "__main__":
+    case.main()

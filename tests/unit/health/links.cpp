@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the ends of links say of them: each check once firing, and once just not.
+#include "support/catch.hpp"
+#include "unit/health/patient.hpp"
+
+using namespace ib;
+using namespace ib::health;
+using ibtest::FakeFabric;
+using ibtest::Found;
+using ibtest::Patient;
+
+TEST_CASE("a healthy fabric has no findings") {
+  Patient patient;
+  patient.sweep();
+  const Diagnosis diagnosis = patient.examine();
+  CHECK(diagnosis.findings.empty());
+  CHECK_FALSE(diagnosis.any_not_read());
+  CHECK(diagnosis.window_seconds == 10.0);
+  CHECK(diagnosis.checks.size() == all_checks().size());
+}
+
+TEST_CASE("link-slow: below what both ends have enabled, and not below what they support") {
+  Patient slow;
+  slow.info(Patient::leaf0, 3).link_width_active = slow.info(Patient::spine, 1).link_width_active = 1;
+  slow.sweep();
+  const Diagnosis diagnosis = slow.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-slow"});
+  const Finding& finding = diagnosis.findings.front();
+  CHECK(*finding.level == Level::error);
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(finding.ends[0].port == slow.port(Patient::spine, 1));
+  CHECK(finding.ends[1].port == slow.port(Patient::leaf0, 3));
+  REQUIRE(finding.evidence.size() == 1);
+  CHECK(finding.evidence.front().field == "linkWidthActive");
+  CHECK(finding.evidence.front().limit == 4.0);
+
+  Patient meant;  // one end allows no more
+  for (smp::PortInfo* info : {&meant.info(Patient::leaf0, 3), &meant.info(Patient::spine, 1)}) info->link_width_active = 1;
+  meant.info(Patient::leaf0, 3).link_width_enabled = 1;
+  meant.sweep();
+  CHECK(meant.found() == Found{"link-misconfigured"});
+
+  Patient speed;
+  speed.make_edr();
+  speed.info(Patient::leaf0, 3).link_speed_ext_active = speed.info(Patient::spine, 1).link_speed_ext_active = 1;
+  speed.sweep();
+  CHECK(speed.found() == Found{"link-slow"});
+
+  Patient disabled;  // 30: extended speeds are disabled
+  disabled.make_edr();
+  for (const auto& [node, number] : {std::pair{Patient::leaf0, 3U}, {Patient::spine, 1U}}) {
+    disabled.info(node, number).link_speed_ext_active = 0;
+    disabled.info(node, number).link_speed_ext_enabled = 30;
+  }
+  disabled.sweep();
+  CHECK(disabled.found() == Found{"link-misconfigured"});
+}
+
+TEST_CASE("link-misconfigured: a warning, and where all ports of a device have it one info") {
+  Patient one;
+  one.info(Patient::leaf0, 3).link_speed_enabled = 7;
+  one.info(Patient::leaf0, 1).link_width_enabled = one.info(Patient::host0, 1).link_width_active = 1;
+  one.info(Patient::leaf0, 1).link_width_active = 1;
+  one.sweep();
+  const Diagnosis diagnosis = one.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-misconfigured"});
+  CHECK(*diagnosis.findings.front().level == Level::warning);
+  CHECK(diagnosis.findings.front().ends.front().port == one.port(Patient::leaf0, 1));
+
+  Patient all;
+  for (FakeFabric::NodeId id = 0; id < all.fabric.size(); ++id) {
+    for (auto& port : all.fabric.node(id).ports) port.info.link_width_supported = 15;
+  }
+  all.sweep();
+  const Diagnosis decided = all.examine();
+  REQUIRE(Patient::checks_of(decided) == Found{"link-misconfigured"});
+  CHECK(*decided.findings.front().level == Level::info);
+  CHECK(decided.findings.front().ends.size() == 12);
+
+  Patient half;  // six of twelve linked ports
+  for (const auto host : {Patient::host0, Patient::host1, Patient::host2, Patient::host3}) half.info(host, 1).link_width_supported = 15;
+  for (const unsigned port : {1U, 2U}) half.info(Patient::spine, port).link_width_supported = 15;
+  half.sweep();
+  const Diagnosis undecided = half.examine();
+  CHECK(undecided.count(Level::warning) == 6);
+}
+
+TEST_CASE("link-misconnected: links between the same devices are one finding") {
+  Patient one;
+  one.info(Patient::host0, 1).link_width_supported = 1;
+  one.info(Patient::host0, 1).link_width_active = one.info(Patient::leaf0, 1).link_width_active = 1;
+  one.info(Patient::host0, 1).link_width_enabled = 1;
+  one.sweep();
+  const Diagnosis single = one.examine();
+  REQUIRE(Patient::checks_of(single) == Found{"link-misconnected"});
+  CHECK(single.findings.front().subject == Finding::Subject::cable);
+
+  Patient two;
+  for (const auto host : {Patient::host0, Patient::host1}) {
+    two.info(host, 1).link_width_supported = two.info(host, 1).link_width_enabled = two.info(host, 1).link_width_active = 1;
+    two.fabric.node(host).info.device_id = 0x1017;
+    two.info(Patient::leaf0, host == Patient::host0 ? 1 : 2).link_width_active = 1;
+  }
+  two.sweep();
+  const Diagnosis grouped = two.examine();
+  REQUIRE(Patient::checks_of(grouped) == Found{"link-misconnected"});
+  CHECK(grouped.findings.front().subject == Finding::Subject::group);
+  CHECK(grouped.findings.front().ends.size() == 2);
+}
+
+TEST_CASE("mtu-mismatch, vl-mismatch and fec-mismatch compare the ends of Active links") {
+  Patient mtu;
+  mtu.info(Patient::leaf0, 1).neighbor_mtu = smp::Mtu::mtu_2048;
+  mtu.sweep();
+  CHECK(mtu.found() == Found{"mtu-mismatch"});
+
+  Patient vls;
+  vls.info(Patient::leaf0, 1).operational_vls = smp::VLCap::vl0_3;
+  vls.sweep();
+  CHECK(vls.found() == Found{"vl-mismatch"});
+
+  Patient both;  // another MTU at both ends is a decision
+  both.info(Patient::leaf0, 1).neighbor_mtu = both.info(Patient::host0, 1).neighbor_mtu = smp::Mtu::mtu_2048;
+  both.sweep();
+  CHECK(both.found().empty());
+
+  Patient fec;
+  fec.sweep();
+  fec.input->fec_modes[fec.port(Patient::leaf0, 1)] = smp::FecMode::rs_fec;
+  CHECK(fec.found().empty());  // one end tells nothing
+  Patient fecs;
+  fecs.sweep();
+  fecs.input->fec_modes[fecs.port(Patient::leaf0, 1)] = smp::FecMode::rs_fec;
+  fecs.input->fec_modes[fecs.port(Patient::host0, 1)] = smp::FecMode::none;
+  CHECK(fecs.found() == Found{"fec-mismatch"});
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A fabric for the checks of lib/health, whose ports count what a test says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "counters/counters.hpp"
+#include "health/diagnosis.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba/registry.hpp"
+#include "support/fake_fabric.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace ibtest {
+
+/// A spine, two leaves at its ports 1 and 2, two hosts at ports 1 and 2 of each leaf, whose port 3 leads to the spine. All links are 4x
+/// QDR. Change `fabric`, then sweep(), then count(), then examine().
+struct Patient {
+  static constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, host0 = 2, host1 = 3, leaf1 = 4, host2 = 5, host3 = 6;
+
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  ib::health::Thresholds thresholds;
+  std::unique_ptr<Swept> swept;
+  std::unique_ptr<ib::health::Input> input;
+  std::map<ib::subnet::PortIndex, ib::health::PortCounts> counts;
+
+  ib::smp::PortInfo& info(FakeFabric::NodeId node, unsigned port) { return fabric.node(node).ports.at(port).info; }
+
+  /// Has all ends of all links support and run at EDR.
+  void make_edr() {
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      for (FakeFabric::Port& port : fabric.node(id).ports) {
+        port.info.capability_mask |= ib::smp::capability_mask::is_extended_speeds_supported;
+        port.info.link_speed_ext_supported = port.info.link_speed_ext_enabled = 3;
+        port.info.link_speed_ext_active = 2;
+      }
+    }
+  }
+
+  /// Every linked port is read twice, `seconds` apart.
+  void sweep(double seconds = 10) {
+    swept = std::make_unique<Swept>(fabric);
+    input = std::make_unique<ib::health::Input>(swept->subnet, swept->failures, thresholds);
+    for (ib::subnet::PortIndex at = 0; at < swept->subnet.ports().size(); ++at) {
+      if (swept->subnet.port(at).peer == ib::subnet::none) continue;
+      counts[at].port = at;
+      counts[at].seconds = seconds;
+    }
+  }
+  ib::subnet::PortIndex port(FakeFabric::NodeId node, unsigned number) const {
+    const FakeFabric& of = fabric;
+    return swept->subnet.port_of(swept->subnet.find_node(const_cast<FakeFabric&>(of).node(node).info.node_guid), number);
+  }
+
+  static const ib::FieldInfo& counter(std::string_view name) {
+    if (const ib::counters::CounterInfo* known = ib::counters::find_counter(name); known != nullptr && known->narrow != nullptr)
+      return *known->narrow;
+    for (const ib::StructInfo* details : {&ib::pm::PortRcvErrorDetails::info(), &ib::pm::PortXmitDiscardDetails::info()}) {
+      if (const ib::FieldInfo* field = ib::find_field(*details, name); field != nullptr) return *field;
+    }
+    throw std::invalid_argument("no counter is called " + std::string(name));
+  }
+  ib::health::Movement& count(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t delta) {
+    using Kind = ib::counters::CounterChange::Kind;
+    std::vector<ib::health::Movement>& movements = counts.at(port(node, number)).movements;
+    movements.push_back({&counter(name), {Kind::counted, delta}, 0, delta, false});
+    return movements.back();
+  }
+
+  ib::health::Diagnosis examine() {
+    for (auto& [at, of] : counts) input->counts.add(of);
+    return ib::health::examine(*input, {});
+  }
+  /// The checks of the findings, in their order.
+  std::vector<std::string> found() { return checks_of(examine()); }
+  static std::vector<std::string> checks_of(const ib::health::Diagnosis& diagnosis) {
+    std::vector<std::string> ids;
+    for (const ib::health::Finding& finding : diagnosis.findings) ids.emplace_back(finding.check->id);
+    return ids;
+  }
+};
+
+using Found = std::vector<std::string>;
+
+}  // namespace ibtest

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What subnet managers set on ports, and nodes that do not answer.
+#include "support/catch.hpp"
+#include "unit/health/patient.hpp"
+
+using namespace ib;
+using namespace ib::health;
+using ibtest::Found;
+using ibtest::Patient;
+
+namespace {
+
+/// Changes the state that a port answers.
+void set_state(Patient& patient, ibtest::FakeFabric::NodeId node, unsigned number, smp::PortState state) {
+  const subnet::PortIndex at = patient.port(node, number);
+  subnet::Port& port = patient.swept->subnet.port(at);
+  port.info_bytes[32] = static_cast<std::uint8_t>((port.info_bytes[32] & 0xf0U) | static_cast<unsigned>(state));
+}
+
+}  // namespace
+
+TEST_CASE("port-init and port-armed are findings of the cable, each with both of its ends") {
+  Patient patient;
+  patient.sweep();
+  set_state(patient, Patient::leaf0, 1, smp::PortState::init);
+  set_state(patient, Patient::host0, 1, smp::PortState::init);
+  set_state(patient, Patient::leaf1, 2, smp::PortState::armed);
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"port-init", "port-armed"});
+  CHECK(diagnosis.findings[0].ends.size() == 2);
+  CHECK(diagnosis.findings[0].evidence.size() == 2);
+  CHECK(diagnosis.findings[1].evidence.size() == 1);
+
+  Patient down;  // a port that is down is not in use
+  down.fabric.set_link(Patient::leaf0, 2, false);
+  down.sweep();
+  CHECK(down.found().empty());
+}
+
+TEST_CASE("lid-zero: an Active port without a LID; one in Initialize has none yet") {
+  Patient patient;
+  patient.info(Patient::host1, 1).lid = Lid{0};
+  patient.sweep();
+  CHECK(patient.found() == Found{"lid-zero"});
+  Patient early;
+  early.info(Patient::host1, 1).lid = Lid{0};
+  early.sweep();
+  set_state(early, Patient::host1, 1, smp::PortState::init);
+  CHECK(early.found() == Found{"port-init"});
+}
+
+TEST_CASE("lid-duplicate: two ports with a LID in common, by their LMC too") {
+  Patient same;
+  same.info(Patient::host1, 1).lid = same.info(Patient::host2, 1).lid;
+  same.sweep();
+  const Diagnosis diagnosis = same.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"lid-duplicate"});
+  CHECK(diagnosis.findings.front().ends.size() == 2);
+
+  for (const auto& [lid, is_found] : {std::pair{std::uint16_t{33}, true}, {std::uint16_t{34}, false}}) {
+    Patient range;
+    for (const auto host : {Patient::host0, Patient::host1, Patient::host2, Patient::host3}) range.info(host, 1).lmc = 1;
+    range.info(Patient::host0, 1).lid = Lid{20};
+    range.info(Patient::host1, 1).lid = Lid{24};
+    range.info(Patient::host2, 1).lid = Lid{32};
+    range.info(Patient::host3, 1).lid = Lid{lid};
+    range.fabric.attach(Patient::host0);
+    range.sweep();
+    CHECK((range.found() == Found{"lid-duplicate"}) == is_found);
+  }
+}
+
+TEST_CASE("lmc-mismatch: the port that differs from most") {
+  Patient patient;
+  patient.info(Patient::host3, 1).lmc = 2;
+  patient.info(Patient::host3, 1).lid = Lid{64};
+  patient.sweep();
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"lmc-mismatch"});
+  CHECK(diagnosis.findings.front().ends.front().port == patient.port(Patient::host3, 1));
+  CHECK(diagnosis.findings.front().evidence.front().limit == 0.0);
+}
+
+TEST_CASE("node-silent names the port behind which nobody answers, node-partial what was not answered") {
+  Patient silent;
+  silent.fabric.node(Patient::host2).faults.silent = true;
+  silent.sweep();
+  const Diagnosis diagnosis = silent.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-silent"});
+  const Finding& finding = diagnosis.findings.front();
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(finding.ends[0].port == silent.port(Patient::leaf1, 1));
+  CHECK(finding.ends[1] == Place{});
+
+  Patient partial;
+  partial.fabric.node(Patient::host2).faults.ignores = smp::NodeDescription::attribute_id;
+  partial.sweep();
+  const Diagnosis some = partial.examine();
+  REQUIRE(Patient::checks_of(some) == Found{"node-partial"});
+  CHECK(some.findings.front().detail == "Not answered: NodeDescription.");
+}

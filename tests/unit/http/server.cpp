@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The HTTP server on a loop in real time, talked to by clients in threads of their own: what it answers, and what clients do to it.
+#include "http/server.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <zlib.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "async/group.hpp"
+#include "base/error.hpp"
+#include "base/loaded_library.hpp"
+#include "base/unique_fd.hpp"
+#include "support/catch.hpp"
+
+using namespace ib;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A body of so many lines. It counts those that live.
+class Lines final : public http::Body {
+ public:
+  explicit Lines(std::size_t count) : left_(count) { ++alive; }
+  ~Lines() override { --alive; }
+  bool next(std::string& out, std::size_t size) override {
+    out.clear();
+    while (left_ != 0 && out.size() < size) out += "line " + std::to_string(left_--) + "\n";
+    return !out.empty();
+  }
+  bool is_outdated() const override { return outdated; }
+
+  static inline std::atomic<int> alive = 0;
+  static inline std::atomic<bool> outdated = false;
+
+ private:
+  std::size_t left_;
+};
+
+/// A body that takes long to make.
+class Toil final : public http::Body {
+ public:
+  bool next(std::string& out, std::size_t size) override {
+    std::this_thread::sleep_for(5ms);
+    out.assign(left_-- > 0 ? size : 0, 'x');
+    return !out.empty();
+  }
+
+ private:
+  int left_ = 10;
+};
+
+std::string lines(std::size_t count) {
+  std::string all, piece;
+  Lines body(count);
+  while (body.next(piece, 1000)) all += piece;
+  return all;
+}
+
+http::Answer answer(const http::Request& request) {
+  http::Answer answer;
+  if (request.path == "/lines") {
+    answer.body = std::make_unique<Lines>(std::stoul(std::string(request.value("count").value_or("10"))));
+  } else if (request.path == "/toil") {
+    answer.body = std::make_unique<Toil>();
+  } else if (request.path == "/throws") {
+    throw Error("no such luck");
+  } else {
+    answer.status = request.path == "/" ? 200 : 404;
+    answer.text = "path " + request.path + "\n";
+    for (const auto& [name, value] : request.query) answer.text += name + "=" + value + "\n";
+  }
+  return answer;
+}
+
+UniqueFd connect_to(std::uint16_t port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience{10, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+std::string read_all(int fd) {
+  std::string all;
+  char buffer[65536];
+  for (ssize_t count = 0; (count = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) all.append(buffer, static_cast<std::size_t>(count));
+  return all;
+}
+
+void send_all(int fd, const std::string& text) { ::send(fd, text.data(), text.size(), MSG_NOSIGNAL); }
+
+struct Bench {
+  explicit Bench(http::Limits limits = {}) : server(loop, async::TcpListener("127.0.0.1", 0, SOMAXCONN), answer, limits) {
+    Lines::outdated = false;
+  }
+
+  /// Runs the loop until `client`, in a thread of its own, has ended.
+  void serve(const std::function<void()>& client) {
+    std::atomic<bool> ended = false;
+    std::thread thread([&] {
+      client();
+      ended = true;
+    });
+    loop.run(wait_for(loop, ended));
+    thread.join();
+  }
+  void run_for(async::Duration time) { loop.run(sleep(loop, time)); }
+
+  /// The answer to the text of one request, head and body.
+  std::string ask(const std::string& request) {
+    std::string reply;
+    serve([&] {
+      const UniqueFd fd = connect_to(server.port());
+      send_all(fd.get(), request);
+      reply = read_all(fd.get());
+    });
+    return reply;
+  }
+  /// The same for HTTP/1.0, in which a body ends with the connection.
+  std::string get(const std::string& target, const std::string& headers = {}, const std::string& method = "GET") {
+    return ask(method + " " + target + " HTTP/1.0\r\n" + headers + "\r\n");
+  }
+
+  static async::Task<> wait_for(async::Loop& on, const std::atomic<bool>& ended) {
+    while (!ended) co_await on.sleep_for(1ms);
+  }
+  static async::Task<> sleep(async::Loop& on, async::Duration time) { co_await on.sleep_for(time); }
+
+  async::Loop loop;
+  http::Server server;
+};
+
+std::string head_of(const std::string& reply) { return reply.substr(0, reply.find("\r\n\r\n")); }
+std::string body_of(const std::string& reply) { return reply.substr(reply.find("\r\n\r\n") + 4); }
+
+constexpr LoadedLibrary zlib{"libz.so.1", "zlib1g"};
+
+std::string inflated(std::string packed) {
+  const auto init = reinterpret_cast<decltype(&::inflateInit2_)>(zlib.find("inflateInit2_"));
+  const auto inflate = reinterpret_cast<decltype(&::inflate)>(zlib.find("inflate"));
+  const auto end = reinterpret_cast<decltype(&::inflateEnd)>(zlib.find("inflateEnd"));
+  z_stream stream{};
+  REQUIRE(init(&stream, 15 + 16, ZLIB_VERSION, sizeof stream) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string all;
+  char buffer[65536];
+  int code = Z_OK;
+  while (code == Z_OK) {
+    stream.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream.avail_out = sizeof buffer;
+    code = inflate(&stream, Z_NO_FLUSH);
+    all.append(buffer, sizeof buffer - stream.avail_out);
+  }
+  end(&stream);
+  CHECK(code == Z_STREAM_END);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("HTTP: paths, arguments, statuses") {
+  Bench bench;
+  CHECK(body_of(bench.get("/")) == "path /\n");
+  CHECK(body_of(bench.get("/?a=1&collect%5B%5D=x%20y&b")) == "path /\na=1\ncollect[]=x y\nb=\n");
+  CHECK_THAT(head_of(bench.get("/nothing")), ibtest::contains(" 404 "));
+  const std::string thrown = bench.get("/throws");
+  CHECK_THAT(head_of(thrown), ibtest::contains(" 500 "));
+  CHECK(body_of(thrown) == "no such luck\n");
+}
+
+TEST_CASE("HTTP: HEAD has the head of GET and no body, other methods are refused") {
+  Bench bench;
+  const std::string head = bench.get("/lines", {}, "HEAD");
+  CHECK_THAT(head, ibtest::contains(" 200 ") && ibtest::contains("Content-Type: text/plain"));
+  CHECK(body_of(head).empty());
+  for (const char* target : {"/lines", "/"}) {  // what follows the head is the next answer, or the end
+    const std::string newer =
+        bench.ask(std::string("HEAD ") + target + " HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    CHECK((body_of(newer).empty() || body_of(newer).starts_with("HTTP/1.1 200")));
+  }
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+    const std::string reply =
+        bench.ask(std::string(method) + " / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc");
+    INFO(method);
+    CHECK_THAT(head_of(reply), ibtest::contains(" 405 ") && ibtest::contains("Allow: GET, HEAD"));
+  }
+}
+
+TEST_CASE("HTTP: a long body arrives whole, in chunks too, and is gone afterwards") {
+  Bench bench;
+  const std::string whole = lines(200'000);
+  CHECK((body_of(bench.get("/lines?count=200000")) == whole));
+  const std::string chunked = bench.ask("GET /lines?count=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  CHECK_THAT(head_of(chunked), ibtest::contains("chunked"));
+  CHECK(chunked.size() > whole.size());
+  CHECK(Lines::alive == 0);
+}
+
+TEST_CASE("HTTP: gzip where it is accepted") {
+  Bench bench;
+  const std::string reply = bench.get("/lines?count=100000", "Accept-Encoding: deflate, gzip;q=0.5\r\n");
+  CHECK_THAT(head_of(reply), ibtest::contains("Content-Encoding: gzip"));
+  CHECK(body_of(reply).size() < lines(100'000).size() / 3);
+  CHECK((inflated(body_of(reply)) == lines(100'000)));
+  CHECK(body_of(bench.get("/lines?count=3", "Accept-Encoding: gzip;q=0\r\n")) == lines(3));
+  CHECK(body_of(bench.get("/", "Accept-Encoding: gzip\r\n")) == "path /\n");
+}
+
+TEST_CASE("HTTP: what Accept-Encoding allows") {
+  for (const char* yes : {"gzip", "gzip, deflate", "deflate,gzip", "br;q=1.0, gzip;q=0.8", "x-gzip", "gzip;q=0.001"}) {
+    INFO(yes);
+    CHECK(http::accepts_gzip(yes));
+  }
+  for (const char* no : {"", "identity", "gzip;q=0", "gzip; q=0.000", "deflate", "notgzip"}) {
+    INFO(no);
+    CHECK_FALSE(http::accepts_gzip(no));
+  }
+}
+
+TEST_CASE("HTTP: nonsense is answered or closed, and the next client is served") {
+  Bench bench;
+  for (const std::string& nonsense : {std::string("\r\n\r\n\r\n\r\n"), std::string(100'000, 'x'), std::string("GET / HTTP/9.9\r\n\r\n"),
+                                      std::string("\x16\x03\x01\x02\x00", 5), "GET /" + std::string(60'000, 'a') + " HTTP/1.0\r\n\r\n",
+                                      std::string("GET / HTTP/1.0\r\nContent-Length: -1\r\n\r\n")}) {
+    bench.serve([&] {
+      const UniqueFd fd = connect_to(bench.server.port());
+      send_all(fd.get(), nonsense);
+      ::shutdown(fd.get(), SHUT_WR);
+      read_all(fd.get());
+    });
+    CHECK(body_of(bench.get("/")) == "path /\n");
+  }
+}
+
+TEST_CASE("HTTP: a client that does not ask in time is closed, also one that sends byte by byte") {
+  http::Limits limits;
+  limits.first_request = 1s;
+  Bench bench(limits);
+  for (const bool drips : {false, true}) {
+    const auto begun = std::chrono::steady_clock::now();
+    bench.serve([&] {
+      const UniqueFd fd = connect_to(bench.server.port());
+      for (int i = 0; drips && i < 30; ++i) {
+        if (::send(fd.get(), "G", 1, MSG_NOSIGNAL) < 0) break;
+        std::this_thread::sleep_for(100ms);
+      }
+      read_all(fd.get());
+    });
+    CHECK(std::chrono::steady_clock::now() - begun < 5s);
+  }
+}
+
+TEST_CASE("HTTP: a connection serves several requests") {
+  Bench bench;
+  std::string reply;
+  bench.serve([&] {
+    const UniqueFd fd = connect_to(bench.server.port());
+    send_all(fd.get(), "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    reply = read_all(fd.get());
+  });
+  CHECK_THAT(reply, ibtest::contains("path /a\n") && ibtest::contains("path /b\n"));
+}
+
+TEST_CASE("HTTP: outdated bodies are dropped, whether their client reads or not") {
+  Bench bench;
+  const UniqueFd slow = connect_to(bench.server.port());
+  send_all(slow.get(), "GET /lines?count=5000000 HTTP/1.0\r\n\r\n");
+  bench.run_for(200ms);
+  REQUIRE(Lines::alive == 1);
+  bench.server.drop_outdated();
+  REQUIRE(Lines::alive == 1);
+  Lines::outdated = true;
+  bench.server.drop_outdated();
+  CHECK(Lines::alive == 0);
+  bench.run_for(50ms);
+  CHECK(read_all(slow.get()).size() < 5'000'000);  // what was on its way, and no more
+}
+
+TEST_CASE("HTTP: more clients than there is room for wait, and are served") {
+  http::Limits limits;
+  limits.connections = 20;
+  limits.first_request = 1s;
+  Bench bench(limits);
+  std::vector<UniqueFd> idle;
+  for (int i = 0; i < 30; ++i) idle.push_back(connect_to(bench.server.port()));
+  std::atomic<int> served = 0;
+  bench.serve([&] {
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 40; ++i) {
+      clients.emplace_back([&] {
+        const UniqueFd fd = connect_to(bench.server.port());
+        send_all(fd.get(), "GET / HTTP/1.0\r\n\r\n");
+        if (body_of(read_all(fd.get())) == "path /\n") ++served;
+      });
+    }
+    for (std::thread& client : clients) client.join();
+  });
+  CHECK(served == 40);
+}
+
+TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop") {
+  Bench bench;
+  async::TaskGroup group(bench.loop);
+  unsigned turns = 0;
+  const auto work = [](async::Loop& loop, unsigned& done) -> async::Task<> {
+    for (;; ++done) {
+      std::this_thread::sleep_for(1ms);
+      co_await loop.sleep_for(1us);
+    }
+  };
+  group.spawn(work(bench.loop, turns));
+  std::vector<UniqueFd> crowd;
+  for (int i = 0; i < 30; ++i) {
+    crowd.push_back(connect_to(bench.server.port()));
+    send_all(crowd.back().get(), "GET /toil HTTP/1.0\r\n\r\n");
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  bench.run_for(1s);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  CHECK(1ms * turns > took / 5);
+}
+
+TEST_CASE("HTTP: a port in use is an error that says so") {
+  Bench bench;
+  CHECK_THROWS_AS(async::TcpListener("127.0.0.1", bench.server.port(), 1), SysError);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A view of a fabric in memory, in which every counter of every linked port was read, and pages of it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "metrics/page.hpp"
+#include "support/fake_fabric.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace ibtest {
+
+/// A sample of a page.
+struct PageSample {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::string value;
+};
+
+/// A fabric, swept. Counter n of port p holds 1000 p + n.
+struct MadeView {
+  explicit MadeView(FakeFabric& of) {
+    Swept swept(of);
+    fabric->subnet = std::move(swept.subnet);
+    fabric->failures = std::move(swept.failures);
+    fabric->list_devices();
+    fabric->time = reading->time = swept.clock.wall_time();
+    states = std::make_shared<ib::metrics::PortStates>(fabric->subnet);
+    reading->fabric = fabric;
+    for (const auto& device : fabric->switches)
+      reading->switches.push_back(read(device.port + 1, fabric->subnet.node(device.node).slots - 1U));
+    for (const auto& device : fabric->hcas) reading->hcas.push_back(read(device.port, 1));
+  }
+
+  ib::metrics::View view() const {
+    ib::metrics::View view;
+    view.reading = reading;
+    view.states = states;
+    view.exporter.version = "1.2.3";
+    return view;
+  }
+  /// The text of a page, made in pieces of about `piece` bytes.
+  std::string page(const ib::metrics::PageRules& rules, ib::metrics::PageWanted wanted = {}, std::size_t piece = 1000) const {
+    ib::metrics::Page page(rules, view(), wanted);
+    std::string all, text;
+    while (page.next(text, piece)) all += text;
+    return all;
+  }
+  std::vector<PageSample> samples(const ib::metrics::Exported& exported, ib::metrics::PageWanted wanted = {}) const {
+    return parse(page(ib::metrics::PageRules(exported, {}), wanted));
+  }
+  /// The samples of a page whose labels hold no quotes, commas or braces.
+  static std::vector<PageSample> parse(const std::string& text);
+
+  std::shared_ptr<ib::metrics::SweptFabric> fabric = std::make_shared<ib::metrics::SweptFabric>();
+  std::shared_ptr<ib::metrics::PortStates> states;
+  std::shared_ptr<ib::metrics::Reading> reading = std::make_shared<ib::metrics::Reading>();
+
+ private:
+  ib::metrics::DeviceReading read(ib::subnet::PortIndex first, unsigned count) {
+    ib::metrics::DeviceReading device;
+    device.outcome = ib::metrics::DeviceReading::Outcome::read;
+    device.first_row = static_cast<std::uint32_t>(reading->rows.size());
+    for (ib::subnet::PortIndex port = first; port < first + count; ++port) {
+      if (fabric->subnet.port(port).peer == ib::subnet::none) continue;
+      reading->rows.push_back(row(port));
+      ++device.rows;
+    }
+    return device;
+  }
+  ib::metrics::PortRow row(ib::subnet::PortIndex port) const {
+    ib::metrics::PortRow row;
+    row.port = port;
+    row.known = ~0U;
+    const std::uint64_t base = 1000U * fabric->subnet.port(port).number;
+    for (std::size_t at = 0; at < row.counters.size(); ++at) row.counters[at] = base + at;
+    for (std::size_t at = 0; at < row.details.size(); ++at) row.details[at] = static_cast<std::uint16_t>(base + row.counters.size() + at);
+    return row;
+  }
+};
+
+inline std::vector<PageSample> MadeView::parse(const std::string& text) {
+  std::vector<PageSample> samples;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    PageSample sample;
+    sample.value = line.substr(line.rfind(' ') + 1);
+    sample.name = line.substr(0, line.find_first_of("{ "));
+    for (std::size_t at = line.find('{'); at != std::string::npos && line[at] != '}';) {
+      const std::size_t equals = line.find("=\"", at), end = line.find('"', equals + 2);
+      sample.labels[line.substr(at + 1, equals - at - 1)] = line.substr(equals + 2, end - equals - 2);
+      at = end + 1;
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+}  // namespace ibtest

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The exporter's engine on fabrics in memory and a clock that jumps: what is read when, and what is published while nodes fall silent,
+// links break, and the end port goes away and comes back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/group.hpp"
+#include "base/log.hpp"
+#include "iba/text.hpp"
+#include "metrics/page.hpp"
+#include "support/catch.hpp"
+#include "support/fake_pma.hpp"
+#include "support/fake_sysfs.hpp"
+#include "tools/exporter/engine.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
+
+using namespace ib;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using tools::exporter::Engine;
+
+namespace {
+
+constexpr FakeFabric::NodeId leaf0 = 1, host0 = 2, leaf1 = 4, host2 = 5;
+const std::string leaf0_guid = "0x0000000000006000", leaf1_guid = "0x0000000000006001";
+
+tools::CommonOptions without_sa() {
+  tools::CommonOptions options;
+  options.skip_sl = true;
+  return options;
+}
+
+/// Two leaves with two hosts each, and a spine; each node has a PMA. The engine runs at leaf 0.
+class Bench {
+ public:
+  explicit Bench(tools::exporter::ReaderOptions options = {true, false, {}}) {
+    ibtest::FakeSysfs::Port port;
+    const sys::EndPort& here = fabric.end_port();
+    sysfs_.device("fake0", to_text(here.device->node_guid));
+    port.gid = to_text(here.default_gid());
+    port.umad = "umad0";
+    sysfs_.port("fake0", port);
+    set_lid(here.lid.value);
+    sysfs_.write("class/infiniband/fake0/ports/1/lid_mask_count", "0\n");
+    for (FakeFabric::NodeId node = 0; node < fabric.size(); ++node) pmas.push_back(&run_pma(fabric, node));
+    world.open_channel = [this](const sys::EndPort&, mad::GmpCarrier) -> std::unique_ptr<mad::Channel> {
+      ++opened;
+      if (is_port_gone) throw SysError(ENODEV, "open", "/dev/infiniband/umad0");
+      return fabric.open();
+    };
+    world.log = &log_;
+    host = std::make_unique<tools::Host>(world, tools::Dialect::ibtool, without_sa());
+    stack = std::make_unique<tools::Stack>(*host, loop);
+    engine = std::make_unique<Engine>(*stack, std::move(options), tools::exporter::Times{});
+  }
+
+  void start() { group_.spawn(engine->run()); }
+  void run_for(async::Duration time) { loop.run(sleep(loop, time)); }
+  void set_lid(unsigned lid) { sysfs_.write("class/infiniband/fake0/ports/1/lid", fmt::format("0x{:x}\n", lid)); }
+
+  /// The page as Prometheus would have it now: "name{labels}" and its value.
+  std::map<std::string, std::string> page() const {
+    const metrics::PageRules rules({.hcas = true}, {});
+    metrics::Page page(rules, engine->view(), {});
+    std::map<std::string, std::string> samples;
+    for (std::string text; page.next(text, 1U << 20U);) {
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        const std::string line = text.substr(at, end - at);
+        if (!line.starts_with('#')) samples[line.substr(0, line.rfind(' '))] = line.substr(line.rfind(' ') + 1);
+        at = end + 1;
+      }
+    }
+    return samples;
+  }
+  /// The value of a sample of a port of a switch; "none" without one.
+  std::string of_port(const std::string& name, const std::string& guid, unsigned port) const {
+    return find(fmt::format("infiniband_switch_port_{}{{guid=\"{}\",port=\"{}\"}}", name, guid, port));
+  }
+  std::string find(const std::string& series) const {
+    const auto samples = page();
+    const auto found = samples.find(series);
+    return found == samples.end() ? "none" : found->second;
+  }
+  std::size_t count(const std::string& beginning) const {
+    std::size_t count = 0;
+    for (const auto& [series, value] : page()) count += series.starts_with(beginning) ? 1 : 0;
+    return count;
+  }
+  std::string state(const std::string& guid, const std::string& name, unsigned port) const {
+    return find(fmt::format("infiniband_switch_port_state{{guid=\"{}\",switch=\"{}\",port=\"{}\"}}", guid, name, port));
+  }
+  std::string said() const {
+    std::fflush(err_.get());
+    std::rewind(err_.get());
+    std::string all;
+    char buffer[4096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, err_.get())) > 0;) all.append(buffer, got);
+    return all;
+  }
+  std::uint64_t sent() const { return engine->view().exporter.mads_sent; }
+
+  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  std::vector<ibtest::FakePma*> pmas;
+  bool is_port_gone = false;
+  unsigned opened = 0;
+  tools::World world = tools::this_host();
+  async::FakeClock clock;
+  async::Loop loop{clock};
+  std::unique_ptr<tools::Host> host;
+  std::unique_ptr<tools::Stack> stack;
+  std::unique_ptr<Engine> engine;
+
+ private:
+  static async::Task<> sleep(async::Loop& on, async::Duration time) { co_await on.sleep_for(time); }
+
+  ibtest::FakeSysfs sysfs_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> err_{std::tmpfile(), std::fclose};
+  Log log_{err_.get()};
+  async::TaskGroup group_{loop};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "Exporter: publishes whole readings, a new one each interval") {
+  pmas[leaf0]->count(1, "port_xmit_data") = 1000;
+  CHECK_FALSE(engine->is_ready());
+  start();
+  run_for(5s);
+  REQUIRE(engine->is_ready());
+  CHECK(of_port("transmit_data_bytes_total", leaf0_guid, 1) == "4000");
+  CHECK(count("infiniband_switch_port_symbol_error_total") == 8);  // two links to the spine, and four to hosts
+  CHECK(count("infiniband_hca_port_symbol_error_total") == 4);
+  pmas[leaf0]->count(1, "port_xmit_data") = 2000;
+  run_for(20s);
+  CHECK(of_port("transmit_data_bytes_total", leaf0_guid, 1) == "4000");
+  run_for(10s);
+  CHECK(of_port("transmit_data_bytes_total", leaf0_guid, 1) == "8000");
+  run_for(500s);
+  CHECK(engine->view().exporter.sweeps == 1);
+  run_for(100s);
+  CHECK(engine->view().exporter.sweeps == 2);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a page asks the fabric nothing, and a round asks each port once") {
+  start();
+  run_for(5s);
+  const std::uint64_t before = sent();
+  for (int i = 0; i < 50; ++i) page();
+  CHECK(sent() == before);
+  for (ibtest::FakePma* pma : pmas) pma->asked.clear();
+  run_for(30s);
+  std::size_t asked = 0;
+  for (const ibtest::FakePma* pma : pmas) asked += pma->asked.size();
+  CHECK(asked == 12);  // one PortCountersExtended for each linked port
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: error counters of a PMA without 64 bits for them come from PortCounters") {
+  pmas[leaf0]->capability_mask2 = 0;
+  pmas[leaf1]->capability_mask = 0;
+  for (const FakeFabric::NodeId leaf : {leaf0, leaf1}) {
+    pmas[leaf]->count(1, "symbol_error_counter") = 7;
+    pmas[leaf]->count(1, "port_unicast_xmit_pkts") = 9;
+  }
+  start();
+  run_for(5s);
+  CHECK(of_port("symbol_error_total", leaf0_guid, 1) == "7");
+  CHECK(of_port("unicast_transmit_packets_total", leaf0_guid, 1) == "9");
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "7");
+  CHECK(of_port("unicast_transmit_packets_total", leaf1_guid, 1) == "none");
+  CHECK(of_port("transmit_wait_total", leaf1_guid, 1) == "none");
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a silent PMA has no samples, holds nobody up and is told of once") {
+  start();
+  run_for(5s);
+  pmas[leaf1]->service().faults.silent = true;
+  pmas[leaf0]->count(1, "symbol_error_counter") = 5;
+  run_for(45s);
+  CHECK(of_port("symbol_error_total", leaf0_guid, 1) == "5");
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "none");
+  CHECK(find("infiniband_switch_up{guid=\"" + leaf1_guid + "\",switch=\"leaf1\"}") == "0");
+  CHECK(find("infiniband_switch_collect_error{guid=\"" + leaf1_guid + "\",collector=\"switch\"}") == "1");
+  CHECK(find("infiniband_switch_collect_timeout{guid=\"" + leaf1_guid + "\",collector=\"switch\"}") == "1");
+  CHECK(find("infiniband_exporter_collect_timeouts{collector=\"switch\"}") == "1");
+  CHECK(state(leaf1_guid, "leaf1", 1) == "1");
+  const std::uint64_t sweeps = engine->view().exporter.sweeps;
+  pmas[leaf0]->count(1, "symbol_error_counter") = 6;
+  run_for(300s);
+  CHECK(of_port("symbol_error_total", leaf0_guid, 1) == "6");
+  CHECK(said() == "W: counters of 1 device are not read: 'leaf1'\n");
+  CHECK(engine->view().exporter.sweeps == sweeps);  // once was enough
+  pmas[leaf1]->service().faults.silent = false;
+  run_for(45s);
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  CHECK_THAT(said(), ibtest::ends_with("W: the counters of all devices are read\n"));
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: the state of a port is right within 15 s, its uplink within 20 s more") {
+  const std::string uplink = "infiniband_switch_uplink_info{guid=\"" + leaf1_guid + "\",port=\"1\"";
+  start();
+  run_for(40s);
+  REQUIRE(state(leaf1_guid, "leaf1", 1) == "1");
+  REQUIRE(count(uplink) == 1);
+  fabric.set_link(leaf1, 1, false);
+  run_for(15s);
+  CHECK(state(leaf1_guid, "leaf1", 1) == "0");
+  CHECK(of_port("state_id", leaf1_guid, 1) == "1");
+  CHECK(count(uplink) == 0);
+  run_for(20s);
+  CHECK(count("infiniband_hca_info{guid=\"0x0000000000100021\"") == 0);
+  CHECK(engine->view().exporter.sweeps == 2);
+  fabric.set_link(leaf1, 1, true);
+  run_for(15s);
+  CHECK(state(leaf1_guid, "leaf1", 1) == "1");
+  run_for(20s);
+  CHECK(count(uplink) == 1);
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a switch that dies and comes back holds nobody up") {
+  start();
+  run_for(40s);
+  fabric.node(leaf1).faults.silent = true;
+  for (unsigned port = 1; port <= 3; ++port) fabric.set_link(leaf1, port, false);
+  for (unsigned count = 0; count < 10; ++count) {
+    pmas[leaf0]->count(1, "symbol_error_counter") += 1;
+    run_for(30s);
+    CHECK(std::stoul(of_port("symbol_error_total", leaf0_guid, 1)) >= count);
+    if (count > 0) CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "none");
+  }
+  const std::string up = "infiniband_switch_up{guid=\"" + leaf1_guid + "\",switch=\"leaf1\"}";
+  CHECK(find(up) == "0");
+  CHECK(find("infiniband_hca_up{guid=\"0x0000000000100021\",hca=\"host2 HCA-1\"}") == "0");
+  fabric.node(leaf1).faults.silent = false;
+  for (unsigned port = 1; port <= 3; ++port) fabric.set_link(leaf1, port, true);
+  run_for(35s);
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  CHECK(state(leaf1_guid, "leaf1", 1) == "1");
+  CHECK(find(up) == "1");
+  fabric.set_link(leaf1, 3, false);
+  run_for(40s);
+  CHECK(find(up) == "0");
+  clock.advance(24h);
+  run_for(60s);
+  CHECK(find(up) == "none");  // forgotten after a day
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: the end port goes away and comes back") {
+  start();
+  run_for(40s);
+  REQUIRE(engine->is_ready());
+  is_port_gone = true;
+  fabric.channel().break_down(EIO);
+  run_for(60s);
+  CHECK_FALSE(engine->is_ready());
+  CHECK(count("infiniband_switch") == 0);
+  CHECK(find("infiniband_exporter_collect_errors{collector=\"ibnetdiscover\"}") == "1");
+  is_port_gone = false;
+  run_for(10s);
+  CHECK(engine->is_ready());
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  const std::string told = said();
+  CHECK(std::ranges::count(told, '\n') <= 3);  // what went wrong first, what then, and that all is well
+  CHECK_THAT(told, ibtest::ends_with("W: the fabric is read again\n"));
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a port that cannot be opened at the start is an error") {
+  is_port_gone = true;
+  CHECK_THROWS_AS(loop.run(engine->run()), SysError);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: another LID of the own port, and another subnet manager, open the stack anew") {
+  start();
+  run_for(40s);
+  const unsigned before = opened;
+  fabric.node(host0).ports[1].info.master_sm_lid = Lid{6};
+  run_for(40s);
+  CHECK(opened == before + 1);
+  CHECK(engine->is_ready());
+  fabric.node(host0).ports[1].info.lid = Lid{40};
+  set_lid(40);
+  run_for(40s);
+  CHECK(opened == before + 2);
+  CHECK(host->end_port().lid == Lid{40});
+  CHECK(engine->is_ready());
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: sweeps when it is told to, and holds no more readings than two") {
+  start();
+  run_for(20s);
+  engine->sweep_now();
+  run_for(1s);
+  CHECK(engine->view().exporter.sweeps == 2);
+  const std::weak_ptr<const metrics::Reading> first = engine->view().reading;
+  const std::weak_ptr<const metrics::SweptFabric> fabric_before = engine->view().reading->fabric;
+  engine->sweep_now();
+  run_for(30s);
+  CHECK(first.expired());
+  CHECK(fabric_before.expired());
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: ends at once, whatever it is waiting for") {
+  for (const auto time : {0ms, 1ms, 10ms, 500ms, 8000ms, 31'000ms}) {
+    async::TaskGroup group(loop);
+    group.spawn(engine->run());
+    run_for(time);
+  }
+  SUCCEED();
+}
+
+TEST_CASE("Exporter: the master and the standby") {
+  Bench bench;
+  for (const FakeFabric::NodeId node : {host0, host2}) {
+    bench.fabric.node(node).ports[1].info.capability_mask |= 1U << 1;
+    bench.fabric.node(node).sm_info.emplace();
+    bench.fabric.node(node).sm_info->sm_state = node == host0 ? smp::SMState::master : smp::SMState::standby;
+    bench.fabric.node(node).sm_info->priority = node == host0 ? 14 : 3;
+  }
+  bench.start();
+  bench.run_for(5s);
+  CHECK(bench.find("infiniband_sm_state_id{guid=\"0x0000000000100001\",node=\"host0 HCA-1\"}") == "3");
+  CHECK(bench.find("infiniband_sm_priority{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}") == "3");
+}
+
+TEST_CASE("Exporter: details cost two more MADs a port") {
+  Bench bench({false, true, {}});
+  bench.pmas[leaf0]->count(1, "port_vl_mapping_errors") = 3;
+  bench.start();
+  bench.run_for(5s);
+  const metrics::PageRules rules({.details = true}, {});
+  metrics::Page page(rules, bench.engine->view(), {});
+  std::string text;
+  page.next(text, 1U << 20U);
+  CHECK_THAT(text, ibtest::contains("infiniband_switch_port_vl_mapping_errors_total{guid=\"" + leaf0_guid + "\",port=\"1\"} 3\n"));
+  CHECK_THAT(text, ibtest::contains("infiniband_switch_collect_error{guid=\"" + leaf0_guid + "\",collector=\"switch-rcv-err\"} 0\n"));
+}

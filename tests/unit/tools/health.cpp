@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// health on fabrics in memory: verdict and status, one finding a cable, windows of all kinds, and what it costs.
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "iba-gen/mad.hpp"
+#include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
+#include "support/program.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace ib;
+using namespace std::chrono_literals;
+using ibtest::contains;
+using ibtest::ibtool;
+using ibtest::Outcome;
+using ibtest::starts_with;
+using nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// A clock on which something happens in the pause between two readings.
+class Meanwhile final : public async::FakeClock {
+ public:
+  std::function<void()> happens;
+  bool jump_to(async::Time deadline) override {
+    if (deadline - now() > 5s && happens) std::exchange(happens, nullptr)();
+    return FakeClock::jump_to(deadline);
+  }
+  /// The real date, of which snapshots are.
+  std::chrono::system_clock::time_point wall_time() const override {
+    return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(now().time_since_epoch());
+  }
+};
+
+struct Fabric : ibtest::CountingFabric {
+  Fabric() : CountingFabric(1) {}
+  Meanwhile clock;
+  ibtest::TemporaryDirectory directory;
+
+  Outcome run(Words words, int status = 0) {
+    words.insert(words.begin(), "health");
+    Outcome outcome = ibtool(fabric, words, {.clock = &clock});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == status);
+    return outcome;
+  }
+  json found(Words words = {}, int status = 0) {
+    words.emplace_back("--json");
+    const Outcome outcome = run(std::move(words), status);
+    INFO(outcome.out << outcome.err);
+    return json::parse(outcome.out);
+  }
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(directory.file(name)) << text;
+    return directory.file(name);
+  }
+};
+
+json check(const json& found, const std::string& id) {
+  for (const json& one : found["checks"]) {
+    if (one["check"] == id) return one;
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("health: a healthy fabric is told of in a few lines") {
+  Fabric f;
+  const Outcome told = f.run({});
+  CHECK_THAT(told.out,
+             starts_with("Healthy: nothing found on 2 hosts, 1 switch, 2 cables; watched 10 s.\n10 s without an error prove that a "
+                         "link has fewer than 9.4e-12 errors a bit (95 %, 4x QDR); a day proves 1.1e-15.\nNot looked at: "));
+  CHECK(std::ranges::count(told.out, '\n') <= 5);
+  CHECK(told.err.empty());
+  const json found = f.found();
+  CHECK(found["verdict"] == "healthy");
+  CHECK(found["levels"] == json({{"error", 0}, {"warning", 0}, {"info", 0}}));
+  CHECK(found["host_count"] == 2);
+  CHECK(check(found, "symbol-errors")["check_state"] == "done");
+  CHECK(check(found, "fec-mismatch")["check_state"] == "skipped");
+}
+
+TEST_CASE("health: what moved at both ends of a cable is one finding, with both ends") {
+  Fabric f;
+  const auto count = [&f] {
+    f.pma.count(2, "symbol_error_counter") += 30;
+    f.other_pma.count(1, "port_rcv_errors") += 5;
+    f.other_pma.count(1, "port_local_physical_errors") += 5;
+  };
+  f.clock.happens = count;
+  const json found = f.found({}, 1);
+  CHECK(found["verdict"] == "findings");
+  REQUIRE(found["findings"].size() == 1);
+  const json& finding = found["findings"][0];
+  CHECK(finding["check"] == "symbol-errors");
+  CHECK(finding["level"] == "error");
+  CHECK(finding["confidence"] == "sure");
+  CHECK(finding["ends"][0]["node_description"] == "leaf");
+  CHECK(finding["ends"][0]["port_num"] == 2);
+  CHECK(finding["ends"][1]["node_description"] == "other");
+  CHECK(finding["ends"][1]["lid"] == 3);
+  REQUIRE(finding["evidence"].size() == 3);
+  const json& evidence = finding["evidence"][0];
+  CHECK(evidence["counter"] == "symbol_error_counter");
+  CHECK(evidence["which_end"] == 0);
+  CHECK(evidence["value_before"] == 0);
+  CHECK(evidence["value_after"] == 30);
+  CHECK(evidence["per_second"].get<double>() == Approx(3).epsilon(0.01));
+  CHECK(evidence["limit"] == 3);
+  CHECK(evidence["provable_error_ratio"].get<double>() == Approx(9.4e-12).epsilon(0.01));
+  CHECK(finding["evidence"][1]["check"] == "receive-errors");
+  CHECK(finding["evidence"][2]["counter"] == "port_local_physical_errors");
+
+  f.clock.happens = count;
+  const Outcome told = f.run({}, 1);
+  CHECK_THAT(told.out, starts_with("1 error on 2 hosts, 1 switch, 2 cables; watched 10 s.\n"));
+  CHECK_THAT(told.out, contains("\nerror: symbol-errors (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1\n  "
+                                "SymbolErrorCounter +30 in 10 s (3/s, limit 3)"));
+  f.clock.happens = count;
+  CHECK(f.found({"--skip", "symbol-errors,receive-errors"})["verdict"] == "healthy");
+  f.clock.happens = count;
+  CHECK(f.found({"--only", "receive-errors"}, 1)["findings"].size() == 1);
+  f.clock.happens = count;
+  CHECK(f.found({"--thresholds", f.file("limits", "least_errors=50\n")})["verdict"] == "healthy");
+}
+
+TEST_CASE("health: --interval 0 takes one reading, which judges states") {
+  Fabric f;
+  f.pma.count(2, "symbol_error_counter") = 30;
+  const json found = f.found({"--interval", "0"});
+  CHECK(found["verdict"] == "healthy");
+  CHECK(found["window_seconds"].is_null());
+  CHECK(check(found, "symbol-errors")["check_state"] == "skipped");
+  CHECK(f.pma.times(pm::PortCountersExt::attribute_id) == 4);
+  f.fabric.node(f.leaf).ports.at(2).info.link_width_active = 1;
+  const json slow = f.found({"--interval", "0"}, 1);
+  CHECK(slow["findings"][0]["check"] == "link-slow");
+  CHECK(slow["findings"][0]["evidence"][0]["field"] == "linkWidthActive");
+}
+
+TEST_CASE("health: --fail-on says which findings count") {
+  Fabric f;
+  const auto count = [&f] { f.pma.count(2, "port_rcv_constraint_errors") += 1; };
+  f.clock.happens = count;
+  f.run({}, 1);
+  f.clock.happens = count;
+  const json found = f.found({"--fail-on", "error"});
+  CHECK(found["verdict"] == "healthy");
+  CHECK(found["levels"]["warning"] == 1);
+  f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
+  CHECK(f.found()["verdict"] == "healthy");
+  f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
+  f.run({"--fail-on", "info"}, 1);
+}
+
+TEST_CASE("health: a snapshot is the first reading, or both are") {
+  Fabric f;
+  const std::string before = f.directory.file("before"), after = f.directory.file("after");
+  REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
+  f.pma.count(2, "symbol_error_counter") += 4000;
+  f.clock.advance(24h);
+  const json found = f.found({"--since", before}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["evidence"][0]["delta"] == 4000);
+  CHECK(found["window_seconds"].get<double>() == Approx(86400).epsilon(0.01));
+  f.pma.count(2, "symbol_error_counter") = 2700;  // fewer than 1e-12 of a day
+  CHECK(f.found({"--since", before})["verdict"] == "healthy");
+  REQUIRE(ibtool(f.fabric, {"snapshot", after}).status == 0);
+  const json both = f.found({"--from", after, "--since", before, "--skip-sl"}, 1);  // a second or less
+  INFO(both["findings"].dump(1));
+  CHECK(both["findings"].size() == 1);
+  const json alone = f.found({"--from", after, "--skip-sl"});
+  CHECK_THAT(check(alone, "symbol-errors")["reason"].get<std::string>(), contains("--since"));
+  CHECK(check(alone, "link-slow")["check_state"] == "done");
+  REQUIRE(ibtool(f.fabric, {"snapshot", after, "--only", "lft"}).status == 0);
+  CHECK_THAT(f.run({"--since", after}, 2).err, contains("has no counters"));
+}
+
+TEST_CASE("health: a silent node is a finding, silent counters are one of a node, and what nobody tells is not known") {
+  Fabric f;
+  f.other_pma.service().faults.silent = true;
+  const json partial = f.found({"--interval", "1"}, 1);
+  CHECK(partial["findings"][0]["check"] == "node-partial");
+  CHECK(partial["findings"][0]["ends"][0]["port_num"].is_null());
+  CHECK(f.found({"--interval", "1", "--fail-on", "error"}, 4)["verdict"] == "unknown");
+  for (ibtest::FakePma* pma : {&f.pma, &f.here_pma}) pma->service().faults.silent = true;
+  const json unread = f.found({"--interval", "1", "--only", "symbol-errors"}, 4);
+  CHECK(check(unread, "symbol-errors")["check_state"] == "not_read");
+  f.fabric.node(f.other).faults.silent = true;
+  const json silent = f.found({"--interval", "0", "--only", "node-silent"}, 1);
+  CHECK(silent["findings"][0]["ends"][0]["port_num"] == 2);
+  CHECK(silent["findings"][0]["ends"][1]["node_guid"].is_null());
+}
+
+TEST_CASE("health: one node, with its links") {
+  Fabric f;
+  const auto count = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+  f.clock.happens = count;
+  CHECK(f.found({"3"}, 1)["findings"].size() == 1);
+  f.clock.happens = count;
+  CHECK(f.found({"2"})["findings"].empty());
+}
+
+TEST_CASE("health: wrong words") {
+  Fabric f;
+  CHECK_THAT(f.run({"--only", "link-slwo"}, 2).err, contains("did you mean link-slow?"));
+  CHECK_THAT(f.run({"--skip", ""}, 2).err, contains("no check is named"));
+  CHECK_THAT(f.run({"--interval", "-1"}, 2).err, contains("--interval"));
+  CHECK_THAT(f.run({"--fail-on", "fatal"}, 2).err, contains("fatal"));
+  CHECK_THAT(f.run({"--interval", "3", "--since", "file"}, 2).err, contains("--since"));
+  CHECK_THAT(f.run({"--thresholds", f.file("wrong", "events\n")}, 2).err, contains("wrong:1: not a line NAME=NUMBER"));
+  CHECK(f.run({"--since", "/nowhere/a"}, 2).out.empty());
+}

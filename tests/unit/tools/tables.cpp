@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Results as tables: every command that prints one, held against its JSON, and every other one says that it has none.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "support/catch.hpp"
+#include "tools/frame/json_words.hpp"
+#include "unit/tools/json_cases.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+using Table = std::vector<std::vector<std::string>>;
+
+/// The cells of CSV (RFC 4180).
+Table parse_csv(const std::string& text) {
+  Table table;
+  std::vector<std::string> row(1);
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
+      row.back() += text[++at];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      row.emplace_back();
+    } else if (!quoted && c == '\r') {
+      REQUIRE(text.substr(at, 2) == "\r\n");
+      ++at;
+      table.push_back(std::move(row));
+      row.assign(1, "");
+    } else {
+      row.back() += c;
+    }
+  }
+  REQUIRE(row == std::vector<std::string>(1));
+  return table;
+}
+
+/// A row of a document: its element, the elements around it from the outermost on, and the keys of their lists.
+struct Row {
+  std::vector<json> elements;
+  std::vector<std::string> lists;
+};
+
+/// All places of rows in a document: of lists of objects, of lists in their elements, and of objects; with the rows there.
+std::map<std::string, std::vector<Row>> places(const json& document) {
+  std::map<std::string, std::vector<Row>> found;
+  const std::function<void(const std::string&, const json&, const Row&)> walk = [&](const std::string& place, const json& object,
+                                                                                    const Row& around) {
+    for (const auto& [key, value] : object.items()) {
+      const std::string here = place.empty() ? key : place + "." + key;
+      const bool is_list = value.is_array() && std::ranges::all_of(value, [](const json& one) { return one.is_object(); });
+      if (!is_list && !value.is_object()) continue;
+      found[here];
+      for (const json& element : value.is_array() ? value : json::array({value})) {
+        Row row = around;
+        row.elements.push_back(element);
+        row.lists.push_back(key);
+        found[here].push_back(row);
+        walk(here, element, row);
+      }
+    }
+  };
+  walk("", document, {});
+  return found;
+}
+
+/// The value of a column such as "peer.lid" in an object. Null below a null.
+std::optional<json> member(const json& object, const std::string& column) {
+  if (object.contains(column)) return object[column];
+  const std::size_t dot = column.find('.');
+  if (dot == std::string::npos || !object.contains(column.substr(0, dot))) return std::nullopt;
+  const json& inner = object[column.substr(0, dot)];
+  if (inner.is_null()) return json();
+  return inner.is_object() ? member(inner, column.substr(dot + 1)) : std::nullopt;
+}
+
+std::optional<json> value_of(const Row& row, const std::string& column) {
+  for (std::size_t depth = row.elements.size(); depth-- > 0;) {
+    if (auto found = member(row.elements[depth], column)) return found;
+  }
+  for (std::size_t depth = 0; depth < row.elements.size(); ++depth) {  // LIST.MEMBER of one around the row
+    const std::string list = row.lists[depth] + ".";
+    if (column.starts_with(list)) return member(row.elements[depth], column.substr(list.size()));
+  }
+  return std::nullopt;
+}
+
+bool is_cell_of(const std::string& cell, const json& value) {
+  if (value.is_null()) return cell.empty();
+  if (!value.is_string()) return !cell.empty() && json::parse(cell) == value;
+  const auto& text = value.get_ref<const std::string&>();
+  return cell == text || cell == "'" + text;
+}
+
+bool is_table_of(const Table& table, const std::vector<Row>& rows) {
+  if (table.empty() || table.size() != rows.size() + 1) return table.empty() && rows.empty();
+  const std::vector<std::string>& columns = table.front();
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      const auto value = value_of(rows[at], columns[column]);
+      if (!value || !is_cell_of(table[at + 1][column], *value)) return false;
+    }
+    for (const auto& [key, value] : rows[at].elements.back().items()) {  // no member is lost
+      const bool is_there =
+          std::ranges::any_of(columns, [&](const auto& column) { return column == key || column.starts_with(key + "."); });
+      if (!is_there) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("every command prints a list of its JSON as CSV, or says that its result is no table") {
+  std::set<std::string> with_table, without_table;
+  for (const ibtest::JsonCase& one : ibtest::json_cases()) {
+    const auto outcome = ibtest::run_json_case(one, "--format=csv");
+    std::string line;
+    for (const std::string& word : one.words) line += word + " ";
+    INFO(line << '\n' << outcome.out << outcome.err);
+    if (outcome.err.find(" is no table") != std::string::npos) {
+      without_table.insert(one.words[0]);
+      CHECK(outcome.status == 2);
+      CHECK(outcome.out.empty());
+      CHECK(std::ranges::count(outcome.err, '\n') == 1);
+      continue;
+    }
+    with_table.insert(one.words[0]);
+    CHECK(outcome.status == one.status);
+    const auto document = json::parse(ibtest::run_json_case(one, "--format=json").out);
+    const auto all = places(document);
+    const Table table = parse_csv(outcome.out);
+    CHECK(std::ranges::any_of(all, [&](const auto& place) { return is_table_of(table, place.second); }));
+    if (one.status != 2 && table.empty()) {
+      // no row, and so no line at all: the list is empty
+      CHECK(std::ranges::any_of(all, [](const auto& place) { return place.second.empty(); }));
+    }
+  }
+  for (const char* command : {"ibhosts", "iblinkinfo", "ibnetdiscover", "saquery", "perfquery", "ibqueryerrors", "ibtracert", "ibroute"}) {
+    INFO(command);
+    CHECK(with_table.contains(command));
+  }
+  for (const char* command : {"ibaddr", "ibportstate", "set_port_state", "smpdump"}) {
+    INFO(command);
+    CHECK(without_table.contains(command));
+  }
+}
+
+TEST_CASE("Sets that are kept back are no table") {
+  const auto outcome = ibtest::run_json_case({{"perfquery", "-R", "--dry-run", "1"}, {}, 2}, "--format=csv");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err == "E: --format csv: what perfquery prints here is no table; there are text, json and jsonl\n");
+}
+
+TEST_CASE("--format and --json name the same forms") {
+  const ibtest::JsonCase one{{"ibhosts"}, {}, 4};
+  CHECK(ibtest::run_json_case(one, "--format=json").out == ibtest::run_json_case(one, "--json").out);
+  CHECK(ibtest::run_json_case(one, "--format=jsonl").out == ibtest::run_json_case(one, "--json=lines").out);
+  const auto wrong = ibtest::run_json_case(one, "--format=xml");
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err.find("'text', 'json', 'jsonl', 'csv', 'tsv'") != std::string::npos);
+  const ibtest::JsonCase last{{"ibhosts", "--json", "--format", "text"}, {}, 4};
+  CHECK(ibtest::run_json_case(last, "--format=tsv").out.starts_with("node_guid\tnode_type\t"));
+  const ibtest::JsonCase mistaken{{"ibaddr", "zzz", "--format", "json"}, {}, 2};
+  CHECK(json::parse(ibtest::run_json_case(mistaken, "-v").out)["status"] == 2);
+}
+
+TEST_CASE("every number that the dictionary calls a measure has a unit that is a word") {
+  using ib::out::Measure;
+  for (const ib::tools::JsonWord& word : ib::tools::json_words()) {
+    INFO(word.key);
+    const bool is_number = word.type == ib::tools::JsonType::integer || word.type == ib::tools::JsonType::number;
+    if (word.measure != Measure()) CHECK(is_number);
+    if (word.key.ends_with("_ms")) CHECK(word.measure == ib::out::gauge("ms"));
+    CHECK(ib::tools::measure_of(word.key) == word.measure);
+  }
+  CHECK(ib::tools::measure_of("nosuch") == Measure());
+}

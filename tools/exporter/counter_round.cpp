@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/exporter/counter_round.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mad/error.hpp"
+
+namespace ib::tools::exporter {
+namespace {
+
+using metrics::DeviceReading;
+using Outcome = DeviceReading::Outcome;
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+/// Whether a request was not answered; else it was refused, or there is no path to the PMA.
+bool is_silence(const counters::PmaReading& reading) {
+  if (reading.problems.empty()) return true;
+  const std::shared_ptr<const mad::MadError>& error = reading.problems.back().error;
+  return error != nullptr && mad::tries_in_vain(*error);
+}
+
+async::Time last_answer(const counters::PmaReading& reading) { return std::max(reading.counters_time, reading.extended_time); }
+
+}  // namespace
+
+CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const metrics::SweptFabric> fabric,
+                           std::shared_ptr<const metrics::PortStates> states, bool hcas, bool details, Supports& supports)
+    : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), supports_(supports) {
+  reading_->fabric = fabric_;
+  reading_->switches.resize(fabric_->switches.size());
+  for (std::size_t at = 0; at < fabric_->switches.size(); ++at) switch_at_[fabric_->switches[at].node] = at;
+  if (!hcas) return;
+  reading_->hcas.resize(fabric_->hcas.size());
+  for (std::size_t at = 0; at < fabric_->hcas.size(); ++at) hca_at_[fabric_->hcas[at].port] = at;
+}
+
+std::vector<NodeIndex> CounterRound::nodes() const {
+  std::vector<NodeIndex> nodes;
+  for (const metrics::Device& device : fabric_->switches) nodes.push_back(device.node);
+  if (hca_at_.empty()) return nodes;
+  std::vector<NodeIndex> hosts;
+  for (const metrics::Device& device : fabric_->hcas) hosts.push_back(device.node);
+  std::ranges::sort(hosts);
+  hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
+  nodes.insert(nodes.end(), hosts.begin(), hosts.end());
+  return nodes;
+}
+
+std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
+  const subnet::Node& node = fabric_->subnet.node(at);
+  const bool is_switch = node.kind() == subnet::NodeKind::sw;
+  std::vector<PortIndex> ports;
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const PortIndex port = node.first_port + number;
+    if (metrics::linked_peer(fabric_->subnet, *states_, port) == subnet::none) continue;
+    if (is_switch || hca_at_.contains(port)) ports.push_back(port);
+  }
+  return ports;
+}
+
+counters::PmaWanted CounterRound::wanted() {
+  counters::PmaWanted wanted;
+  wanted.each_port = wanted.traffic = wanted.forgets = true;
+  wanted.ports_of = [this](NodeIndex node) { return ports_of(node); };
+  wanted.known_support = [this](NodeIndex node) {
+    begun_.emplace(node, loop_.now());
+    const auto known = supports_.find(node);
+    return known == supports_.end() ? std::nullopt : std::optional(known->second);
+  };
+  wanted.told = [this](const counters::PmaNode& node) { take(node); };
+  if (!details_) return wanted;
+  const auto always = [](const counters::PmaReading&) { return true; };
+  wanted.tells = wanted.wants_discard_details = wanted.wants_error_details = always;
+  return wanted;
+}
+
+void CounterRound::take(const counters::PmaNode& node) {
+  if (!node.problem) supports_[node.node] = node.support;
+  const auto begun = begun_.find(node.node);
+  const async::Time from = begun == begun_.end() ? loop_.now() : begun->second;
+  if (const auto at = switch_at_.find(node.node); at != switch_at_.end()) {
+    take(reading_->switches[at->second], node.ports.data(), node.ports.data() + node.ports.size(), from);
+    return;
+  }
+  for (const counters::PmaReading& reading : node.ports) {
+    if (const auto at = hca_at_.find(reading.port); at != hca_at_.end()) take(reading_->hcas[at->second], &reading, &reading + 1, from);
+  }
+}
+
+/// Takes the readings of the ports of one device.
+void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun) {
+  to.first_row = static_cast<std::uint32_t>(reading_->rows.size());
+  async::Time ended = begun;
+  bool is_silent = false, is_refused = false;
+  for (const counters::PmaReading* reading = first; reading != last; ++reading) {
+    if (reading->known()) {
+      reading_->rows.push_back(metrics::row_of(*reading));
+      to.lacks_details |= details_ && reading->error_details.empty();
+      ended = std::max(ended, last_answer(*reading));
+    } else {
+      (is_silence(*reading) ? is_silent : is_refused) = true;
+    }
+  }
+  to.rows = static_cast<std::uint32_t>(reading_->rows.size()) - to.first_row;
+  const bool has_failed = is_silent || is_refused;
+  to.outcome = !has_failed ? Outcome::read : to.rows != 0 ? Outcome::partly : is_silent ? Outcome::silent : Outcome::refused;
+  const async::Duration took = (has_failed ? loop_.now() : ended) - begun;
+  to.seconds = std::chrono::duration<float>(took).count();
+}
+
+}  // namespace ib::tools::exporter

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What reads the fabric for as long as the process lives, and publishes what it read. It sweeps rarely, reads counters in rounds, and polls
+// the states of ports in between; a change of these has the fabric swept soon. What is published is always complete, and no request waits
+// for the fabric. When the end port goes away, changes its LID or hears of another subnet manager, the stack is closed and opened again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "async/alarm.hpp"
+#include "async/task.hpp"
+#include "iba-gen/smp.hpp"
+#include "metrics/fabric.hpp"
+#include "tools/exporter/fabric_reader.hpp"
+#include "tools/frame/stack.hpp"
+
+namespace ib::tools::exporter {
+
+/// How often what is read.
+struct Times {
+  async::Duration interval = std::chrono::seconds(30);  ///< from one reading of counters to the next
+  async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
+  async::Duration states = std::chrono::seconds(8);     ///< from one poll of port states to the next
+  async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next where links change
+  async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
+};
+
+/// Says a line when it differs from the last one about the same thing: what lasts for hours is one line of a log.
+class Notices {
+ public:
+  explicit Notices(Log& log) : log_(log) {}
+  /// `line` is empty where all is well; then `well` is said if something was said before.
+  void tell(const std::string& about, const std::string& line, std::string_view well);
+
+ private:
+  Log& log_;
+  std::map<std::string, std::string> last_;
+};
+
+class Engine {
+ public:
+  /// `stack` must outlive this object. Reads nothing.
+  Engine(Stack& stack, ReaderOptions options, Times times);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Reads until the task is cancelled. Throws only if the end port cannot be opened at the start.
+  async::Task<> run();
+  /// Sweeps and reads once. Throws what goes wrong.
+  async::Task<> run_once();
+  /// Has the fabric swept as soon as possible.
+  void sweep_now();
+
+  /// What is published now. A reading that is older than two intervals is not: its values would be repeated under a new time.
+  metrics::View view() const;
+  /// Whether view() has a reading.
+  bool is_ready() const { return view().reading != nullptr; }
+  /// How many rounds have begun.
+  std::uint64_t rounds() const { return rounds_; }
+  /// Called when a round begins.
+  std::function<void()> round_begins;
+
+ private:
+  async::Task<> live();
+  async::Task<> read_in_rounds();
+  async::Task<> poll_states();
+  async::Task<> check_port();
+  async::Task<> sweep();
+  async::Task<> round();
+  void publish(std::shared_ptr<const metrics::Reading> reading, std::shared_ptr<const metrics::PortStates> states);
+  void take_states(std::shared_ptr<const metrics::PortStates> states);
+  void take_failures(const metrics::Reading& reading);
+  void close();
+  void lose(const Error& error);
+  void want_sweep();
+  bool is_sweep_due() const;
+  async::Time next_wake(async::Time next_round) const;
+  std::uint64_t mads_sent() const;
+
+  Stack& stack_;
+  async::Loop& loop_;
+  ReaderOptions options_;
+  Times times_;
+  async::Alarm wake_;
+  Notices notices_;
+
+  std::shared_ptr<FabricReader> reader_;            ///< of the last sweep
+  std::shared_ptr<FabricReader> published_reader_;  ///< of what is published; null: nothing of the open stack
+  metrics::View view_;
+  async::Time published_{}, last_sweep_{};
+  bool is_sweep_wanted_{}, is_sweep_urgent_{};
+  std::set<Guid> failed_;                                    ///< devices that the last reading did not read
+  std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
+  std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
+  std::uint64_t rounds_{}, sent_before_{};
+};
+
+}  // namespace ib::tools::exporter

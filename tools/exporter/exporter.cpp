@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// exporter: the fabric as metrics for Prometheus.
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/hangup.hpp"
+#include "async/interrupt.hpp"
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "http/server.hpp"
+#include "metrics/page.hpp"
+#include "tools/exporter/engine.hpp"
+#include "tools/exporter/pages.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/shared/interval.hpp"
+
+namespace ib::tools {
+namespace exporter {
+namespace {
+
+constexpr std::uint16_t usual_port = 9315;
+constexpr std::size_t piece = 65536;  // bytes of a page that are written at a time
+
+/// Where to listen. An empty host stands for all addresses.
+struct Address {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = usual_port;
+};
+
+/// ADDRESS:PORT, [ADDRESS]:PORT for IPv6, :PORT.
+Address parse_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) throw OptionError(fmt::format("--listen: {} is no ADDRESS:PORT", quoted(text)));
+  std::string_view host = text.substr(0, colon);
+  const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
+  if (is_bracketed) host = host.substr(1, host.size() - 2);
+  if (!is_bracketed && host.find(':') != std::string_view::npos)
+    throw OptionError(fmt::format("--listen: an IPv6 address is written in brackets: [{}]{}", harmless_line(host), text.substr(colon)));
+  return {std::string(host), parse_within<std::uint16_t>(text.substr(colon + 1), "--listen", {})};
+}
+
+/// NAME=VALUE. Throws OptionError for what is no name of a label, or one that our samples have.
+std::pair<std::string, std::string> parse_label(std::string_view text) {
+  constexpr std::array ours{"guid",        "port",        "switch",     "hca",        "uplink",     "uplink_guid",
+                            "uplink_type", "uplink_port", "uplink_lid", "lid",        "collector",  "node",
+                            "version",     "component",   "local_name", "local_guid", "local_port", "remote_guid",
+                            "remote_port", "remote_name", "check",      "level"};
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos || !metrics::is_label_name(name))
+    throw OptionError(fmt::format("--label: {} is no NAME=VALUE", quoted(text)));
+  if (std::ranges::find(ours, name) != ours.end()) throw OptionError(fmt::format("--label: samples have a label {} already", name));
+  return {std::string(name), std::string(text.substr(equals + 1))};
+}
+
+async::TcpListener listen(const Address& address) {
+  if (address.host.empty()) return {address.port, async::IpVersion::any, SOMAXCONN};
+  return {address.host, address.port, SOMAXCONN};
+}
+
+/// A run that ends, in JSON. Its text is the page.
+struct RunReport final : Report {
+  RunReport(const metrics::Reading& of, const std::optional<std::string>& name) : reading(of), file(name) {}
+
+  void visit(out::Sink& sink) const override {
+    if (file) sink.value("file", *file);
+    sink.value("nodes_checked", reading.switches.size() + reading.hcas.size());
+    sink.value("ports_checked", reading.rows.size());
+  }
+  void text(TextOut& /*out*/) const override {}
+  Exit status() const override {
+    const bool is_whole =
+        std::ranges::none_of(reading.switches, metrics::has_failed) && std::ranges::none_of(reading.hcas, metrics::has_failed);
+    return is_whole && reading.fabric->failures.empty() ? Exit::ok : Exit::incomplete;
+  }
+
+  const metrics::Reading& reading;
+  const std::optional<std::string>& file;
+};
+
+class Exporter final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.value("--listen", "ADDRESS:PORT", "Listen there (127.0.0.1:9315); :PORT is all addresses.",
+              [this](std::string_view text) { address_ = parse_address(text); });
+    set.choice("--names", names_, {"treydock", "guilbaults"}, "Whose names metrics have: treydock's infiniband_exporter (the default).");
+    set.value("--interval", "SECONDS", "Read counters so often (30).",
+              [this](std::string_view text) { times_.interval = duration(text, "--interval"); });
+    set.value("--sweep", "SECONDS", "Sweep the fabric so often, and when links change (600).",
+              [this](std::string_view text) { times_.sweep = duration(text, "--sweep"); });
+    set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
+    set.flag("--details", exported_.details, "Export what was wrong with packets received too: one or two more MADs a port.");
+    set.value("--label", "NAME=VALUE", "A label that all samples have; several times for several.",
+              [this](std::string_view text) { add_label(parse_label(text)); });
+    set.flag("--once", once_, "Read once and print the page, in place of listening.");
+    set.text("--textfile", textfile_, "FILE", "Read once and replace FILE, for the textfile collector of node_exporter.");
+    set.one_of({"--once", "--textfile"});
+    add_common(set, common, group_fabric | group_sl);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    session.progress().stop();
+    exported_.run_once = once_ || textfile_;
+    if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
+    const metrics::PageRules rules(exported_, metrics::constant_labels(labels_));
+    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map()};
+    Engine engine(session.stack(), std::move(options), times_);
+    if (exported_.run_once) {
+      co_await run_once(engine, rules, emit);
+    } else {
+      co_await serve(session, engine, rules);
+    }
+  }
+
+ private:
+  static async::Duration duration(std::string_view text, std::string_view option) {
+    return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(parse_seconds(text, option)));
+  }
+
+  void add_label(std::pair<std::string, std::string> label) {
+    std::erase_if(labels_, [&label](const auto& other) { return other.first == label.first; });
+    labels_.push_back(std::move(label));
+  }
+
+  async::Task<> run_once(Engine& engine, const metrics::PageRules& rules, Emit& emit) {
+    co_await engine.run_once();
+    const metrics::View view = engine.view();
+    metrics::Page page(rules, view, {});
+    std::string text;
+    if (textfile_) {
+      FileReplacement file(*textfile_);
+      while (page.next(text, piece)) file.write(text);
+      file.keep();
+    } else if (!emit.json()) {
+      while (page.next(text, piece)) emit.text().write(text);
+    }
+    const RunReport report(*view.reading, textfile_);
+    emit(report);
+    emit.raise(report.status());
+  }
+
+  async::Task<> serve(Session& session, Engine& engine, const metrics::PageRules& rules) {
+    session.require_fabric("exporter");
+    async::Loop& loop = session.loop();
+    const Pages pages(engine, rules, loop.clock());
+    http::Server server(loop, listen(address_), [&pages](const http::Request& request) { return pages.answer(request); });
+    engine.round_begins = [&server] { server.drop_outdated(); };
+    const async::Hangup hangup(loop, [&engine] { engine.sweep_now(); });
+    session.debug(1, fmt::format("Listening on port {}", server.port()));
+    async::Task<> reads = engine.run();
+    async::Interrupt interrupt(loop);
+    co_await async::until_interrupted(loop, interrupt, std::move(reads));
+  }
+
+  Address address_;
+  std::optional<std::string> names_, textfile_;
+  std::vector<std::pair<std::string, std::string>> labels_;
+  metrics::Exported exported_;
+  Times times_;
+  bool once_{};
+};
+
+}  // namespace
+}  // namespace exporter
+
+constinit const CommandInfo rooms::exporter{
+    .name = "exporter",
+    .group = HelpGroup::counters,
+    .summary = "Export states and counters of the whole fabric to Prometheus.",
+    .make = make_command<tools::exporter::Exporter>,
+};
+
+}  // namespace ib::tools

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/exporter/pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/parse.hpp"
+
+namespace ib::tools::exporter {
+namespace {
+
+using http::Answer;
+using http::Request;
+
+constexpr std::uint32_t most_shards = 1024;
+constexpr std::uint64_t rounds_until_outdated = 2;  // no client may hold a reading when the second one after it begins
+
+/// A page while it is sent.
+class MetricsBody final : public http::Body {
+ public:
+  MetricsBody(const Engine& engine, const metrics::PageRules& rules, metrics::PageWanted wanted)
+      : engine_(engine), round_(engine.rounds()), page_(rules, engine.view(), wanted) {}
+  bool next(std::string& out, std::size_t size) override { return page_.next(out, size); }
+  bool is_outdated() const override { return engine_.rounds() >= round_ + rounds_until_outdated; }
+
+ private:
+  const Engine& engine_;
+  std::uint64_t round_;
+  metrics::Page page_;
+};
+
+Answer text(unsigned status, std::string line) {
+  Answer answer;
+  answer.status = status;
+  answer.text = std::move(line);
+  return answer;
+}
+
+std::uint32_t number(const Request& request, std::string_view name, std::uint32_t low, std::uint32_t high, std::uint32_t usual) {
+  const std::optional<std::string_view> word = request.value(name);
+  if (!word) return usual;
+  const std::optional<std::uint64_t> value = parse_digits(*word, 10);
+  if (!value || *value < low || *value > high)
+    throw UsageError(fmt::format("{}: {} is no number from {} to {}", name, quoted(*word), low, high));
+  return static_cast<std::uint32_t>(*value);
+}
+
+struct Collector {
+  std::string_view name;
+  metrics::Selection selected;
+};
+constexpr std::array collectors{Collector{"switch", metrics::select_switch}, Collector{"hca", metrics::select_hca},
+                                Collector{"errors", metrics::select_errors}, Collector{"data", metrics::select_data}};
+
+/// Which families `collect[]` selects: those of any of its values.
+std::uint8_t selected_by(const Request& request) {
+  unsigned selected = 0;
+  for (const auto& [name, value] : request.query) {
+    if (name != "collect[]") continue;
+    const auto found = std::ranges::find(collectors, std::string_view(value), &Collector::name);
+    if (found == collectors.end()) throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", quoted(value)));
+    selected |= found->selected;
+  }
+  if (selected == 0) return metrics::select_all;
+  return static_cast<std::uint8_t>(selected);
+}
+
+/// The weight of one entry of Accept, in thousandths.
+unsigned weight_of(std::string_view parameters) {
+  const std::size_t at = parameters.find("q=");
+  if (at == std::string_view::npos) return 1000;
+  const std::string_view digits = trim(parameters.substr(at + 2, parameters.find(';', at) - at - 2));
+  double value = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return code == std::errc() && value >= 0 && value <= 1 ? static_cast<unsigned>(value * 1000) : 1000;
+}
+
+}  // namespace
+
+bool prefers_openmetrics(std::string_view accepted) {
+  unsigned openmetrics = 0, plain = 0;
+  while (!accepted.empty()) {
+    const std::string_view entry = accepted.substr(0, accepted.find(','));
+    accepted.remove_prefix(std::min(entry.size() + 1, accepted.size()));
+    const std::size_t semicolon = std::min(entry.find(';'), entry.size());
+    const std::string_view type = trim(entry.substr(0, semicolon));
+    const unsigned weight = weight_of(entry.substr(semicolon));
+    if (type == "application/openmetrics-text") openmetrics = std::max(openmetrics, weight);
+    if (type == "text/plain") plain = std::max(plain, weight);
+  }
+  return openmetrics != 0 && openmetrics >= plain;
+}
+
+metrics::PageWanted wanted_by(const Request& request) {
+  metrics::PageWanted wanted;
+  wanted.format = prefers_openmetrics(request.accept) ? metrics::Format::openmetrics : metrics::Format::text;
+  for (const auto& [name, value] : request.query) {
+    if (name != "num_shards" && name != "shard" && name != "collect[]")
+      throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard or collect[]", quoted(name)));
+  }
+  if (request.value("shard") && !request.value("num_shards")) throw UsageError("shard needs num_shards");
+  if (request.value("num_shards") && !request.value("shard")) throw UsageError("num_shards needs shard");
+  wanted.shards = number(request, "num_shards", 1, most_shards, 1);
+  wanted.shard = number(request, "shard", 0, wanted.shards - 1, 0);
+  wanted.selected = selected_by(request);
+  return wanted;
+}
+
+Answer Pages::metrics_page(const Request& request) const {
+  Answer answer;
+  const metrics::PageWanted wanted = wanted_by(request);
+  answer.content_type = content_type(wanted.format);
+  answer.body = std::make_unique<MetricsBody>(engine_, rules_, wanted);
+  return answer;
+}
+
+Answer Pages::answer(const Request& request) const {
+  try {
+    if (request.path == "/metrics") return metrics_page(request);
+  } catch (const UsageError& error) {
+    return text(400, error.message() + "\n");
+  }
+  if (request.path == "/") {
+    Answer answer = text(200, front_page(engine_.view(), clock_.wall_time()));
+    answer.content_type = "text/html; charset=utf-8";
+    return answer;
+  }
+  if (request.path == "/-/healthy") return text(200, "The exporter lives.\n");
+  if (request.path != "/-/ready") return text(404, "There is no such page: try /metrics\n");
+  return engine_.is_ready() ? text(200, "The exporter is ready.\n")
+                            : text(503, "The fabric was not read yet, or not for too long a time.\n");
+}
+
+}  // namespace ib::tools::exporter

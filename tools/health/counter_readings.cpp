@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/counter_readings.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "iba/generic.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/transactor.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+std::vector<NodeIndex> all_nodes(const subnet::Subnet& subnet) {
+  std::vector<NodeIndex> nodes(subnet.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), NodeIndex{});
+  return nodes;
+}
+
+/// The ports of `node` that are at `centre`, or at the other end of a link of it.
+std::vector<PortIndex> ports_around(const subnet::Subnet& subnet, NodeIndex node, NodeIndex centre) {
+  std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
+  std::erase_if(ports, [&](PortIndex at) {
+    const PortIndex peer = subnet.port(at).peer;
+    return node != centre && (peer == subnet::none || subnet.port(peer).node != centre);
+  });
+  return ports;
+}
+
+/// The time of this run at which a snapshot was complete. It may be before the run's zero.
+async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
+  const std::chrono::system_clock::time_point ended{std::chrono::milliseconds(stored.number("ended").value_or(0))};
+  return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - ended);
+}
+
+}  // namespace
+
+/// Whether a counter is not what it was at the reading before; without one, whether it holds anything.
+bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
+  const counters::CounterInfo& info = *counters::find_counter(counter);
+  const bool wide = reading.errors_in_extended();
+  const std::uint64_t now = reading.error_count(info).value;
+  const counters::CounterSample* before = history_.last(key, wide ? pm::PortCountersExt::info() : pm::PortCounters::info());
+  const FieldInfo* field = wide ? info.wide : info.narrow;
+  if (before == nullptr || field == nullptr) return now != 0;
+  return now != read_number(before->bytes, *field);
+}
+
+async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                        subnet::SurveyOptions options, NodeIndex centre, Take take) {
+  const auto key_of = [&subnet](const counters::PmaReading& reading) {
+    return counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
+  };
+  counters::PmaWanted wanted;
+  wanted.each_port = wanted.forgets = true;
+  wanted.tells = [](const counters::PmaReading&) { return true; };
+  wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
+    return has_moved(key_of(reading), reading, "port_xmit_discards");
+  };
+  wanted.wants_error_details = [&](const counters::PmaReading& reading) { return has_moved(key_of(reading), reading, "port_rcv_errors"); };
+  if (centre != subnet::none) wanted.ports_of = [&subnet, centre](NodeIndex node) { return ports_around(subnet, node, centre); };
+  wanted.known_support = [&](NodeIndex node) {
+    const auto known = supports_.find(subnet.node(node).guid());
+    return known == supports_.end() ? std::nullopt : std::optional(known->second);
+  };
+  wanted.told = [&](const counters::PmaNode& node) {
+    const subnet::Node& of = subnet.node(node.node);
+    if (!node.problem && !of.is_twin && of.twin == subnet::none) supports_[of.guid()] = node.support;
+    for (const counters::PmaReading& reading : node.ports) {
+      if (reading.known()) take(node.node, reading);
+    }
+  };
+  std::vector<NodeIndex> nodes = all_nodes(subnet);
+  counters::PmaReadings readings =
+      co_await counters::read_pmas(transactor, subnet, std::move(nodes), std::move(wanted), std::move(options));
+  co_return std::move(readings.failures);
+}
+
+async::Task<subnet::Failures> CounterReadings::read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table) {
+  std::optional<async::Time> time;  // where it is not that of the answers
+  if (session.options().from) time = time_of(session.snapshot(), session.loop());
+  const Take take = [this, table, time](NodeIndex node, counters::PmaReading reading) {
+    if (time) reading.counters_time = reading.extended_time = *time;
+    const counters::CounterKey key = counters::counter_key(subnet_, node, reading.select);
+    const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet_, reading.port));
+    if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
+  };
+  subnet::Failures failures = co_await read_all(session.transactor(), subnet_, std::move(options), centre_, take);
+  co_return failures;
+}
+
+async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file) {
+  snapshot::Snapshot stored(file);
+  if (!stored.has_part("counters"))
+    throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", quoted(file)));
+  const sys::DeviceList devices = stored.devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
+  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
+  const subnet::Subnet& then = transactor.subnet();
+  const async::Time time = time_of(stored, session.loop());
+  const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
+    reading.counters_time = reading.extended_time = time;
+    counters::take(history_, counters::counter_key(then, node, reading.select), reading);
+  };
+  const path::Path start = path::IbDrPath(&port);
+  subnet::SurveyOptions options(start);
+  co_await read_all(transactor, then, std::move(options), subnet::none, take);  // what it does not have is no failure of this fabric
+  supports_.clear();                                                            // firmware may have been renewed since
+}
+
+}  // namespace ib::tools::health

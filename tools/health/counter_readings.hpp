@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The readings of counters between which health looks for changes: two of this fabric, or one of a snapshot and one of this fabric.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "async/task.hpp"
+#include "counters/history.hpp"
+#include "counters/readings.hpp"
+#include "health/port_counts.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools::health {
+
+class CounterReadings {
+ public:
+  /// `centre`: only the ports of this node, and those linked to them; none: all ports. `subnet` must outlive this object.
+  CounterReadings(const subnet::Subnet& subnet, subnet::NodeIndex centre) : subnet_(subnet), centre_(centre) {}
+
+  /// Reads all ports of this fabric, or of the snapshot of --from, and keeps what they hold for the next reading. With `table`, adds to it
+  /// what they have counted since the reading before. Returns what failed.
+  async::Task<subnet::Failures> read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table);
+  /// Takes the counters in a snapshot as a reading. Throws UsageError where it has none.
+  async::Task<> read_snapshot(Session& session, const std::string& file);
+
+ private:
+  using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
+  async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
+                                         subnet::NodeIndex centre, Take take);
+  bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
+
+  const subnet::Subnet& subnet_;
+  subnet::NodeIndex centre_;
+  counters::CounterHistory history_;
+  std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
+};
+
+}  // namespace ib::tools::health

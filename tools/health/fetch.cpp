@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/fetch.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "snapshot/snapshot.hpp"
+#include "subnet/port_paths.hpp"
+#include "subnet/rate.hpp"
+#include "tools/health/counter_readings.hpp"
+#include "tools/shared/survey.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using ib::health::CheckState;
+using ib::health::Input;
+using ib::health::Source;
+using subnet::PortIndex;
+
+void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
+void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
+
+/// One reading of the counters of all ports.
+async::Task<> read_counters(Session& session, Fabric& fabric, CounterReadings& readings, const subnet::PortPaths& paths,
+                            ib::health::CounterTable* table) {
+  subnet::SurveyOptions options = gmp_survey(session, paths);
+  subnet::Failures failures = co_await readings.read(session, std::move(options), table);
+  add_failures(session, fabric, std::move(failures));
+}
+
+/// How often the counters are read: 0, 1 or 2 times. Says why where that is not twice.
+unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
+  if (wanted.since) return 2;
+  const bool is_stored = session.options().from.has_value();
+  if (!is_stored && wanted.interval != 0) return 2;
+  skip(input, Source::window,
+       wanted.interval == 0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
+  if (!is_stored || session.snapshot().has_part("counters")) return 1;
+  skip(input, Source::counters, "the snapshot has no counters");
+  return 0;
+}
+
+void judge_counters(Input& input) {
+  constexpr const char* silent = "no node told its counters";
+  bool any_window = false;
+  for (const ib::health::PortCounts& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
+  if (input.counts.all().empty()) {
+    not_read(input, Source::counters, silent);
+    if (input.source(Source::window).state == CheckState::done) not_read(input, Source::window, silent);
+  } else if (!any_window && input.source(Source::window).state == CheckState::done) {
+    not_read(input, Source::window, "no port told its counters twice");
+  }
+}
+
+async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, subnet::NodeIndex centre, Input& input) {
+  const unsigned count = count_readings(session, wanted, input);
+  if (count == 0) co_return;
+  subnet::PortPaths paths(fabric.subnet, session.here());
+  co_await session.read_service_levels(paths);
+  CounterReadings readings(fabric.subnet, centre);
+  if (wanted.since) {
+    co_await readings.read_snapshot(session, *wanted.since);
+  } else if (count == 2) {
+    co_await read_counters(session, fabric, readings, paths, nullptr);
+    const auto interval = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval));
+    co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
+  }
+  co_await read_counters(session, fabric, readings, paths, &input.counts);
+  judge_counters(input);
+}
+
+/// Whether the node of a port says that it has PortInfoExtended (IBA 1.4).
+bool has_port_info_extended(const subnet::Subnet& subnet, PortIndex at) {
+  const smp::PortInfo info = subnet.port(subnet.end_port_of(at)).info();
+  return (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0 &&
+         (info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
+}
+
+/// The ports of links both of whose ends tell their FEC mode.
+std::vector<PortIndex> ports_with_fec(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const PortIndex peer = subnet.port(at).peer;
+    if (peer == subnet::none || !subnet.port(at).is_link_up()) continue;
+    if (has_port_info_extended(subnet, at) && has_port_info_extended(subnet, peer)) ports.push_back(at);
+  }
+  return ports;
+}
+
+async::Task<mad::Result<smp::PortInfoExtended>> ask_fec(subnet::SurveyPort port) {
+  return port.transactor.try_subn_get<smp::PortInfoExtended>(port.path, port.number);
+}
+
+async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
+  std::vector<PortIndex> ports = ports_with_fec(fabric.subnet);
+  if (ports.empty()) {
+    skip(input, Source::fec, "no link tells its FEC modes");
+    co_return;
+  }
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<smp::PortInfoExtended> ask = ask_fec;
+  subnet::Surveyed<smp::PortInfoExtended> surveyed =
+      co_await subnet::survey(session.transactor(), fabric.subnet, std::move(ports), options, ask);
+  for (const auto& row : surveyed.rows) {
+    if (row.value && (row.value->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0)
+      input.fec_modes[row.port] = row.value->fec_mode_active;
+  }
+  add_failures(session, fabric, std::move(surveyed.failures));
+  if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
+}
+
+}  // namespace
+
+async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, subnet::NodeIndex centre, Input& input) {
+  const ib::health::Sources needed = wanted.selection.needs();
+  const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
+  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(session, fabric, wanted, centre, input);
+  if (needs(Source::fec)) co_await read_fec(session, fabric, input);
+}
+
+}  // namespace ib::tools::health

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What health prints: the verdict, findings from the worst on, and what was not looked at.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "health/diagnosis.hpp"
+#include "tools/health/wanted.hpp"
+
+namespace ib::tools::health {
+
+class HealthReport final : public FabricReport {
+ public:
+  HealthReport(const Fabric& of, const Wanted& asked, const ib::health::Diagnosis& found)
+      : FabricReport(of), wanted_(asked), diagnosis_(found) {}
+
+  void visit(out::Sink& sink) const override;
+  void text(TextOut& out) const override;
+  Exit status() const override;
+
+ private:
+  /// "healthy", "findings" or "unknown", as the exit status says.
+  std::string_view verdict() const;
+  std::size_t count(subnet::NodeKind kind) const;
+  /// What was seen, as sentences.
+  std::string seen_text(const ib::health::Finding& finding) const;
+  std::string evidence_text(const ib::health::Finding& finding, const ib::health::Evidence& evidence) const;
+  std::string place_text(const ib::health::Place& place) const;
+
+  // report_json.cpp
+  void visit_finding(out::Sink& sink, const ib::health::Finding& finding) const;
+  void visit_end(out::Sink& sink, const ib::health::Place& place) const;
+  static void visit_evidence(out::Sink& sink, const ib::health::Evidence& evidence);
+  void visit_checks(out::Sink& sink) const;
+
+  // report_text.cpp
+  void text_verdict(TextOut& out) const;
+  void text_window(TextOut& out) const;
+  void text_finding(TextOut& out, const ib::health::Finding& finding) const;
+  void text_not_looked_at(TextOut& out) const;
+  std::string ends_text(const ib::health::Finding& finding) const;
+
+  const Wanted& wanted_;
+  const ib::health::Diagnosis& diagnosis_;
+};
+
+}  // namespace ib::tools::health

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The report as JSON.
+#include <variant>
+
+#include "subnet/port_label.hpp"
+#include "tools/health/report.hpp"
+
+namespace ib::tools::health {
+
+using ib::health::CheckResult;
+using ib::health::Evidence;
+using ib::health::Finding;
+using ib::health::Level;
+using ib::health::Place;
+
+namespace {
+
+void visit_optional(out::Sink& sink, std::string_view key, const std::optional<double>& value) {
+  value ? sink.value(key, *value) : sink.null(key);
+}
+
+/// A number as `key`, and its word as `key`_text.
+void visit_value(out::Sink& sink, std::string_view key, const ib::health::Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value.number); count != nullptr) {
+    sink.symbol(key, *count, value.word);
+  } else if (const auto* number = std::get_if<double>(&value.number); number != nullptr) {
+    sink.symbol(key, *number, value.word);
+  } else {
+    sink.no_symbol(key);
+  }
+}
+
+}  // namespace
+
+void HealthReport::visit(out::Sink& sink) const {
+  sink.value("verdict", verdict());
+  sink.begin_object("levels");
+  for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
+  sink.end_object();
+  sink.value("host_count", count(subnet::NodeKind::ca));
+  sink.value("switch_count", count(subnet::NodeKind::sw));
+  sink.value("link_count", ib::health::link_count(fabric.subnet));
+  visit_optional(sink, "window_seconds", diagnosis_.window_seconds);
+  visit_optional(sink, "provable_error_ratio", diagnosis_.provable_ratio);
+  sink.value("implausible_count", diagnosis_.implausible);
+  sink.begin_array("findings");
+  for (const Finding& finding : diagnosis_.findings) visit_finding(sink, finding);
+  sink.end_array();
+  visit_checks(sink);
+  visit_failures(sink);
+}
+
+void HealthReport::visit_finding(out::Sink& sink, const Finding& finding) const {
+  sink.begin_object();
+  sink.value("check", finding.check->id);
+  sink.value("level", name(*finding.level));
+  sink.value("confidence", name(finding.confidence));
+  const std::string seen = seen_text(finding);
+  sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
+  sink.value("remedy", finding.check->remedy);
+  sink.begin_array("ends");
+  for (const Place& place : finding.ends) visit_end(sink, place);
+  sink.end_array();
+  sink.begin_array("evidence");
+  for (const Evidence& evidence : finding.evidence) visit_evidence(sink, evidence);
+  sink.end_array();
+  sink.end_object();
+}
+
+void HealthReport::visit_end(out::Sink& sink, const Place& place) const {
+  sink.begin_object();
+  if (place.node == subnet::none) {
+    for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
+    sink.no_symbol("node_type");
+    sink.end_object();
+    return;
+  }
+  const subnet::Subnet& subnet = fabric.subnet;
+  visit_names(sink, place.node);
+  const bool is_port = place.port != subnet::none;
+  is_port ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
+  sink.text_or_null("port_label", is_port ? subnet::port_label(subnet, place.port) : std::string());
+  const subnet::Node& node = subnet.node(place.node);
+  const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
+  const Lid lid = subnet.lid(is_port ? place.port : of_node);
+  lid == Lid{} ? sink.null("lid") : sink.value("lid", lid);
+  sink.end_object();
+}
+
+void HealthReport::visit_evidence(out::Sink& sink, const Evidence& evidence) {
+  sink.begin_object();
+  sink.value("check", evidence.check->id);
+  sink.text_or_null("counter", evidence.counter != nullptr ? evidence.counter->name : std::string_view());
+  sink.text_or_null("field", evidence.field);
+  sink.value("which_end", evidence.end);
+  visit_value(sink, "value_before", evidence.before);
+  visit_value(sink, "value_after", evidence.after);
+  evidence.delta ? sink.value("delta", *evidence.delta) : sink.null("delta");
+  visit_optional(sink, "per_second", evidence.per_second());
+  visit_optional(sink, "limit", evidence.limit);
+  visit_optional(sink, "provable_error_ratio", evidence.provable_ratio);
+  sink.end_object();
+}
+
+void HealthReport::visit_checks(out::Sink& sink) const {
+  sink.begin_array("checks");
+  for (const CheckResult& result : diagnosis_.checks) {
+    sink.begin_object();
+    sink.value("check", result.check->id);
+    sink.value("check_state", name(result.state));
+    sink.text_or_null("reason", result.reason);
+    sink.value("finding_count", result.finding_count);
+    sink.end_object();
+  }
+  sink.end_array();
+}
+
+}  // namespace ib::tools::health
