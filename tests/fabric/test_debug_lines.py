@@ -6,6 +6,7 @@ import re
 import sys
 
 import case
+from bounds import settle
 
 sys.path[:0] = [os.path.join(case.HERE, "..", folder) for folder in ("beside", "golden")]
 import beside  # noqa: E402
@@ -55,9 +56,11 @@ class DebugLines(case.FabricCase):
             with self.subTest(line=line):
                 words = beside.fill(line, values)
                 self.assertIsNotNone(words)
-                theirs, ours = (beside.ran(done, (), with_stderr=True) for done in (self.debian(*words), self.legacy(*words)))
-                begin = 0 if with_stdout else theirs.index("-- stderr")
-                self.assertEqual(theirs[begin:], ours[0 if with_stdout else ours.index("-- stderr"):])
+                theirs, ours = self.debian(*words), self.legacy(*words)
+                self.assertEqual(settle(theirs.stderr, ours.stderr), theirs.stderr)
+                if with_stdout:
+                    self.assertEqual(settle(theirs.stdout, ours.stdout), theirs.stdout)
+                    self.assertEqual(ours.returncode, theirs.returncode)
 
     def flood(self):
         """Has each switch send the first multicast group out of all ports."""

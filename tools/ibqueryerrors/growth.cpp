@@ -22,17 +22,6 @@ std::vector<GrownCounter> GrowthReport::errors_of(const counters::PmaReading& no
   return errors;
 }
 
-std::vector<GrownCounter> GrowthReport::traffic_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) {
-  std::vector<GrownCounter> traffic;
-  for (const counters::CounterInfo& counter : counters::counter_infos()) {
-    if (!counter.traffic) continue;
-    const counters::CounterChange change = growth.traffic_change(counter);
-    if (!change.delta) continue;
-    traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
-  }
-  return traffic;
-}
-
 void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
   ++nodes_;
   bool is_bad = false, has_heading = false;
@@ -44,7 +33,7 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     if (!growth.known()) continue;
     GrownPort port{reading.port, {}, {}, wanted_.data_only ? growth.traffic_seconds() : growth.error_seconds()};
     if (!wanted_.data_only) port.errors = errors_of(reading, growth);
-    if (wanted_.data || wanted_.data_only) port.traffic = traffic_of(reading, growth);
+    if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(reading, growth);
     bad_ports_ += port.errors.empty() ? 0 : 1;
     is_bad = is_bad || !port.errors.empty();
     if (port.errors.empty() && !wanted_.data_only) continue;

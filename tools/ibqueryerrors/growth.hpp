@@ -32,7 +32,6 @@ class GrowthReport final : public FabricReport {
     std::optional<double> seconds;  ///< between the two readings of the port
   };
   std::vector<GrownCounter> errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const;
-  static std::vector<GrownCounter> traffic_of(const counters::PmaReading& now, const counters::PmaGrowth& growth);
   void port_text(TextOut& out, const GrownPort& port) const;
 
   const Wanted& wanted_;

@@ -15,6 +15,17 @@ GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std
   return grown;
 }
 
+std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const counters::PmaGrowth& growth) {
+  std::vector<GrownCounter> traffic;
+  for (const counters::CounterInfo& counter : counters::counter_infos()) {
+    if (!counter.traffic) continue;
+    const counters::CounterChange change = growth.traffic_change(counter);
+    if (!change.delta) continue;
+    traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
+  }
+  return traffic;
+}
+
 void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
   sink.begin_object();
   sink.value("counter", counter.name);

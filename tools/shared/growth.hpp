@@ -8,8 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "counters/history.hpp"
+#include "counters/readings.hpp"
 #include "iba/struct_info.hpp"
 #include "out/sink.hpp"
 #include "tools/frame/emit.hpp"
@@ -28,9 +30,12 @@ struct GrownCounter {
   std::string_view unit{};                   ///< of FieldInfo: what one count is
 
   /// A counter that has `change` in `seconds`; `field` tells its unit.
-  static GrownCounter of(std::string_view name, const FieldInfo& field, std::uint64_t count,
-                         const counters::CounterChange& change, std::optional<double> seconds);
+  static GrownCounter of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
+                         std::optional<double> seconds);
 };
+
+/// What the counters of data and packets have counted, as far as that is known.
+std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const counters::PmaGrowth& growth);
 
 /// Members that only some lists of counters have.
 struct GrowthMembers {
