@@ -12,7 +12,6 @@ SWITCH, HOST, PORT = "1", "9", "19"
 FILL = {"TARGET": SWITCH, "PORTNUM": PORT, "PORT": PORT, "TARGET@PORT_NUM": f"{SWITCH}@{PORT}", "COUNT": "1", "REFERENCE": case.CLUSTER}
 # The operands, with their options, of commands whose usage line does not tell enough.
 WORDS = {
-    "exporter": [["--once"]],
     "health": [["--interval", "0"], ["--interval", "0", SWITCH]],
     "ibccconfig": [["SP", SWITCH, PORT, "1", "1", "15", "8", "513"]],
     "ibccquery": [["SP", SWITCH], ["CK", HOST]],

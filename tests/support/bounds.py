@@ -44,6 +44,7 @@ CHANGES = [(re.compile(expression, re.MULTILINE), make) for expression, make in 
     (r"\"time\": \"(?P<value>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\"", lambda: anything),
     (r"^ib\w+: \[(?P<value>\d+)\] ", lambda: anything),
     (r"\[pid (?P<value>\d+)\]", lambda: anything),
+    (r"^\[(?P<value>\d+)\] \w+: ", lambda: anything),
     (r"[0-9A-F]{8} transactionID=\d+\n +\d+ [0-9A-F]{8}", lambda: is_transaction),
     (r"\"transaction_id\": (?P<value>\d+|\"0x[0-9a-f]{16}\")", lambda: anything),
     # libibnetdisc's nodes and ports in memory; ours have numbers instead.

@@ -103,7 +103,7 @@ class Exporter final : public Command {
     set.flag("--once", once_, "Read once and print the page, in place of listening.");
     set.text("--textfile", textfile_, "FILE", "Read once and replace FILE, for the textfile collector of node_exporter.");
     set.one_of({"--once", "--textfile"});
-    add_common(set, common, group_fabric | group_sl);
+    add_common(set, common, (group_fabric & ~unsigned{group_sa}) | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

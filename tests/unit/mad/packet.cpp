@@ -83,17 +83,17 @@ TEST_CASE("a payload that does not fit is refused") {
 
 TEST_CASE("what is not known is named ??") {
   const path::Path path = path::IbPath{};
-  auto mad = to_mad({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff20, .payload = {}});
+  auto mad = to_mad({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff21, .payload = {}});
   REQUIRE(describe(mad) ==
           "MAD_METHOD_GET(1) SMPFormat(1.1) ?"
-          "?(65312)");
+          "?(65313)");
   mad[1] = 0x77;
   mad[3] = 0x92;
   REQUIRE(describe(mad) ==
           "MAD_METHOD_?"
           "?(146) ?"
           "?(119.1) ?"
-          "?(65312)");
+          "?(65313)");
   REQUIRE(describe(Bytes(mad).first(23)) == "a truncated MAD");
   REQUIRE(sa_status_text(3) == "MAD_STATUS_SA_NO_RECORDS(3)");
 }
