@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "async/loop.hpp"
+#include "base/log.hpp"
 #include "mad/stats.hpp"
 #include "out/progress.hpp"
 
