@@ -131,7 +131,8 @@ class Readme(Base):
             if program == "sim-console":
                 self.change(" ".join(words))
                 continue
-            printed = [timeless(line) for line in self.ibtool(*words, status=next(statuses) if "health" in words else 0).stdout.splitlines()]
+            status = next(statuses) if "health" in words else 0
+            printed = [timeless(line) for line in self.ibtool(*words, status=status).stdout.splitlines()]
             lines = [timeless(line[4:]) for line in lines if line.strip() != "…"]
             self.assertEqual([line for line in printed if line in lines], lines, command)
             self.assertLessEqual(len(printed), 12)

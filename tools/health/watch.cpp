@@ -33,7 +33,7 @@ async::Task<> Watch::round(std::string time) {
 }
 
 async::Task<> Watch::look(const std::string& time) {
-  if (!lost_.empty()) session_.host().reread();
+  if (std::exchange(is_closed_, false)) session_.host().reread();
   Fabric now;
   co_await discover(session_, wanted_.discovery, now);
   if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
@@ -49,7 +49,7 @@ async::Task<> Watch::look(const std::string& time) {
   co_await read_sources(session_, now, wanted_, scope, input, &readings_);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
   tell(now, input, scope, time);
-  if (has_port_changed(now)) reopen();
+  if (has_port_changed(now)) close();
   before_ = std::move(now);
 }
 
@@ -77,7 +77,7 @@ void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::he
 void Watch::lose(const Error& error) {
   if (error.message() != lost_) session_.log().warning("the fabric is away, and waited for: " + error.message());
   lost_ = error.message();
-  reopen();
+  close();
 }
 
 /// Whether the end port has another LID, or another subnet manager, than the open stack knows.
@@ -89,12 +89,9 @@ bool Watch::has_port_changed(const Fabric& now) {
   return has_changed;
 }
 
-void Watch::reopen() {
+void Watch::close() {
   session_.stack().close();
-  try {
-    session_.host().reread();
-  } catch (const Error&) {  // the next round says so
-  }
+  is_closed_ = true;
 }
 
 }  // namespace ib::tools::health

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/stored_baseline.hpp"
@@ -29,7 +30,8 @@ class Watch {
   void tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
   void lose(const Error& error);
   bool has_port_changed(const Fabric& now);
-  void reopen();
+  /// Closes the end port. The next round opens it as it is then.
+  void close();
 
   Session& session_;
   Emit& emit_;
@@ -38,7 +40,8 @@ class Watch {
   CounterReadings readings_;
   std::optional<Fabric> before_;                  ///< of the last round that read the fabric
   std::optional<std::pair<Lid, Lid>> port_lids_;  ///< that the end port had then: its own, and that of the subnet manager
-  std::string lost_;                              ///< why the fabric is away; empty: it is there
+  bool is_closed_{};
+  std::string lost_;  ///< why the fabric is away; empty: it is there
 };
 
 }  // namespace ib::tools::health
