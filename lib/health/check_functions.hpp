@@ -7,6 +7,17 @@
 
 namespace ib::health {
 
+// baseline.cpp
+void find_gone_links(const Input& input, Findings& findings);
+void find_new_links(const Input& input, Findings& findings);
+void find_moved_links(const Input& input, Findings& findings);
+void find_slower_links(const Input& input, Findings& findings);
+void find_gone_nodes(const Input& input, Findings& findings);
+void find_new_nodes(const Input& input, Findings& findings);
+void find_replaced_nodes(const Input& input, Findings& findings);
+void find_renamed_nodes(const Input& input, Findings& findings);
+void find_changes(const Input& input, Findings& findings);
+
 // nodes.cpp
 void find_silent_nodes(const Input& input, Findings& findings);
 void find_partial_nodes(const Input& input, Findings& findings);

@@ -127,6 +127,26 @@ constexpr Check table[] = {
      find_dropped_vl15},
     {"relay-errors", info, needs(window), "The switch had packets that it could not send on; multicast that came back counts too.",
      "Nothing.", find_relay_errors},
+
+    {"link-gone", error, needs(baseline), "Both nodes are there, and the cable between them is not, or no link comes up over it.",
+     "See whether it is plugged in at both ends; if it is, change it.", find_gone_links},
+    {"link-new", info, needs(baseline), "The baseline does not have this cable.", "Nothing if it is meant; then take a new baseline.",
+     find_new_links},
+    {"link-moved", error, needs(baseline), "The cable leads to another port than before: tables and plans that go by ports are wrong.",
+     "Plug it in where it was, or take a new baseline if it was moved on purpose.", find_moved_links},
+    {"link-slower", error, needs(baseline), "The link has run faster.",
+     "Pull the cable, clean it and plug it in; if it stays slow, see whether somebody has changed what is enabled.", find_slower_links},
+    {"node-gone", error, needs(baseline), "The node is not in the fabric any more.",
+     "Look at the node and at its cable; take a new baseline if it was removed on purpose.", find_gone_nodes},
+    {"node-new", info, needs(baseline), "The baseline does not have this node.", "Nothing if it is meant; then take a new baseline.",
+     find_new_nodes},
+    {"node-replaced", warning, needs(baseline),
+     "The name and the place are those of a node with another GUID: what goes by GUIDs is wrong.",
+     "Change the GUID where it is written down (name maps, partitions), and take a new baseline.", find_replaced_nodes},
+    {"node-renamed", info, needs(baseline), "The node has another description.", "Nothing if it is meant; then take a new baseline.",
+     find_renamed_nodes},
+    {"changed", warning, needs(baseline), "Somebody has changed the hardware, its firmware or its settings.",
+     "See whether it was meant; then take a new baseline.", find_changes},
 };
 
 }  // namespace

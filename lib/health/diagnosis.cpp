@@ -26,7 +26,7 @@ void run(const Check& check, const Input& input, Findings& findings) {
 /// Whether a check can be done; if not, why.
 CheckResult result_of(const Check& check, const Input& input, const Selection& selection) {
   CheckResult result{&check, CheckState::done};
-  if (!selection.has(check)) return {&check, CheckState::skipped, "not asked for"};
+  if (!selection.has(check)) return {&check, CheckState::skipped, std::string(selection.why_not)};
   for (std::size_t at = 0; at < source_count; ++at) {
     const SourceState& source = input.sources.at(at);
     if (!check.needs.test(at) || source.state == CheckState::done) continue;
@@ -82,18 +82,15 @@ bool Diagnosis::any_not_read() const {
   return std::ranges::any_of(checks, [](const CheckResult& result) { return result.state == CheckState::not_read; });
 }
 
-Diagnosis examine(const Input& input, const Selection& selection, subnet::NodeIndex centre) {
+Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope) {
   Diagnosis diagnosis;
   Findings findings;
   for (const Check& check : all_checks()) {
     diagnosis.checks.push_back(result_of(check, input, selection));
     if (diagnosis.checks.back().state == CheckState::done) run(check, input, findings);
   }
-  const auto is_elsewhere = [centre](const Finding& finding) {
-    return std::ranges::none_of(finding.ends, [centre](const Place& end) { return end.node == centre; });
-  };
-  if (centre != subnet::none) std::erase_if(findings, is_elsewhere);
-  diagnosis.findings = merge(std::move(findings), input.subnet);
+  std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
+  diagnosis.findings = merge(std::move(findings), input);
   count_findings(diagnosis);
   measure_window(diagnosis, input);
   return diagnosis;

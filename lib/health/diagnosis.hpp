@@ -10,6 +10,7 @@
 #include "health/checks.hpp"
 #include "health/finding.hpp"
 #include "health/input.hpp"
+#include "health/scope.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::health {
@@ -38,8 +39,7 @@ struct Diagnosis {
   bool any_not_read() const;
 };
 
-/// Runs the checks of `selection` for which `input` has the sources. `centre`: only findings of this node or of its links are kept; none:
-/// all.
-Diagnosis examine(const Input& input, const Selection& selection, subnet::NodeIndex centre = subnet::none);
+/// Runs the checks of `selection` for which `input` has the sources. Only findings of `scope` are kept.
+Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope = {});
 
 }  // namespace ib::health

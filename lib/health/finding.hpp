@@ -32,6 +32,7 @@ std::optional<Level> find_level(std::string_view name);
 struct Place {
   subnet::NodeIndex node = subnet::none;  ///< none: a node that did not answer
   subnet::PortIndex port = subnet::none;  ///< none: the node as a whole
+  bool is_before{};                       ///< both are of the baseline's model: they are not there any more
   bool operator==(const Place&) const = default;
 };
 

@@ -3,24 +3,33 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "health/checks.hpp"
 
 namespace ib::health {
 namespace {
 
-/// The port by which a cable is known, whichever end a finding names first.
-subnet::PortIndex cable_key(const Finding& finding, const subnet::Subnet& subnet) {
-  const subnet::PortIndex port = finding.ends.front().port;
-  const subnet::PortIndex peer = subnet.port(port).peer;
-  return peer == subnet::none ? port : std::min(port, peer);
+/// What a cable is known by, whichever end a finding names first: the ports that it names, each with the one that it is linked to. A cable
+/// that is gone has two that are not linked.
+using CableKey = std::pair<bool, subnet::PortIndex>;
+std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
+  std::vector<CableKey> keys;
+  for (const Place& end : finding.ends) {
+    if (end.port == subnet::none) continue;
+    const subnet::PortIndex peer = input.subnet_of(end).port(end.port).peer;
+    keys.emplace_back(end.is_before, peer == subnet::none ? end.port : std::min(end.port, peer));
+  }
+  return keys;
 }
 
 /// The worst first. Not by indexes of the model, which depend on the order of replies.
-auto rank(const Finding& finding, const subnet::Subnet& subnet) {
+auto rank(const Finding& finding, const Input& input) {
   const Place first = finding.ends.empty() ? Place{} : finding.ends.front();
+  const subnet::Subnet& subnet = input.subnet_of(first);
   const Guid guid = first.node == subnet::none ? Guid{} : subnet.node(first.node).guid();
   const unsigned number = first.port == subnet::none ? 0 : subnet.port(first.port).number;
   return std::tuple(-static_cast<int>(*finding.level), -static_cast<int>(finding.confidence), finding.check - all_checks().data(), guid,
@@ -45,17 +54,19 @@ void add(Finding& to, Finding from) {
 
 }  // namespace
 
-Findings merge(Findings findings, const subnet::Subnet& subnet) {
-  std::ranges::stable_sort(findings, {}, [&subnet](const Finding& finding) { return rank(finding, subnet); });
+Findings merge(Findings findings, const Input& input) {
+  std::ranges::stable_sort(findings, {}, [&input](const Finding& finding) { return rank(finding, input); });
   Findings merged;
-  std::unordered_map<subnet::PortIndex, std::size_t> cables;
+  std::map<CableKey, std::size_t> cables;
   for (Finding& finding : findings) {
     if (finding.subject == Finding::Subject::cable) {
-      const auto [known, is_new] = cables.try_emplace(cable_key(finding, subnet), merged.size());
-      if (!is_new) {
-        add(merged[known->second], std::move(finding));
+      const std::vector<CableKey> keys = keys_of(finding, input);
+      const auto known = std::ranges::find_if(keys, [&cables](const CableKey& key) { return cables.contains(key); });
+      if (known != keys.end()) {
+        add(merged[cables.at(*known)], std::move(finding));
         continue;
       }
+      for (const CableKey& key : keys) cables.emplace(key, merged.size());
     }
     merged.push_back(std::move(finding));
   }

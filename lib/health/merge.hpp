@@ -3,11 +3,12 @@
 #pragma once
 
 #include "health/finding.hpp"
+#include "health/input.hpp"
 
 namespace ib::health {
 
 /// Puts the findings of each cable together: the worst of them with the evidence and the details of all. The result is sorted by level,
 /// then by check and place, whatever order `findings` has.
-Findings merge(Findings findings, const subnet::Subnet& subnet);
+Findings merge(Findings findings, const Input& input);
 
 }  // namespace ib::health

@@ -2,12 +2,18 @@
 """health on simulated fabrics: healthy ones have nothing to be told, errors are found once with the right cable, and links that broke."""
 import json
 import os
+import re
+import shlex
 
 import case
 
 LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050  # joined by port 22 of the leaf and port 8 of the spine
 COUNTERS = 'PerformanceSet "S-b8599f0300a00030"[22] PortCounters.'
 GOLDEN = os.path.join(case.HERE, "..", "golden")
+README = os.path.join(case.HERE, "..", "..", "README.md")
+
+# What needs --baseline.
+BASELINE = ["link-gone", "link-new", "link-moved", "link-slower", "node-gone", "node-new", "node-replaced", "node-renamed", "changed"]
 
 
 class Base(case.FabricCase):
@@ -40,7 +46,7 @@ class Healthy:
         self.assertGreaterEqual(found["window_seconds"], 0.5)
         self.assertLess(found["provable_error_ratio"], 1e-8)
         states = {check["check"]: check["check_state"] for check in found["checks"]}
-        self.assertEqual([check for check, state in states.items() if state != "done"], ["fec-mismatch"])
+        self.assertEqual([check for check, state in states.items() if state != "done"], ["fec-mismatch", *BASELINE])
 
     def test_one_reading_judges_states(self):
         found = self.health("--interval", "0")
@@ -89,6 +95,48 @@ class Cluster(Healthy, Base):
         self.count(SymbolErrorCounter=27)
         self.assertEqual(len([f for f in self.health("4", "--since", before, status=1)["findings"] if f["level"] == "error"]), 1)
         self.assertEqual(self.health("1", "--since", before)["levels"]["error"], 0)
+
+    def test_one_job(self):
+        before = self.snapshot()
+        self.count(SymbolErrorCounter=27)
+        hurt = self.health("--nodes", "login01,storage[02-02]", "--since", before, status=1)
+        self.assertEqual([self.ends(f) for f in hurt["findings"] if f["level"] == "error"], [{(LEAF, 22), (SPINE, 8)}])
+        self.assertEqual(self.health("--nodes", "login01,compute01", "--since", before)["levels"]["error"], 0)
+        gone = self.health("--nodes", "login01,nobody", "--since", before, status=4)
+        self.assertIn("nobody", json.dumps(gone["unreachable"]))
+
+    def test_the_link_of_one_host_takes_eight_mads(self):
+        state = self.fabric.path("state")
+        for window in (None, 0):
+            done = self.ibtool("health", "--port", "local", "--state", state, "--json", "--stats")
+            self.assertLessEqual(int(re.search(r"mads sent: (\d+)", done.stderr)[1]), 8)
+            found = json.loads(done.stdout)
+            self.assertEqual((found["verdict"], found["link_count"]), ("healthy", 1))
+            self.assertEqual(found["window_seconds"] is None, window is None)
+
+
+def timeless(line):
+    """A line without what depends on how long something took."""
+    return re.sub(r"[\d.]+ s\b|\([\d.]+/s|[\d.]+e-\d+ errors", "TIME", line)
+
+
+class Readme(Base):
+    def test_the_lines_of_the_readme(self):
+        with open(README, encoding="utf-8") as file:
+            shown = re.search(r"which cable do I pull\?.*?\n\n(.*?)\n\n", file.read(), re.S)[1]
+        statuses = iter([0, 1])
+        for part in shown.split("    $ ")[1:]:
+            command, *lines = part.splitlines()
+            program, *words = shlex.split(command)
+            if program == "sim-console":
+                self.change(" ".join(words))
+                continue
+            status = next(statuses) if "health" in words else 0
+            printed = [timeless(line) for line in self.ibtool(*words, status=status).stdout.splitlines()]
+            lines = [timeless(line[4:]) for line in lines if line.strip() != "…"]
+            self.assertEqual([line for line in printed if line in lines], lines, command)
+            self.assertLessEqual(len(printed), 12)
+        self.assertIsNone(next(statuses, None))
 
 
 class Net(Healthy, Base):

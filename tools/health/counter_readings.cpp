@@ -26,13 +26,9 @@ std::vector<NodeIndex> all_nodes(const subnet::Subnet& subnet) {
   return nodes;
 }
 
-/// The ports of `node` that are at `centre`, or at the other end of a link of it.
-std::vector<PortIndex> ports_around(const subnet::Subnet& subnet, NodeIndex node, NodeIndex centre) {
+std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet, NodeIndex node) {
   std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
-  std::erase_if(ports, [&](PortIndex at) {
-    const PortIndex peer = subnet.port(at).peer;
-    return node != centre && (peer == subnet::none || subnet.port(peer).node != centre);
-  });
+  std::erase_if(ports, [&scope](PortIndex at) { return !scope.has_port(at); });
   return ports;
 }
 
@@ -56,18 +52,22 @@ bool CounterReadings::has_moved(const counters::CounterKey& key, const counters:
 }
 
 async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                        subnet::SurveyOptions options, NodeIndex centre, Take take) {
+                                                        subnet::SurveyOptions options, const ib::health::Scope& scope, Take take) {
   const auto key_of = [&subnet](const counters::PmaReading& reading) {
     return counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
   };
   counters::PmaWanted wanted;
   wanted.each_port = wanted.forgets = true;
   wanted.tells = [](const counters::PmaReading&) { return true; };
-  wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
-    return has_moved(key_of(reading), reading, "port_xmit_discards");
-  };
-  wanted.wants_error_details = [&](const counters::PmaReading& reading) { return has_moved(key_of(reading), reading, "port_rcv_errors"); };
-  if (centre != subnet::none) wanted.ports_of = [&subnet, centre](NodeIndex node) { return ports_around(subnet, node, centre); };
+  if (cost_ == Cost::usual) {
+    wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
+      return has_moved(key_of(reading), reading, "port_xmit_discards");
+    };
+    wanted.wants_error_details = [&](const counters::PmaReading& reading) {
+      return has_moved(key_of(reading), reading, "port_rcv_errors");
+    };
+  }
+  if (!scope.is_all) wanted.ports_of = [&subnet, &scope](NodeIndex node) { return ports_in(scope, subnet, node); };
   wanted.known_support = [&](NodeIndex node) {
     const auto known = supports_.find(subnet.node(node).guid());
     return known == supports_.end() ? std::nullopt : std::optional(known->second);
@@ -85,17 +85,23 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   co_return std::move(readings.failures);
 }
 
-async::Task<subnet::Failures> CounterReadings::read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table) {
+async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
+                                                    subnet::SurveyOptions options, ib::health::CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
   if (session.options().from) time = time_of(session.snapshot(), session.loop());
-  const Take take = [this, table, time](NodeIndex node, counters::PmaReading reading) {
+  const Take take = [this, &subnet, table, time](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.counters_time = reading.extended_time = *time;
-    const counters::CounterKey key = counters::counter_key(subnet_, node, reading.select);
-    const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet_, reading.port));
+    const counters::CounterKey key = counters::counter_key(subnet, node, reading.select);
+    const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet, reading.port));
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };
-  subnet::Failures failures = co_await read_all(session.transactor(), subnet_, std::move(options), centre_, take);
+  subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, take);
   co_return failures;
+}
+
+void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
+  history_.keep_nodes_of(subnet);
+  std::erase_if(supports_, [&subnet](const auto& known) { return subnet.find_node(known.first) == subnet::none; });
 }
 
 async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file) {
@@ -113,8 +119,9 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   };
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
-  co_await read_all(transactor, then, std::move(options), subnet::none, take);  // what it does not have is no failure of this fabric
-  supports_.clear();                                                            // firmware may have been renewed since
+  const ib::health::Scope all;
+  co_await read_all(transactor, then, std::move(options), all, take);  // what it does not have is no failure of this fabric
+  supports_.clear();                                                   // firmware may have been renewed since
 }
 
 }  // namespace ib::tools::health

@@ -11,29 +11,40 @@
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "health/port_counts.hpp"
+#include "health/scope.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools::health {
 
 class CounterReadings {
  public:
-  /// `centre`: only the ports of this node, and those linked to them; none: all ports. `subnet` must outlive this object.
-  CounterReadings(const subnet::Subnet& subnet, subnet::NodeIndex centre) : subnet_(subnet), centre_(centre) {}
+  enum class Cost : std::uint8_t {
+    usual,
+    least,  ///< no details of errors and discards, and no service levels
+  };
+  explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
+  Cost cost() const { return cost_; }
 
-  /// Reads all ports of this fabric, or of the snapshot of --from, and keeps what they hold for the next reading. With `table`, adds to it
-  /// what they have counted since the reading before. Returns what failed.
-  async::Task<subnet::Failures> read(Session& session, subnet::SurveyOptions options, ib::health::CounterTable* table);
+  /// Reads the ports of `scope` in this fabric, or in the snapshot of --from, and keeps what they hold for the next reading, of whatever
+  /// model. With `table`, adds to it what they have counted since the reading before. Returns what failed. `subnet` and `scope` must
+  /// outlive the task.
+  async::Task<subnet::Failures> read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
+                                     subnet::SurveyOptions options, ib::health::CounterTable* table);
   /// Takes the counters in a snapshot as a reading. Throws UsageError where it has none.
   async::Task<> read_snapshot(Session& session, const std::string& file);
+  /// Whether there was a reading.
+  bool any() const { return history_.size() != 0; }
+  /// Forgets nodes that `subnet`, which was swept anew, does not hold.
+  void keep_nodes_of(const subnet::Subnet& subnet);
+  counters::CounterHistory& history() { return history_; }
 
  private:
   using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
-                                         subnet::NodeIndex centre, Take take);
+                                         const ib::health::Scope& scope, Take take);
   bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
 
-  const subnet::Subnet& subnet_;
-  subnet::NodeIndex centre_;
+  Cost cost_;
   counters::CounterHistory history_;
   std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
 };

@@ -21,11 +21,13 @@ using subnet::PortIndex;
 void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
 void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
-/// One reading of the counters of all ports.
-async::Task<> read_counters(Session& session, Fabric& fabric, CounterReadings& readings, const subnet::PortPaths& paths,
-                            ib::health::CounterTable* table) {
+/// One reading of the counters of `scope`, into the table of `input` if `is_last`.
+async::Task<> read_counters(Session& session, Fabric& fabric, const ib::health::Scope& scope, CounterReadings& readings, Input& input,
+                            bool is_last) {
+  subnet::PortPaths paths(fabric.subnet, session.here());
+  if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(paths);
   subnet::SurveyOptions options = gmp_survey(session, paths);
-  subnet::Failures failures = co_await readings.read(session, std::move(options), table);
+  subnet::Failures failures = co_await readings.read(session, fabric.subnet, scope, std::move(options), is_last ? &input.counts : nullptr);
   add_failures(session, fabric, std::move(failures));
 }
 
@@ -33,9 +35,9 @@ async::Task<> read_counters(Session& session, Fabric& fabric, CounterReadings& r
 unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
   if (wanted.since) return 2;
   const bool is_stored = session.options().from.has_value();
-  if (!is_stored && wanted.interval != 0) return 2;
+  if (!is_stored && wanted.interval != 0.0) return 2;
   skip(input, Source::window,
-       wanted.interval == 0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
+       wanted.interval == 0.0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
   if (!is_stored || session.snapshot().has_part("counters")) return 1;
   skip(input, Source::counters, "the snapshot has no counters");
   return 0;
@@ -53,20 +55,26 @@ void judge_counters(Input& input) {
   }
 }
 
-async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, subnet::NodeIndex centre, Input& input) {
+async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input) {
   const unsigned count = count_readings(session, wanted, input);
   if (count == 0) co_return;
-  subnet::PortPaths paths(fabric.subnet, session.here());
-  co_await session.read_service_levels(paths);
-  CounterReadings readings(fabric.subnet, centre);
+  CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   if (wanted.since) {
     co_await readings.read_snapshot(session, *wanted.since);
   } else if (count == 2) {
-    co_await read_counters(session, fabric, readings, paths, nullptr);
-    const auto interval = std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval));
+    co_await read_counters(session, fabric, scope, readings, input, false);
+    const auto interval =
+        std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval.value_or(usual_interval)));
     co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
-  co_await read_counters(session, fabric, readings, paths, &input.counts);
+  co_await read_counters(session, fabric, scope, readings, input, true);
+  judge_counters(input);
+}
+
+/// One of several readings, whose window goes back to the one before.
+async::Task<> read_round(Session& session, Fabric& fabric, const ib::health::Scope& scope, CounterReadings& readings, Input& input) {
+  if (!readings.any()) skip(input, Source::window, "this is the first reading");
+  co_await read_counters(session, fabric, scope, readings, input, true);
   judge_counters(input);
 }
 
@@ -112,10 +120,17 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
 
 }  // namespace
 
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, subnet::NodeIndex centre, Input& input) {
+async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
+                           CounterReadings* ongoing) {
   const ib::health::Sources needed = wanted.selection.needs();
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
-  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(session, fabric, wanted, centre, input);
+  if (needs(Source::counters) || needs(Source::window)) {
+    if (ongoing != nullptr) {
+      co_await read_round(session, fabric, scope, *ongoing, input);
+    } else {
+      co_await read_windows(session, fabric, wanted, scope, input);
+    }
+  }
   if (needs(Source::fec)) co_await read_fec(session, fabric, input);
 }
 

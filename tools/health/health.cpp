@@ -10,10 +10,13 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
-#include "subnet/find_port.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
+#include "tools/health/own_port.hpp"
 #include "tools/health/report.hpp"
+#include "tools/health/stored_baseline.hpp"
+#include "tools/health/watch.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
@@ -57,6 +60,15 @@ class Health final : public Command {
     set.value("--interval", "SECONDS", "Time between the two readings of counters: 10 where nothing is said, 0 for one reading.",
               [this](std::string_view text) { wanted_.interval = text == "0" ? 0 : parse_seconds(text, "--interval"); });
     set.text("--since", wanted_.since, "SNAPSHOT", "Take the counters in this snapshot for the first reading, and wait for nothing.");
+    set.text("--baseline", wanted_.baseline, "SNAPSHOT",
+             "Compare with this snapshot: nodes, cables, speeds and settings. Its counters are the first reading, unless --interval or "
+             "--since is given.");
+    set.text("--nodes", nodes_, "FILE|LIST",
+             "Look only at the links that packets between these hosts use: n[001-064],gpu7, or a file of such words.");
+    set.value(
+        "--host-regex", "REGEX",
+        "What is the name of a host in the description of its adapter: the first group, or all that matches. Else it is the first word.",
+        [this](std::string_view text) { wanted_.host_names = ib::health::HostNames(std::string(text)); });
     set.value("--only", "CHECK[,CHECK...]", "Run these checks alone.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);
@@ -65,34 +77,83 @@ class Health final : public Command {
     set.offer(check_ids);
     set.text("--thresholds", thresholds_, "FILE", "Other thresholds than the usual ones: lines NAME=NUMBER.");
     set.choice("--fail-on", fail_on_, {"error", "warning", "info"}, "The least level of findings for which the exit status is 1: warning.");
+    set.choice("--port", {"local"}, "Only the end port of this host, and its link: no sweep, and eight MADs at most.",
+               [this](const std::string&) { wanted_.is_local = true; });
+    set.text("--state", wanted_.state, "FILE",
+             "With --port local: keep the reading here, and take the one of the last run for the first one.");
+    set.flag("--repeat", repeats_,
+             "Look again and again, every --interval, until Ctrl-C, and tell what has changed since the round before.");
+    set.number("--count", count_, "COUNT", "With --repeat: end after so many rounds.", {.low = 1});
     set.one_of({"--interval", "--since"});
     add_discovery(set, wanted_.discovery);
     add_common(set, common, group_target | group_sl);
   }
 
-  std::string_view table_rows() const override { return "findings"; }
+  std::string_view table_rows() const override { return repeats_ ? "readings.findings" : "findings"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (thresholds_) ib::health::read_thresholds(read_regular_file(*thresholds_, longest_thresholds), *thresholds_, wanted_.thresholds);
+    if (nodes_ && wanted_.target.given()) throw UsageError("TARGET and --nodes exclude each other");
+    if (nodes_) wanted_.hosts = read_hosts(*nodes_);
+    check_local();
+    check_repeat();
     if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
+    if (wanted_.is_local) {
+      co_await run_local(session, emit);
+      co_return;
+    }
+    StoredBaseline baseline(wanted_.baseline, session.node_name_map());
+    if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session)) wanted_.since = wanted_.baseline;
+    if (repeats_) {
+      Watch watch(session, emit, wanted_, baseline);
+      co_await watch.run({wanted_.interval.value_or(usual_interval), count_});
+      co_return;
+    }
     Fabric fabric;
     co_await discover(session, wanted_.discovery, fabric);
-    const subnet::NodeIndex centre = centre_of(fabric);
+    const ib::health::Scope scope = co_await find_scope(session, fabric, wanted_);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
-    co_await read_sources(session, fabric, wanted_, centre, input);
-    const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, centre);
-    emit(HealthReport(fabric, wanted_, diagnosis));
+    if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
+    co_await read_sources(session, fabric, wanted_, scope, input);
+    const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
+    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis));
   }
 
  private:
-  /// The node of TARGET in the fabric; none where there is no TARGET. A channel adapter forwards nothing, so that its neighbours are found
-  /// by a sweep of the fabric alone.
-  subnet::NodeIndex centre_of(const Fabric& fabric) const {
-    return wanted_.target.given() ? fabric.subnet.port(subnet::get_port(fabric, *wanted_.target.path)).node : subnet::none;
+  async::Task<> run_local(Session& session, Emit& emit) {
+    session.require_fabric("--port local");
+    wanted_.selection = local_selection(wanted_.selection);
+    Fabric fabric;
+    co_await read_own_link(session, fabric);
+    const ib::health::Scope scope = own_port(fabric.subnet);
+    ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
+    CounterReadings readings(CounterReadings::Cost::least);
+    if (wanted_.state) load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
+    co_await read_sources(session, fabric, wanted_, scope, input, wanted_.state ? &readings : nullptr);
+    const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection);
+    emit(HealthReport(fabric, nullptr, wanted_, diagnosis));
+    if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }
 
+  void check_local() const {
+    if (wanted_.state && !wanted_.is_local) throw UsageError("--state needs --port local");
+    if (!wanted_.is_local) return;
+    if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || repeats_)
+      throw UsageError("--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since and --repeat");
+    if (wanted_.state && wanted_.interval) throw UsageError("--state takes the first reading from its file: it excludes --interval");
+  }
+
+  void check_repeat() const {
+    if (count_ && !repeats_) throw UsageError("--count, of rounds, needs --repeat");
+    if (!repeats_) return;
+    if (wanted_.target.given()) throw UsageError("--repeat looks at the whole fabric, or at --nodes");
+    if (wanted_.since) throw UsageError("--repeat compares each round with the one before: it excludes --since");
+    if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
+  }
   Wanted wanted_;
-  std::optional<std::string> thresholds_, fail_on_;
+  std::optional<std::string> thresholds_, fail_on_, nodes_;
+  bool repeats_{};
+  std::optional<std::uint64_t> count_;
 };
 
 }  // namespace
@@ -107,9 +168,9 @@ std::string_view HealthReport::verdict() const {
   return of == Exit::findings ? "findings" : of == Exit::ok ? "healthy" : "unknown";
 }
 
-std::size_t HealthReport::count(subnet::NodeKind kind) const {
-  const auto is_of_kind = [kind](const subnet::Node& node) { return node.kind() == kind; };
-  return static_cast<std::size_t>(std::ranges::count_if(fabric.subnet.nodes(), is_of_kind));
+std::size_t HealthReport::switch_count() const {
+  const auto is_switch = [](const subnet::Node& node) { return node.kind() == subnet::NodeKind::sw; };
+  return static_cast<std::size_t>(std::ranges::count_if(fabric.subnet.nodes(), is_switch));
 }
 
 }  // namespace health

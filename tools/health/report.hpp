@@ -12,8 +12,9 @@ namespace ib::tools::health {
 
 class HealthReport final : public FabricReport {
  public:
-  HealthReport(const Fabric& of, const Wanted& asked, const ib::health::Diagnosis& found)
-      : FabricReport(of), wanted_(asked), diagnosis_(found) {}
+  /// `before`: the baseline; null: there is none.
+  HealthReport(const Fabric& of, const Fabric* before, const Wanted& asked, const ib::health::Diagnosis& found)
+      : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found) {}
 
   void visit(out::Sink& sink) const override;
   void text(TextOut& out) const override;
@@ -22,7 +23,8 @@ class HealthReport final : public FabricReport {
  private:
   /// "healthy", "findings" or "unknown", as the exit status says.
   std::string_view verdict() const;
-  std::size_t count(subnet::NodeKind kind) const;
+  std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names); }
+  std::size_t switch_count() const;
   /// What was seen, as sentences.
   std::string seen_text(const ib::health::Finding& finding) const;
   std::string evidence_text(const ib::health::Finding& finding, const ib::health::Evidence& evidence) const;
@@ -41,6 +43,10 @@ class HealthReport final : public FabricReport {
   void text_not_looked_at(TextOut& out) const;
   std::string ends_text(const ib::health::Finding& finding) const;
 
+  /// The fabric of a place.
+  const Fabric& fabric_of(const ib::health::Place& place) const { return place.is_before ? *before_ : fabric; }
+
+  const Fabric* before_;
   const Wanted& wanted_;
   const ib::health::Diagnosis& diagnosis_;
 };

@@ -37,8 +37,8 @@ void HealthReport::visit(out::Sink& sink) const {
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
   sink.end_object();
-  sink.value("host_count", count(subnet::NodeKind::ca));
-  sink.value("switch_count", count(subnet::NodeKind::sw));
+  sink.value("host_count", host_count());
+  sink.value("switch_count", switch_count());
   sink.value("link_count", ib::health::link_count(fabric.subnet));
   visit_optional(sink, "window_seconds", diagnosis_.window_seconds);
   visit_optional(sink, "provable_error_ratio", diagnosis_.provable_ratio);
@@ -75,8 +75,9 @@ void HealthReport::visit_end(out::Sink& sink, const Place& place) const {
     sink.end_object();
     return;
   }
-  const subnet::Subnet& subnet = fabric.subnet;
-  visit_names(sink, place.node);
+  const subnet::Subnet& subnet = fabric_of(place).subnet;
+  const HealthReport before(fabric_of(place), nullptr, wanted_, diagnosis_);
+  before.visit_names(sink, place.node);
   const bool is_port = place.port != subnet::none;
   is_port ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
   sink.text_or_null("port_label", is_port ? subnet::port_label(subnet, place.port) : std::string());

@@ -48,18 +48,24 @@ std::string value_text(const Value& value) {
   return number == nullptr ? "?" : fmt::format("{:g}", *number);
 }
 
+/// Whether the ends of a finding are a node, and then some of its ports.
+bool is_of_whole_node(const Finding& finding) {
+  return finding.subject == Finding::Subject::place && finding.ends.front().port == subnet::none;
+}
+
 std::string_view counter_name(const FieldInfo& counter) { return counter.libibmad_name.empty() ? counter.iba_name : counter.libibmad_name; }
 
 }  // namespace
 
 std::string HealthReport::place_text(const Place& place) const {
   if (place.node == subnet::none) return "a node that does not answer";
-  const subnet::Node& node = fabric.subnet.node(place.node);
+  const subnet::Subnet& subnet = fabric_of(place).subnet;
+  const subnet::Node& node = subnet.node(place.node);
   std::string text = fmt::format("{} {}", quoted(subnet::name_of(node, &fabric.names)), to_text(node.guid()));
   if (place.port == subnet::none) return text;
-  const std::string number = std::to_string(fabric.subnet.port(place.port).number);
+  const std::string number = std::to_string(subnet.port(place.port).number);
   text += " port " + number;
-  const std::string label = subnet::port_label(fabric.subnet, place.port);
+  const std::string label = subnet::port_label(subnet, place.port);
   return label.empty() || label == number ? text : fmt::format("{} ({})", text, label);
 }
 
@@ -67,14 +73,18 @@ std::string HealthReport::ends_text(const Finding& finding) const {
   const bool is_group = finding.subject == Finding::Subject::group;
   std::string text = is_group ? counted_of(finding.ends.size(), "port, ", "ports, for example ") : "";
   const std::size_t shown = is_group ? std::min(most_ends, finding.ends.size()) : finding.ends.size();
-  for (std::size_t at = 0; at < shown; ++at) text += (at == 0 ? "" : is_group ? "; " : " -- ") + place_text(finding.ends[at]);
+  for (std::size_t at = 0; at < shown; ++at) {
+    if (at != 0 && is_of_whole_node(finding)) break;
+    text += (at == 0 ? "" : is_group ? "; " : " -- ") + place_text(finding.ends[at]);
+  }
   return text;
 }
 
 std::string HealthReport::evidence_text(const Finding& finding, const Evidence& evidence) const {
   std::string text;
   if (evidence.counter == nullptr) {
-    text = fmt::format("{} is {}", evidence.field, value_text(evidence.after));
+    const std::string was = evidence.before.known() ? fmt::format("was {}, ", value_text(evidence.before)) : std::string();
+    text = fmt::format("{} {}is {}", evidence.field, was, value_text(evidence.after));
     if (!evidence.limit_word.empty()) {
       text += fmt::format(", not {}", evidence.limit_word);
     } else if (evidence.limit) {
@@ -91,7 +101,11 @@ std::string HealthReport::evidence_text(const Finding& finding, const Evidence& 
     text = fmt::format("{} is {}", counter_name(*evidence.counter), value_text(evidence.after));
   }
   const bool is_pair = finding.subject != Finding::Subject::group && finding.ends.size() == 2;
-  if (is_pair && evidence.end == 1) text += " at the other end";
+  if (is_of_whole_node(finding) && evidence.end != 0) {
+    text += fmt::format(" at port {}", fabric.subnet.port(finding.ends[evidence.end].port).number);
+  } else if (is_pair && evidence.end == 1) {
+    text += " at the other end";
+  }
   return text;
 }
 
@@ -128,9 +142,8 @@ void HealthReport::text_verdict(TextOut& out) const {
   }
   const std::string_view of = verdict();
   const std::string_view begin = of == "healthy" ? "Healthy: " : of == "unknown" ? "Not known, for parts did not answer: " : "";
-  out.print("{}{} on {}, {}, {}; ", begin, found.empty() ? "nothing found" : found,
-            counted_of(count(subnet::NodeKind::ca), "host", "hosts"), counted_of(count(subnet::NodeKind::sw), "switch", "switches"),
-            counted_of(ib::health::link_count(fabric.subnet), "cable", "cables"));
+  out.print("{}{} on {}, {}, {}; ", begin, found.empty() ? "nothing found" : found, counted_of(host_count(), "host", "hosts"),
+            counted_of(switch_count(), "switch", "switches"), counted_of(ib::health::link_count(fabric.subnet), "cable", "cables"));
   if (diagnosis_.window_seconds) {
     out.print("watched {}.\n", duration_text(*diagnosis_.window_seconds));
   } else {

@@ -3,18 +3,27 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "health/checks.hpp"
+#include "health/hosts.hpp"
 #include "health/thresholds.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools::health {
 
+inline constexpr double usual_interval = 10;  // seconds between two readings
+
 struct Wanted {
-  Target target;                     ///< one node and its links; not given: the whole fabric
-  double interval = 10;              ///< seconds between two readings; 0: one reading
-  std::optional<std::string> since;  ///< the snapshot that holds the first reading
+  Target target;                        ///< one node and its links; not given: the whole fabric
+  std::optional<double> interval;       ///< seconds between two readings, usually 10; 0: one reading
+  std::optional<std::string> since;     ///< the snapshot that holds the first reading
+  bool is_local{};                      ///< only the end port of this host, and its link
+  std::optional<std::string> state;     ///< the file that keeps its last reading
+  std::optional<std::string> baseline;  ///< the stored fabric to compare with
+  std::set<std::string> hosts;          ///< only the links that packets between these use; empty: all
+  ib::health::HostNames host_names;
   ib::health::Selection selection;
   ib::health::Thresholds thresholds;
   ib::health::Level fail_on = ib::health::Level::warning;

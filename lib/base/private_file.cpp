@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "base/private_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/unique_fd.hpp"
+
+namespace ib {
+namespace {
+
+/// Opens a file of this user; an empty fd if there is none. Neither follows a link nor waits for a writer of a FIFO.
+UniqueFd open_own(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  if (!fd && errno == ENOENT) return fd;
+  if (!fd && errno == ELOOP) throw UsageError(fmt::format("{} is a symbolic link, which is not followed", quoted(path)));
+  if (!fd) throw SysError(errno, "open", path, Exit::usage);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is no regular file", quoted(path)));
+  if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", quoted(path)));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("others may write to {}", quoted(path)));
+  return fd;
+}
+
+void write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SysError(errno, "write", path);
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> read_private_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd = open_own(path);
+  if (!fd) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> chunk{};
+  for (;;) {
+    const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SysError(errno, "read", path);
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) throw UsageError(fmt::format("{} is too long: it may have {} bytes at most", quoted(path), limit));
+  }
+}
+
+void replace_private_file(const std::string& path, std::string_view content) {
+  open_own(path);
+  std::string unfinished = path + ".XXXXXX";
+  const UniqueFd fd(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600, and a name that nobody has
+  if (!fd) throw SysError(errno, "create", path);
+  try {
+    write_all(fd.get(), content, path);
+    if (::rename(unfinished.c_str(), path.c_str()) != 0) throw SysError(errno, "replace", path);
+  } catch (...) {
+    ::unlink(unfinished.c_str());
+    throw;
+  }
+}
+
+}  // namespace ib

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What is not as it was when the baseline was taken. Places that are no more are those of the baseline's model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+#include "iba/generic.hpp"
+#include "iba/text.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::NodePair;
+using subnet::PortIndex;
+using subnet::PortPair;
+using subnet::Subnet;
+
+Place before(NodeIndex node, PortIndex port = subnet::none) { return {node, port, true}; }
+
+std::string node_text(const subnet::Node& node) { return fmt::format("{} {}", quoted(node.description()), to_text(node.guid())); }
+
+std::string port_text(const Subnet& subnet, PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  return fmt::format("{} port {}", node_text(subnet.node(port.node)), port.number);
+}
+
+/// The place of a port of the baseline: the port as it is now where its node is still there.
+Place place_now(const Input& input, PortIndex reference) {
+  const Subnet& was = input.baseline->subnet;
+  const subnet::Port& port = was.port(reference);
+  const NodeIndex node = input.subnet.find_node(was.node(port.node).guid());
+  const PortIndex now = node == subnet::none ? subnet::none : input.subnet.port_of(node, port.number);
+  return now == subnet::none ? before(port.node, reference) : Place{node, now};
+}
+
+/// How sure it is that something is gone: what lies behind a node that is silent may be there.
+Confidence sure_of_absence(const Input& input) {
+  const bool is_silent =
+      std::ranges::any_of(input.failures, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; });
+  return is_silent ? Confidence::possible : Confidence::sure;
+}
+
+/// Evidence of a field that was another one.
+Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t was, std::uint64_t is) {
+  Evidence evidence = field_value(field.iba_name, end, {is, {}});
+  evidence.before = {was, {}};
+  return evidence;
+}
+
+/// A finding of a node, which is made where there is none yet.
+Finding& finding_of(std::map<NodeIndex, Finding>& found, NodeIndex node) { return found.try_emplace(node, on_node(node)).first->second; }
+
+}  // namespace
+
+void find_gone_links(const Input& input, Findings& findings) {
+  const Subnet& was = input.baseline->subnet;
+  for (const PortIndex at : input.baseline->changes.links_gone) {
+    Finding finding;
+    finding.ends = {place_now(input, at), place_now(input, was.port(at).peer)};
+    finding.confidence = sure_of_absence(input);
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_new_links(const Input& input, Findings& findings) {
+  for (const PortIndex at : input.baseline->changes.links_new) findings.push_back(on_cable(input.subnet, at));
+}
+
+void find_moved_links(const Input& input, Findings& findings) {
+  const Subnet& was = input.baseline->subnet;
+  for (const PortPair& end : input.baseline->changes.moved) {
+    Finding finding = on_cable(input.subnet, end.current);
+    finding.detail =
+        fmt::format("It led from {} to {} before.", port_text(was, end.reference), port_text(was, was.port(end.reference).peer));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_slower_links(const Input& input, Findings& findings) {
+  for (const subnet::RateChange& rate : input.baseline->changes.rates) {
+    Finding finding = on_cable(input.subnet, rate.port);
+    const auto add = [&finding](std::string_view field, const Value& is, const Value& was) {
+      finding.evidence.push_back(field_value(field, 0, is));
+      finding.evidence.back().before = was;
+    };
+    if (rate.current.lanes < rate.reference.lanes) add("linkWidthActive", width_value(rate.current), width_value(rate.reference));
+    if (rate.current.speed < rate.reference.speed) add("linkSpeedActive", speed_value(rate.current), speed_value(rate.reference));
+    if (!finding.evidence.empty()) findings.push_back(std::move(finding));
+  }
+}
+
+void find_gone_nodes(const Input& input, Findings& findings) {
+  const Subnet& was = input.baseline->subnet;
+  for (const NodeIndex node : input.baseline->changes.nodes_gone) {
+    Finding finding = on_node(node);
+    finding.ends.front().is_before = true;
+    finding.confidence = sure_of_absence(input);
+    for (const subnet::Port& port : was.ports_of(was.node(node))) {
+      if (port.peer == subnet::none) continue;
+      finding.detail = fmt::format("Its port {} was linked to {}.", port.number, port_text(was, port.peer));
+      break;
+    }
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_new_nodes(const Input& input, Findings& findings) {
+  for (const NodeIndex node : input.baseline->changes.nodes_new) findings.push_back(on_node(node));
+}
+
+void find_replaced_nodes(const Input& input, Findings& findings) {
+  for (const NodePair& node : input.baseline->changes.replaced) {
+    Finding finding = on_node(node.current);
+    finding.detail = fmt::format("Its GUID was {}.", to_text(input.baseline->subnet.node(node.reference).guid()));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_renamed_nodes(const Input& input, Findings& findings) {
+  for (const NodePair& node : input.baseline->changes.renamed) {
+    Finding finding = on_node(node.current);
+    finding.detail = fmt::format("It was called {}.", quoted(input.baseline->subnet.node(node.reference).description()));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_changes(const Input& input, Findings& findings) {
+  std::map<NodeIndex, Finding> found;
+  for (const subnet::FieldChange& change : input.baseline->changes.fields) {
+    Finding& finding = finding_of(found, change.node);
+    const Place place{change.node, change.port};
+    if (finding.ends.back() != place) finding.ends.push_back(place);
+    finding.evidence.push_back(changed_value(*change.field, finding.ends.size() - 1, change.reference, change.current));
+  }
+  if (const auto& master = input.baseline->changes.master) {
+    Finding& finding = finding_of(found, input.subnet.port(master->current).node);
+    finding.detail = fmt::format("The master subnet manager is here; it was at {}.", port_text(input.baseline->subnet, master->reference));
+  }
+  for (auto& [node, finding] : found) findings.push_back(std::move(finding));
+}
+
+}  // namespace ib::health

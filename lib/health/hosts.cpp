@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/hosts.hpp"
+
+#include <fmt/format.h>
+#include <regex.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/parse.hpp"
+
+namespace ib::health {
+namespace {
+
+constexpr std::size_t most_hosts = 1U << 17;  // more than a subnet has LIDs
+constexpr std::string_view blanks = " \t\r\n";
+
+bool has_name_of_device(std::string_view description) {
+  return description.find("Mellanox Technologies") != std::string_view::npos ||
+         description.find("Aggregation Node") != std::string_view::npos;
+}
+
+/// A list is what stands between two separators that are not in brackets.
+std::string_view take_word(std::string_view& text) {
+  bool is_inside = false;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (text[end] == '[') is_inside = true;
+    if (text[end] == ']') is_inside = false;
+    if (!is_inside && (text[end] == ',' || blanks.find(text[end]) != std::string_view::npos)) break;
+  }
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+std::optional<unsigned> number_in(std::string_view text) {
+  unsigned value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void refuse(std::string_view word, std::string_view why) {
+  throw UsageError(fmt::format("{} is no list of hosts: {}", quoted(word), why));
+}
+
+/// Calls use() with each number of "001-064,100", with as many digits as the first of a range has.
+template <class Use>
+void each_number(std::string_view ranges, std::string_view word, Use use) {
+  while (!ranges.empty()) {
+    const std::string_view range = ranges.substr(0, ranges.find(','));
+    ranges.remove_prefix(std::min(range.size() + 1, ranges.size()));
+    const std::string_view first = range.substr(0, range.find('-'));
+    const std::string_view last = first.size() == range.size() ? first : range.substr(first.size() + 1);
+    const std::optional<unsigned> low = number_in(first), high = number_in(last);
+    if (!low || !high || *low > *high) refuse(word, fmt::format("{} is no range of numbers", quoted(range)));
+    if (*high - *low >= most_hosts) refuse(word, "the range is too long");
+    for (unsigned number = *low; number <= *high; ++number) use(fmt::format("{:0{}}", number, first.size()));
+  }
+}
+
+/// Adds the names of one word: each range in it has all its numbers.
+void expand(const std::string& before, std::string_view rest, std::string_view word, std::set<std::string>& names) {
+  if (names.size() > most_hosts) refuse(word, "these are too many");
+  const std::size_t open = rest.find('[');
+  if (open == std::string_view::npos) {
+    if (rest.find(']') != std::string_view::npos) refuse(word, "a bracket is not opened");
+    names.insert(before + std::string(rest));
+    return;
+  }
+  const std::size_t close = rest.find(']', open);
+  if (close == std::string_view::npos) refuse(word, "a bracket is not closed");
+  if (close == open + 1) refuse(word, "brackets are empty");
+  const std::string prefix = before + std::string(rest.substr(0, open));
+  each_number(rest.substr(open + 1, close - open - 1), word,
+              [&](const std::string& number) { expand(prefix + number, rest.substr(close + 1), word, names); });
+}
+
+}  // namespace
+
+/// A compiled expression. POSIX's needs no stack that grows with the text, which is hostile.
+class HostNames::Expression {
+ public:
+  explicit Expression(const std::string& text) {
+    const int code = ::regcomp(&compiled_, text.c_str(), REG_EXTENDED);
+    if (code == 0) return;
+    std::array<char, 128> why{};
+    ::regerror(code, &compiled_, why.data(), why.size());
+    throw UsageError(fmt::format("{} is no regular expression: {}", quoted(text), why.data()));
+  }
+  ~Expression() { ::regfree(&compiled_); }
+  Expression(const Expression&) = delete;
+  Expression& operator=(const Expression&) = delete;
+
+  std::string cut(const std::string& text) const {
+    std::array<regmatch_t, 2> parts{};
+    if (::regexec(&compiled_, text.c_str(), parts.size(), parts.data(), 0) != 0) return {};
+    const regmatch_t& part = compiled_.re_nsub > 0 ? parts[1] : parts[0];
+    return part.rm_so < 0 ? std::string()
+                          : text.substr(static_cast<std::size_t>(part.rm_so), static_cast<std::size_t>(part.rm_eo - part.rm_so));
+  }
+
+ private:
+  regex_t compiled_{};
+};
+
+HostNames::HostNames() = default;
+HostNames::HostNames(const std::string& expression) : expression_(std::make_unique<Expression>(expression)) {}
+HostNames::~HostNames() = default;
+HostNames::HostNames(HostNames&&) noexcept = default;
+HostNames& HostNames::operator=(HostNames&&) noexcept = default;
+
+std::string HostNames::host_of(const subnet::Node& node) const {
+  if (node.kind() != subnet::NodeKind::ca || !node.has_description) return {};
+  const std::string_view description = trim(node.description());
+  if (has_name_of_device(description)) return {};
+  if (expression_) return expression_->cut(std::string(description));
+  return std::string(description.substr(0, description.find_first_of(blanks)));
+}
+
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names) {
+  std::set<std::pair<std::string, Guid>> hosts;  // by name, or by the GUID of the system
+  for (const subnet::Node& node : subnet.nodes()) {
+    if (node.kind() != subnet::NodeKind::ca) continue;
+    if (node.has_description && node.description().find("Aggregation Node") != std::string_view::npos) continue;
+    const std::string host = names.host_of(node);
+    const Guid system = node.info.system_image_guid != Guid{} ? node.info.system_image_guid : node.guid();
+    hosts.emplace(host, host.empty() ? system : Guid{});
+  }
+  return hosts.size();
+}
+
+std::set<std::string> expand_hosts(std::string_view text) {
+  std::set<std::string> names;
+  while (!text.empty()) {
+    const std::string_view word = take_word(text);
+    if (!word.empty()) expand({}, word, word, names);
+  }
+  return names;
+}
+
+}  // namespace ib::health

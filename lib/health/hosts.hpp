@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Hosts. A host may have several channel adapters; their descriptions begin with its name: "n042 mlx5_0", "n042 mlx5_1".
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subnet/model.hpp"
+
+namespace ib::health {
+
+/// How the name of a host is cut out of the description of its channel adapter.
+class HostNames {
+ public:
+  /// The first word.
+  HostNames();
+  /// The first group of an extended regular expression (POSIX), or all that it matches where it has no group. Throws UsageError.
+  explicit HostNames(const std::string& expression);
+  ~HostNames();
+  HostNames(HostNames&&) noexcept;
+  HostNames& operator=(HostNames&&) noexcept;
+
+  /// The name of the host of a channel adapter. Empty for other nodes, and where the description tells none: it is missing, is that of an
+  /// Aggregation Node, or the one that devices have until somebody gives them another.
+  std::string host_of(const subnet::Node& node) const;
+
+ private:
+  class Expression;
+  std::unique_ptr<Expression> expression_;
+};
+
+/// The number of hosts of a fabric. Channel adapters that tell none are of one host where they have one SystemImageGUID.
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names);
+
+/// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
+std::set<std::string> expand_hosts(std::string_view text);
+
+}  // namespace ib::health

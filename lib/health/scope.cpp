@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/scope.hpp"
+
+#include <algorithm>
+
+#include "routing/ways.hpp"
+
+namespace ib::health {
+namespace {
+
+using routing::HostIndex;
+using routing::SwitchIndex;
+using subnet::NodeIndex;
+using subnet::PortIndex;
+using subnet::Subnet;
+
+Scope nothing_of(const Subnet& subnet) {
+  return {false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size())};
+}
+
+/// Adds the link at a port, with the nodes at its ends.
+void add_link(Scope& scope, const Subnet& subnet, PortIndex port) {
+  for (const PortIndex end : {port, subnet.port(port).peer}) {
+    if (end == subnet::none) continue;
+    scope.ports[end] = true;
+    scope.nodes[subnet.port(end).node] = true;
+  }
+}
+
+/// Marks the links of the ways to one destination.
+class Marker {
+ public:
+  Marker(const routing::Network& network, Scope& scope) : network_(network), scope_(scope), passes_(network.switches().size()) {}
+
+  void mark(const routing::Ways& ways, const std::vector<HostIndex>& senders) {
+    ++pass_;
+    for (const HostIndex sender : senders) {
+      if (ways.sends(sender)) follow(ways, network_.hosts()[sender].leaf);
+    }
+  }
+
+ private:
+  /// Each switch once: from it on all packets go the same way.
+  void follow(const routing::Ways& ways, SwitchIndex at) {
+    while (at != routing::none && ways.is_reached(at) && passes_[at] != pass_) {
+      passes_[at] = pass_;
+      const routing::Step& step = ways.step(at);
+      if (step.out != routing::none) add_link(scope_, network_.subnet(), network_.port_of(step.out));
+      at = step.next;
+    }
+  }
+
+  const routing::Network& network_;
+  Scope& scope_;
+  std::vector<std::size_t> passes_;  // by switch: the pass that was here last
+  std::size_t pass_{};
+};
+
+}  // namespace
+
+bool Scope::has(const Finding& finding) const {
+  return is_all || std::ranges::any_of(finding.ends, [this](const Place& end) {
+           if (end.is_before || end.node == subnet::none) return false;
+           return end.port == subnet::none ? nodes[end.node] : ports[end.port];
+         });
+}
+
+Scope scope_around(const Subnet& subnet, NodeIndex centre) {
+  Scope scope = nothing_of(subnet);
+  const subnet::Node& node = subnet.node(centre);
+  for (PortIndex port = node.first_port; port < node.first_port + node.slots; ++port) add_link(scope, subnet, port);
+  scope.nodes.assign(scope.nodes.size(), false);
+  scope.nodes[centre] = true;
+  return scope;
+}
+
+Scope scope_between(const routing::Network& network, const routing::LinearTables& tables, const std::set<NodeIndex>& hosts) {
+  const Subnet& subnet = network.subnet();
+  Scope scope = nothing_of(subnet);
+  std::vector<HostIndex> senders;
+  for (HostIndex host = 0; host < network.hosts().size(); ++host) {
+    const PortIndex port = network.hosts()[host].port;
+    if (!hosts.contains(subnet.port(port).node)) continue;
+    senders.push_back(host);
+    add_link(scope, subnet, port);
+  }
+  for (const NodeIndex host : hosts) scope.nodes[host] = true;
+  routing::Ways ways(network, tables, false);
+  Marker marker(network, scope);
+  for (const routing::Destination& to : network.destinations(false)) {
+    if (!std::ranges::binary_search(senders, to.host)) continue;
+    ways.find(to);
+    marker.mark(ways, senders);
+  }
+  return scope;
+}
+
+}  // namespace ib::health

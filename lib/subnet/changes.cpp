@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "subnet/difference.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_id", "revision", "vendor_id", "num_ports"};
+constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "capability_mask2", "lmc", "mtu_cap"};
+constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
+
+PortIndex port_at(const Subnet& subnet, const LinkEnd& end) {
+  const PortIndex owner = subnet.find_port(end.guid);
+  return owner == none ? none : subnet.port_of(subnet.port(owner).node, end.port);
+}
+
+/// The end port of the master subnet manager that the first end port with a PortInfo names; none if it names none.
+PortIndex master_of(const Subnet& subnet) {
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const Port& port = subnet.port(at);
+    if (!port.has_info || subnet.end_port_of(at) != at) continue;
+    if (const Lid lid = port.info().master_sm_lid; lid.is_unicast()) return subnet.find_lid(lid);
+  }
+  return none;
+}
+
+class Comparison {
+ public:
+  Comparison(const Subnet& current, const Subnet& reference)
+      : current_(current), reference_(reference), difference_(difference(current, reference)) {}
+
+  Changes run() {
+    match_nodes();
+    match_links();
+    for (const RateDifference& rate : difference_.rates) {
+      if (const PortIndex port = port_at(current_, rate.link.first); port != none)
+        changes_.rates.push_back({port, rate.current, rate.reference});
+    }
+    find_changed_fields();
+    find_master();
+    return std::move(changes_);
+  }
+
+ private:
+  /// The node of the current model that is, or has replaced, a node of the reference model; none if it is gone.
+  NodeIndex now(NodeIndex reference) const {
+    const NodeIndex same = current_.find_node(reference_.node(reference).guid());
+    if (same != none) return same;
+    const auto by = successors_.find(reference);
+    return by == successors_.end() ? none : by->second;
+  }
+  PortIndex port_now(PortIndex reference) const {
+    const Port& port = reference_.port(reference);
+    const NodeIndex node = now(port.node);
+    return node == none ? none : current_.port_of(node, port.number);
+  }
+
+  /// The new node at a place where `gone` was, with its name and kind; none if there is none.
+  NodeIndex successor_of(NodeIndex gone) const {
+    const Node& before = reference_.node(gone);
+    if (!before.has_description) return none;
+    for (const Port& port : reference_.ports_of(before)) {
+      if (port.peer == none) continue;
+      const PortIndex neighbour = port_now(port.peer);
+      if (neighbour == none || current_.port(neighbour).peer == none) continue;
+      const NodeIndex here = current_.port(current_.port(neighbour).peer).node;
+      const Node& node = current_.node(here);
+      if (node.kind() == before.kind() && node.description() == before.description() && is_new(here)) return here;
+    }
+    return none;
+  }
+  bool is_new(NodeIndex current) const { return reference_.find_node(current_.node(current).guid()) == none; }
+
+  void match_nodes() {
+    std::set<NodeIndex> taken;
+    for (const Guid guid : difference_.nodes.missing) {
+      const NodeIndex gone = reference_.find_node(guid);
+      const NodeIndex by = successor_of(gone);
+      if (by == none || !taken.insert(by).second) {
+        changes_.nodes_gone.push_back(gone);
+        continue;
+      }
+      successors_.emplace(gone, by);
+      changes_.replaced.push_back({by, gone});
+    }
+    for (const Guid guid : difference_.nodes.added) {
+      const NodeIndex node = current_.find_node(guid);
+      if (taken.contains(node)) continue;
+      changes_.nodes_new.push_back(node);
+      new_nodes_.insert(node);
+    }
+  }
+
+  /// The first ends of links that nodes of both models had, and have no more.
+  std::vector<PortIndex> broken_links() const {
+    std::vector<PortIndex> broken;
+    for (const LinkEnds& link : difference_.links.missing) {
+      const PortIndex at = port_at(reference_, link.first);
+      if (at == none) continue;
+      const PortIndex here = port_now(at), there = port_now(reference_.port(at).peer);
+      if (here != none && there != none && current_.port(here).peer != there) broken.push_back(at);
+    }
+    return broken;
+  }
+
+  /// The first ends of links that nodes of both models have, and had not.
+  std::set<PortIndex> made_links() const {
+    std::set<PortIndex> kept;
+    for (PortIndex at = 0; at < reference_.ports().size(); ++at) {
+      if (reference_.port(at).peer == none) continue;
+      const PortIndex here = port_now(at), there = port_now(reference_.port(at).peer);
+      if (here != none && there != none && current_.port(here).peer == there) kept.insert(here);
+    }
+    std::set<PortIndex> made;
+    for (const LinkEnds& link : difference_.links.added) {
+      const PortIndex at = port_at(current_, link.first);
+      if (at == none || kept.contains(at)) continue;
+      if (!new_nodes_.contains(current_.port(at).node) && !new_nodes_.contains(current_.port(current_.port(at).peer).node)) made.insert(at);
+    }
+    return made;
+  }
+
+  /// Takes the link at `end` of the current model out of `made`. False if it is not there.
+  bool take_link(std::set<PortIndex>& made, PortIndex end) const {
+    const PortIndex peer = current_.port(end).peer;
+    return made.erase(end) != 0 || (peer != none && made.erase(peer) != 0);
+  }
+
+  void match_links() {
+    std::set<PortIndex> made = made_links();
+    for (const PortIndex at : broken_links()) {
+      PortIndex first = at, second = reference_.port(at).peer;
+      const auto is_switch = [this](PortIndex port) { return reference_.node(reference_.port(port).node).kind() == NodeKind::sw; };
+      if (is_switch(first)) std::swap(first, second);  // a host rather than a switch keeps its cable
+      if (take_link(made, port_now(first))) {
+        changes_.moved.push_back({port_now(first), first});
+      } else if (take_link(made, port_now(second))) {
+        changes_.moved.push_back({port_now(second), second});
+      } else {
+        changes_.links_gone.push_back(at);
+      }
+    }
+    for (const LinkEnds& link : difference_.links.added) {
+      if (const PortIndex at = port_at(current_, link.first); made.contains(at)) changes_.links_new.push_back(at);
+    }
+  }
+
+  template <class Fields>
+  void compare(const FieldChange& at, Bytes current, Bytes reference, const StructInfo& info, const Fields& names) {
+    for (const std::string_view name : names) {
+      const FieldInfo& field = *find_field(info, name);
+      const std::uint64_t now = read_number(current, field), before = read_number(reference, field);
+      if (now != before) changes_.fields.push_back({at.node, at.port, &field, now, before});
+    }
+  }
+
+  void compare_nodes(NodeIndex current, NodeIndex reference) {
+    const Node &node = current_.node(current), &before = reference_.node(reference);
+    std::array<std::uint8_t, smp::NodeInfo::wire_size> info{}, info_before{};
+    node.info.pack(info);
+    before.info.pack(info_before);
+    compare({current, none, {}, {}, {}}, info, info_before, smp::NodeInfo::info(), node_fields);
+    if (node.has_description && before.has_description && node.description() != before.description())
+      changes_.renamed.push_back({current, reference});
+  }
+
+  void compare_ports(PortIndex current, PortIndex reference) {
+    const Port &port = current_.port(current), &before = reference_.port(reference);
+    if (!port.has_info || !before.has_info) return;
+    const FieldChange at{port.node, current, {}, {}, {}};
+    if (current_.end_port_of(current) == current) compare(at, port.info_bytes, before.info_bytes, smp::PortInfo::info(), end_port_fields);
+    if (port.number != 0 && port.peer != none && before.peer != none)
+      compare(at, port.info_bytes, before.info_bytes, smp::PortInfo::info(), link_fields);
+  }
+
+  void find_changed_fields() {
+    std::vector<NodePair> both;
+    for (NodeIndex before = 0; before < reference_.nodes().size(); ++before) {
+      const NodeIndex node = current_.find_node(reference_.node(before).guid());
+      if (node != none && !reference_.node(before).is_twin) both.push_back({node, before});
+    }
+    std::ranges::sort(both, {}, [this](const NodePair& pair) { return current_.node(pair.current).guid(); });
+    for (const NodePair& pair : both) {
+      compare_nodes(pair.current, pair.reference);
+      const Node& node = current_.node(pair.current);
+      for (unsigned number = 0; number < node.slots; ++number) {
+        const PortIndex before = reference_.port_of(pair.reference, number);
+        if (before != none) compare_ports(node.first_port + number, before);
+      }
+    }
+  }
+
+  void find_master() {
+    const PortPair masters{master_of(current_), master_of(reference_)};
+    if (masters.current == none || masters.reference == none) return;
+    if (now(reference_.port(masters.reference).node) != current_.port(masters.current).node) changes_.master = masters;
+  }
+
+  const Subnet &current_, &reference_;
+  const SubnetDifference difference_;
+  std::unordered_map<NodeIndex, NodeIndex> successors_;  // nodes of the current model by those that they replaced
+  std::set<NodeIndex> new_nodes_;
+  Changes changes_;
+};
+
+}  // namespace
+
+Changes changes(const Subnet& current, const Subnet& reference) { return Comparison(current, reference).run(); }
+
+}  // namespace ib::subnet

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/chosen_scope.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/file.hpp"
+#include "subnet/find_port.hpp"
+#include "subnet/forwarding.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using ib::health::Scope;
+using subnet::NodeIndex;
+
+constexpr std::size_t longest_list = std::size_t{1} << 22;  // bytes
+
+bool is_file(const std::string& name) {
+  struct stat status {};
+  return name.find('/') != std::string::npos || (::stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode));
+}
+
+/// The channel adapters of hosts, and the hosts that have none.
+struct HostsFound {
+  std::set<NodeIndex> nodes;
+  std::set<std::string> missing;
+};
+
+HostsFound find_hosts(const subnet::Subnet& subnet, const Wanted& wanted) {
+  HostsFound found{{}, wanted.hosts};
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const std::string host = wanted.host_names.host_of(subnet.node(at));
+    if (!wanted.hosts.contains(host)) continue;
+    found.nodes.insert(at);
+    found.missing.erase(host);
+  }
+  return found;
+}
+
+subnet::Failure missing_host(const std::string& host) {
+  subnet::Failure failure;
+  failure.kind = subnet::Failure::Kind::no_record;
+  failure.attribute = "NodeDescription";
+  failure.why = fmt::format("the host {} is not in the fabric", quoted(host));
+  return failure;
+}
+
+async::Task<Scope> scope_of_hosts(Session& session, Fabric& fabric, const Wanted& wanted) {
+  const HostsFound found = find_hosts(fabric.subnet, wanted);
+  if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
+  subnet::Failures failures;
+  for (const std::string& host : found.missing) failures.push_back(missing_host(host));
+
+  const routing::Network network(fabric.subnet);
+  routing::LinearTables tables(network.switches().size(), Lid{last_unicast_lid});
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::ForwardingWanted linear{true, false, {}};
+  std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
+  subnet::ForwardingTables read =
+      co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), linear, options);
+  for (const auto& [node, table] : read.linear) tables.set(network.switch_of(node), table);
+  std::ranges::move(read.failures, std::back_inserter(failures));
+  add_failures(session, fabric, std::move(failures));
+  co_return ib::health::scope_between(network, tables, found.nodes);
+}
+
+}  // namespace
+
+std::set<std::string> read_hosts(const std::string& text) {
+  std::set<std::string> hosts = ib::health::expand_hosts(is_file(text) ? read_regular_file(text, longest_list) : text);
+  if (hosts.empty()) throw UsageError("--nodes: no host is named");
+  return hosts;
+}
+
+async::Task<Scope> find_scope(Session& session, Fabric& fabric, const Wanted& wanted) {
+  if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(session, fabric, wanted);
+  if (wanted.target.given())
+    co_return ib::health::scope_around(fabric.subnet, fabric.subnet.port(subnet::get_port(fabric, *wanted.target.path)).node);
+  co_return Scope();
+}
+
+}  // namespace ib::tools::health

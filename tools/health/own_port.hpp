@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// --port local: the end port of this host and its link, without a sweep, in at most eight MADs. For schedulers, which look often and at
+// many hosts: --state keeps the reading, so that the next run compares with it and waits for nothing.
+#pragma once
+
+#include <string>
+
+#include "async/task.hpp"
+#include "counters/history.hpp"
+#include "health/scope.hpp"
+#include "tools/health/wanted.hpp"
+
+namespace ib::tools::health {
+
+/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs.
+async::Task<> read_own_link(Session& session, Fabric& fabric);
+
+/// The ports whose counters are read: the own one alone, since the way to the PMA of the other one is not known.
+ib::health::Scope own_port(const subnet::Subnet& subnet);
+
+/// Those of the wanted checks that one link can tell. Throws UsageError where there are none.
+ib::health::Selection local_selection(const ib::health::Selection& wanted);
+
+/// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is
+/// passed over. Throws as read_private_file() does.
+void load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history);
+/// Keeps the last reading of the port. Throws as replace_private_file() does.
+void save_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history);
+
+}  // namespace ib::tools::health

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/stored_baseline.hpp"
+
+#include "snapshot/snapshot.hpp"
+#include "tools/shared/stored_fabric.hpp"
+
+namespace ib::tools::health {
+
+StoredBaseline::StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names) {
+  if (!file) return;
+  load_fabric(*file, fabric_.emplace());
+  fabric_->names = names;
+  if (!snapshot::is_snapshot_file(*file)) return;
+  snapshot::Snapshot stored(*file);
+  if (stored.has_part("counters")) counters_time_ = stored.number("ended");
+}
+
+bool StoredBaseline::is_first_reading(Session& session) const {
+  if (!counters_time_ || !session.options().from) return counters_time_.has_value();
+  return session.snapshot().has_part("counters") && session.snapshot().number("ended").value_or(0) > *counters_time_;
+}
+
+const ib::health::Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
+  if (!fabric_) return nullptr;
+  compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet));
+  return &*compared_;
+}
+
+}  // namespace ib::tools::health

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The fabric of --baseline.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "health/input.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools::health {
+
+class StoredBaseline {
+ public:
+  /// Reads `file`, a snapshot or a cache of libibnetdisc, whose nodes have the names of `names`. Without a name reads nothing. Throws
+  /// CannotLoad.
+  StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names);
+
+  /// What was read; null: nothing.
+  const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
+  /// Whether it has counters, of a time before those of the fabric, or of the snapshot of --from.
+  bool is_first_reading(Session& session) const;
+  /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read.
+  const ib::health::Baseline* compare(const subnet::Subnet& current);
+
+ private:
+  std::optional<Fabric> fabric_;
+  std::optional<std::int64_t> counters_time_;  ///< in milliseconds since 1970; absent: it has no counters
+  std::optional<ib::health::Baseline> compared_;
+};
+
+}  // namespace ib::tools::health

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/watch.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "tools/health/chosen_scope.hpp"
+#include "tools/health/fetch.hpp"
+#include "tools/health/report.hpp"
+
+namespace ib::tools::health {
+
+async::Task<> Watch::run(Interval interval) {
+  const auto once = [this](Round of) { return round(std::move(of.time)); };
+  if (emit_.json()) emit_.sink().begin_array("readings");
+  co_await repeat(session_, interval, once);
+  if (emit_.json()) emit_.sink().end_array();
+}
+
+async::Task<> Watch::round(std::string time) {
+  std::optional<Error> error;
+  try {
+    async::Task<> looked = look(time);
+    co_await std::move(looked);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& why) {
+    error = why;
+  }
+  if (error) lose(*error);
+}
+
+async::Task<> Watch::look(const std::string& time) {
+  if (std::exchange(is_closed_, false)) session_.host().reread();
+  Fabric now;
+  co_await discover(session_, wanted_.discovery, now);
+  if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
+  readings_.keep_nodes_of(now.subnet);
+  const ib::health::Scope scope = co_await find_scope(session_, now, wanted_);
+  ib::health::Input input(now.subnet, now.failures, wanted_.thresholds);
+  std::optional<ib::health::Baseline> round_before;
+  if (const auto* compared = stored_.compare(now.subnet)) {
+    input.compare_with(*compared);
+  } else if (before_) {
+    input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet)));
+  }
+  co_await read_sources(session_, now, wanted_, scope, input, &readings_);
+  if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
+  tell(now, input, scope, time);
+  if (has_port_changed(now)) close();
+  before_ = std::move(now);
+}
+
+void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
+  const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
+  const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
+  const HealthReport report(now, before, wanted_, diagnosis);
+  if (emit_.json()) {
+    out::Sink& sink = emit_.sink();
+    sink.begin_object();
+    sink.value("time", time);
+    report.visit(sink);
+    sink.end_object();
+  } else {
+    if (::isatty(::fileno(session_.world().out)) == 1) emit_.text().write("\033[H\033[2J");
+    emit_.text().print("{}\n", time);
+    report.text(emit_.text());
+    emit_.text().write("\n");
+  }
+  emit_.raise(report.status());
+  emit_.flush();  // at once
+}
+
+/// Says why there is no round, once for each reason.
+void Watch::lose(const Error& error) {
+  if (error.message() != lost_) session_.log().warning("the fabric is away, and waited for: " + error.message());
+  lost_ = error.message();
+  close();
+}
+
+/// Whether the end port has another LID, or another subnet manager, than the open stack knows.
+bool Watch::has_port_changed(const Fabric& now) {
+  const smp::PortInfo info = now.subnet.port(now.subnet.start).info();
+  const std::pair lids{info.lid, info.master_sm_lid};
+  const bool has_changed = port_lids_ && *port_lids_ != lids;
+  port_lids_ = lids;
+  return has_changed;
+}
+
+void Watch::close() {
+  session_.stack().close();
+  is_closed_ = true;
+}
+
+}  // namespace ib::tools::health
