@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "counters/attributes.hpp"
 #include "iba/generic.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
@@ -36,13 +37,20 @@ std::vector<PortIndex> ports_around(const subnet::Subnet& subnet, NodeIndex node
   return ports;
 }
 
-/// The time of this run at which a snapshot was complete. It may be before the run's zero.
+}  // namespace
+
 async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
   const std::chrono::system_clock::time_point ended{std::chrono::milliseconds(stored.number("ended").value_or(0))};
   return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - ended);
 }
 
-}  // namespace
+/// The layout of the counters of blocks of a port; null where its PMA does not say that it has them, or where its FEC mode is not known.
+const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const {
+  if ((reading.support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) return nullptr;
+  const subnet::Port& port = subnet.port(reading.port);
+  const auto mode = fec_modes_.find({subnet.node(port.node).guid(), port.number});
+  return mode == fec_modes_.end() ? nullptr : &counters::extended_speeds_layout(mode->second);
+}
 
 /// Whether a counter is not what it was at the reading before; without one, whether it holds anything.
 bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
@@ -67,6 +75,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
     return has_moved(key_of(reading), reading, "port_xmit_discards");
   };
   wanted.wants_error_details = [&](const counters::PmaReading& reading) { return has_moved(key_of(reading), reading, "port_rcv_errors"); };
+  wanted.speeds_layout = [&](const counters::PmaReading& reading) { return blocks_layout(subnet, reading); };
   if (centre != subnet::none) wanted.ports_of = [&subnet, centre](NodeIndex node) { return ports_around(subnet, node, centre); };
   wanted.known_support = [&](NodeIndex node) {
     const auto known = supports_.find(subnet.node(node).guid());
@@ -91,6 +100,7 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, subnet::Su
   const Take take = [this, table, time](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.counters_time = reading.extended_time = *time;
     const counters::CounterKey key = counters::counter_key(subnet_, node, reading.select);
+    has_blocks_ = has_blocks_ || !reading.speeds.empty();
     const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet_, reading.port));
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };

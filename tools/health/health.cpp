@@ -57,6 +57,7 @@ class Health final : public Command {
     set.value("--interval", "SECONDS", "Time between the two readings of counters: 10 where nothing is said, 0 for one reading.",
               [this](std::string_view text) { wanted_.interval = text == "0" ? 0 : parse_seconds(text, "--interval"); });
     set.text("--since", wanted_.since, "SNAPSHOT", "Take the counters in this snapshot for the first reading, and wait for nothing.");
+    set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and look whether all packets arrive.");
     set.value("--only", "CHECK[,CHECK...]", "Run these checks alone.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);
