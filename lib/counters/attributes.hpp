@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "iba-gen/smp.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::counters {
@@ -14,6 +15,9 @@ std::span<const StructInfo* const> counter_attributes();
 
 /// The attributes that a PMA need not have, in the order of counter_attributes().
 std::span<const StructInfo* const> optional_counter_attributes();
+
+/// The layout of PortExtendedSpeedsCounters on a link with that FEC mode.
+const StructInfo& extended_speeds_layout(smp::FecMode mode);
 
 /// Whether a field of such an attribute selects what is counted, read or reset, and counts nothing itself.
 bool is_selector(const FieldInfo& field);

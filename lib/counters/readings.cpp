@@ -89,6 +89,8 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
     co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), reading.discard_details);
   if (wanted.wants_error_details && wanted.wants_error_details(reading))
     co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), reading.error_details);
+  reading.speeds_info = wanted.speeds_layout ? wanted.speeds_layout(reading) : nullptr;
+  if (reading.speeds_info != nullptr) co_await take(reading, transactor, pma, *reading.speeds_info, reading.speeds);
 }
 
 /// The readings of a fabric, while they are made.
@@ -454,6 +456,7 @@ PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading&
   growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
   growth.discard_details = take_one(pm::PortXmitDiscardDetails::info(), reading.error_time(), reading.discard_details);
   growth.error_details = take_one(pm::PortRcvErrorDetails::info(), reading.error_time(), reading.error_details);
+  if (reading.speeds_info != nullptr) growth.speeds = take_one(*reading.speeds_info, reading.error_time(), reading.speeds);
   return growth;
 }
 

@@ -34,8 +34,10 @@ struct PmaReading {
   PmaSupport support;                                        ///< of its PMA; nothing where that did not tell
   std::vector<std::uint8_t> counters, extended;              ///< PortCounters, PortCountersExtended; empty where they were not read
   std::vector<std::uint8_t> discard_details, error_details;  ///< PortXmitDiscardDetails, PortRcvErrorDetails
-  async::Time counters_time{}, extended_time{};              ///< when `counters` and `extended` came
-  std::vector<PmaProblem> problems;                          ///< in their order; one of reading counters is the last of a reading
+  std::vector<std::uint8_t> speeds;                          ///< PortExtendedSpeedsCounters in the layout `speeds_info`
+  const StructInfo* speeds_info{};
+  async::Time counters_time{}, extended_time{};  ///< when `counters` and `extended` came
+  std::vector<PmaProblem> problems;              ///< in their order; one of reading counters is the last of a reading
 
   /// The counters were read, as far as they were asked for.
   bool known() const { return !counters.empty() || !extended.empty(); }
@@ -81,6 +83,8 @@ struct PmaWanted {
   std::function<bool(const PmaReading&)> tells;
   /// Which details are to be read with a reading that tells; null: none.
   std::function<bool(const PmaReading&)> wants_discard_details, wants_error_details;
+  /// The layout in which PortExtendedSpeedsCounters is to be read with a reading that tells; null, or one that returns null: not at all.
+  std::function<const StructInfo*(const PmaReading&)> speeds_layout;
   /// Which counters are cleared after they were read; null: none.
   CounterChoice clear;
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
@@ -99,6 +103,7 @@ struct PmaReadings {
 struct PmaGrowth {
   std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without a reading before
   std::optional<CounterGrowth> discard_details, error_details;  ///< the same of what PmaReading has of these
+  std::optional<CounterGrowth> speeds;                          ///< the same of PortExtendedSpeedsCounters
   bool errors_in_extended{};                                    ///< PortCountersExtended holds the errors
   PmaSupport support;
 

@@ -22,12 +22,41 @@ void find_changes(const Input& input, Findings& findings);
 void find_silent_nodes(const Input& input, Findings& findings);
 void find_partial_nodes(const Input& input, Findings& findings);
 
+// identities.cpp
+void find_duplicate_guids(const Input& input, Findings& findings);
+void find_default_descriptions(const Input& input, Findings& findings);
+void find_duplicate_descriptions(const Input& input, Findings& findings);
+
+// siblings.cpp
+void find_other_siblings(const Input& input, Findings& findings);
+
+// rails.cpp
+void find_other_rails(const Input& input, Findings& findings);
+
 // ports.cpp
 void find_initialize(const Input& input, Findings& findings);
 void find_armed(const Input& input, Findings& findings);
 void find_zero_lids(const Input& input, Findings& findings);
 void find_duplicate_lids(const Input& input, Findings& findings);
 void find_other_lmcs(const Input& input, Findings& findings);
+
+// managers.cpp
+void find_no_manager(const Input& input, Findings& findings);
+void find_many_masters(const Input& input, Findings& findings);
+void find_no_standby(const Input& input, Findings& findings);
+void find_better_standbys(const Input& input, Findings& findings);
+void find_other_sm_lids(const Input& input, Findings& findings);
+void find_stuck_managers(const Input& input, Findings& findings);
+
+// partitions.cpp
+void find_pkey_mismatches(const Input& input, Findings& findings);
+void find_partitions_without_full_member(const Input& input, Findings& findings);
+
+// groups.cpp
+void find_fast_groups(const Input& input, Findings& findings);
+
+// route_analysis.cpp
+void find_route_faults(const Input& input, Findings& findings);
 
 // links.cpp
 void find_slow_links(const Input& input, Findings& findings);
@@ -40,6 +69,7 @@ void find_vl_mismatches(const Input& input, Findings& findings);
 // errors.cpp
 void find_symbol_errors(const Input& input, Findings& findings);
 void find_receive_errors(const Input& input, Findings& findings);
+void find_uncorrectable_blocks(const Input& input, Findings& findings);
 void find_recoveries(const Input& input, Findings& findings);
 void find_flaps(const Input& input, Findings& findings);
 void find_restarts(const Input& input, Findings& findings);

@@ -26,10 +26,11 @@ void run(const Check& check, const Input& input, Findings& findings) {
 /// Whether a check can be done; if not, why.
 CheckResult result_of(const Check& check, const Input& input, const Selection& selection) {
   CheckResult result{&check, CheckState::done};
-  if (!selection.has(check)) return {&check, CheckState::skipped, std::string(selection.why_not)};
+  if (!selection.has(check)) return {&check, CheckState::skipped, std::string(selection.why_not), 0, false};
   for (std::size_t at = 0; at < source_count; ++at) {
     const SourceState& source = input.sources.at(at);
     if (!check.needs.test(at) || source.state == CheckState::done) continue;
+    result.is_run = result.is_run && source.is_partial;
     if (result.state == CheckState::not_read) continue;
     result.state = source.state;
     result.reason = source.reason;
@@ -87,7 +88,7 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
   Findings findings;
   for (const Check& check : all_checks()) {
     diagnosis.checks.push_back(result_of(check, input, selection));
-    if (diagnosis.checks.back().state == CheckState::done) run(check, input, findings);
+    if (diagnosis.checks.back().is_run) run(check, input, findings);
   }
   std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
   diagnosis.findings = merge(std::move(findings), input);

@@ -21,6 +21,7 @@ struct CheckResult {
   CheckState state{};
   std::string reason{};         ///< why it is not done
   std::size_t finding_count{};  ///< findings in which it has a part
+  bool is_run = true;           ///< it is done, or was done on the part that was read
 };
 
 struct Diagnosis {

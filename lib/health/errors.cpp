@@ -138,6 +138,11 @@ void find_receive_errors(const Input& input, Findings& findings) {
   find_unknown_origins(found, findings);
 }
 
+void find_uncorrectable_blocks(const Input& input, Findings& findings) {
+  for (const std::string_view counter : {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"})
+    find_counted(input, findings, counter, input.thresholds.events);
+}
+
 void find_recoveries(const Input& input, Findings& findings) {
   constexpr double minute = 60;
   const Thresholds& limits = input.thresholds;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -80,6 +81,11 @@ using Findings = std::vector<Finding>;
 Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port);
 /// The first end of each link, by GUID and port number: for checks of what both ends have in common. In the order of these.
 std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet);
+/// The end ports to which packets can be sent: Active ones whose PortInfo was read, and port 0 of switches with an Active port. By GUID and
+/// number.
+std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet);
+/// A finding of ports, whatever their links.
+Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports);
 /// A finding of a node as a whole.
 Finding on_node(subnet::NodeIndex node);
 /// The place of a port.

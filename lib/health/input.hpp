@@ -11,10 +11,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "health/finding.hpp"
 #include "health/port_counts.hpp"
 #include "health/thresholds.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "subnet/changes.hpp"
 #include "subnet/failures.hpp"
@@ -27,9 +29,15 @@ enum class Source : std::uint8_t {
   counters,  ///< one reading of the counters of ports
   window,    ///< two of them
   fec,       ///< PortInfoExtended: FEC modes
+  blocks,    ///< PortExtendedSpeedsCounters: blocks that FEC could not correct, in the counts of Source::window
+  managers,  ///< SMInfo of ports with a subnet manager
+  activity,  ///< two of them, far enough apart
+  pkeys,     ///< P_Key tables of hosts, and of the switch ports that enforce theirs
+  groups,    ///< multicast groups of the SA
+  routes,    ///< what an analysis of the forwarding tables found
   baseline,  ///< a stored model of the fabric
 };
-inline constexpr std::size_t source_count = 5;
+inline constexpr std::size_t source_count = 11;
 
 /// A set of sources.
 using Sources = std::bitset<source_count>;
@@ -50,6 +58,29 @@ std::string_view name(CheckState state);
 struct SourceState {
   CheckState state = CheckState::done;
   std::string reason{};  ///< a phrase for people, where it is not done
+  bool is_partial{};     ///< not_read, but for a part, which checks look at
+};
+
+/// A subnet manager.
+struct Manager {
+  subnet::PortIndex port = subnet::none;
+  smp::SMInfo info;
+  std::optional<std::uint32_t> act_count_before;  ///< Source::activity
+};
+
+/// A broadcast group of IPoIB (RFC 4391), and its members as far as they are in the model.
+struct BroadcastGroup {
+  Gid mgid;
+  sa::Rate rate{};
+  std::vector<subnet::PortIndex> members;
+};
+
+/// Something that is wrong with the routes.
+struct RouteFault {
+  std::vector<Place> ends;  ///< an output port; or a switch; or the switches of a loop
+  bool is_port{};           ///< `ends` is one output port, and its cable the one to look at
+  bool is_sure = true;      ///< false: it depends on what was not read
+  std::string detail;
 };
 
 /// A fabric as it was, and what has changed since.
@@ -75,7 +106,13 @@ struct Input {
   CounterTable counts;                                  ///< Source::counters, Source::window
   std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that tell
   const Baseline* baseline{};                           ///< Source::baseline
-  std::array<SourceState, source_count> sources{};      ///< by Source
+  std::vector<Manager> managers;                        ///< Source::managers, those that told
+  std::size_t silent_managers{};                        ///< ports with IsSM that did not tell
+  /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
+  std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
+  std::vector<BroadcastGroup> groups;               ///< Source::groups
+  std::vector<RouteFault> route_faults;             ///< Source::routes
+  std::array<SourceState, source_count> sources{};  ///< by Source
   SourceState& source(Source of) { return sources.at(static_cast<std::size_t>(of)); }
   /// The model that a place is of.
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? baseline->subnet : subnet; }

@@ -65,6 +65,26 @@ void add_details(PortCounts& counts, Bytes now, const std::optional<counters::Co
   std::ranges::move(details, std::back_inserter(counts.movements));
 }
 
+/// Adds the blocks that error correction could not mend, of all lanes together.
+void add_blocks(PortCounts& counts, const counters::CounterGrowth& growth) {
+  for (const FieldInfo& field : growth.now.attribute->fields) {
+    if (field.reserved || field.name.find("uncorrectable_block") == std::string_view::npos) continue;
+    Movement movement{&field, {Kind::counted, 0}, 0, 0, false};
+    for (std::uint32_t lane = 0; lane < std::max<std::uint32_t>(field.count, 1); ++lane) {
+      const counters::CounterChange change = growth.change(field, lane);
+      *movement.before += read_number(growth.before.bytes, field, lane);
+      movement.now += read_number(growth.now.bytes, field, lane);
+      if (change.delta) {
+        *movement.change.delta += *change.delta;
+      } else {
+        movement.change.kind = change.kind;
+      }
+    }
+    if (movement.change.kind != Kind::counted) movement.change.delta.reset();
+    if (is_worth_a_word(movement)) counts.movements.push_back(movement);
+  }
+}
+
 }  // namespace
 
 const Movement* PortCounts::find(std::string_view counter) const {
@@ -88,6 +108,7 @@ PortCounts counts_of(const counters::PmaReading& now, const counters::PmaGrowth&
   add_errors(counts, now, growth);
   add_details(counts, now.error_details, growth.error_details, pm::PortRcvErrorDetails::info(), "port_rcv_errors");
   add_details(counts, now.discard_details, growth.discard_details, pm::PortXmitDiscardDetails::info(), "port_xmit_discards");
+  if (growth.speeds) add_blocks(counts, *growth.speeds);
   return counts;
 }
 

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
+
+#include "subnet/names.hpp"
 
 namespace ib::routing {
 namespace {
@@ -13,10 +14,6 @@ using subnet::PortIndex;
 
 /// A port whose state is not known (a listing of a topology names none) counts as Active: it has a link.
 bool is_active(const subnet::Port& port) { return port.state() == smp::PortState::no_change || port.state() == smp::PortState::active; }
-
-bool is_aggregation_node(const subnet::Node& node) {
-  return node.has_description && node.description().find("Aggregation Node") != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -46,7 +43,7 @@ void Network::add_nodes() {
         const Lid lid = subnet_.lid(port);
         if (!lid.is_unicast() || subnet_.port(port).peer == subnet::none) continue;
         host_of_port_[port] = static_cast<HostIndex>(hosts_.size());
-        hosts_.push_back({port, lid, static_cast<std::uint8_t>(subnet_.lmc(port)), none, 0, is_aggregation_node(node)});
+        hosts_.push_back({port, lid, static_cast<std::uint8_t>(subnet_.lmc(port)), none, 0, subnet::is_aggregation_node(node)});
       }
     }
   }

@@ -17,6 +17,11 @@ inline std::string_view name_of(const Node& node, const NodeNameMap* map) {
   return node.description();
 }
 
+/// Whether a channel adapter is an Aggregation Node inside of a switch (SHARP), and no host.
+inline bool is_aggregation_node(const Node& node) {
+  return node.has_description && node.description().find("Aggregation Node") != std::string_view::npos;
+}
+
 /// The kind of a node in the ports report: `CA`, `SW`, `RT`.
 inline std::string_view short_type(const Node& node) {
   switch (node.kind()) {

@@ -9,6 +9,9 @@ import case
 
 LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050  # joined by port 22 of the leaf and port 8 of the spine
 COUNTERS = 'PerformanceSet "S-b8599f0300a00030"[22] PortCounters.'
+LEAF_LID, HOST, HOST_LID = "4", 0x506b4b0300100030, "19"  # the host at port 1 of the leaf
+HOST_PATH = "0,1,19,7,1"  # a directed route to that host, which does not depend on its LID
+SILENT = ":".join(f"1,{up},{down},1@{HOST_LID}" for up in (19, 20, 21, 22) for down in (7, 8))  # all shortest routes to it
 GOLDEN = os.path.join(case.HERE, "..", "golden")
 README = os.path.join(case.HERE, "..", "..", "README.md")
 
@@ -36,7 +39,7 @@ class Base(case.FabricCase):
 
 class Healthy:
     """ibsim says that all ports support all widths and speeds, and lets its links have less: a decision, told once for each device."""
-    expected_infos = {"link-misconfigured"}
+    expected_infos = {"link-misconfigured", "sm-no-standby"}
 
     def test_no_error_and_no_warning(self):
         found = self.health("--interval", "0.5")
@@ -46,7 +49,8 @@ class Healthy:
         self.assertGreaterEqual(found["window_seconds"], 0.5)
         self.assertLess(found["provable_error_ratio"], 1e-8)
         states = {check["check"]: check["check_state"] for check in found["checks"]}
-        self.assertEqual([check for check, state in states.items() if state != "done"], ["fec-mismatch", *BASELINE])
+        self.assertEqual([check for check, state in states.items() if state != "done"],
+                         ["fec-mismatch", "fec-uncorrectable", "sm-stuck", "routes", *BASELINE])
 
     def test_one_reading_judges_states(self):
         found = self.health("--interval", "0")
@@ -89,6 +93,43 @@ class Cluster(Healthy, Base):
         self.assertEqual(found["verdict"], "healthy")
         cleared = next(finding for finding in found["findings"] if finding["check"] == "counter-cleared")
         self.assertEqual(self.ends(cleared), {(LEAF, 22)})
+
+    def faults(self, *words, status=1, **env):
+        """The findings of one reading that are no infos, as (check, ends)."""
+        found = json.loads(self.ibtool("health", "--json", "--interval", "0", *words, status=status, **env).stdout)
+        return [(finding["check"], {(end["node_guid"] and case.guid_of(end["node_guid"]), end["port_num"]) for end in finding["ends"]})
+                for finding in found["findings"] if finding["level"] != "info"]
+
+    def set(self, attribute, target, value, undo):
+        self.addCleanup(lambda: self.ibtool("query", "SubnSet", attribute, target, "-f", undo))
+        self.ibtool("query", "SubnSet", attribute, target, "-f", value)
+
+    def test_a_link_that_broke_is_missed_by_both_switches_once(self):
+        self.change('Unlink "S-b8599f0300a00030"[22]', undo='Relink "S-b8599f0300a00030"[22]')
+        self.assertEqual(self.faults(), [("sibling-ports", {(LEAF, None), (SPINE, None)})])
+
+    def test_a_node_that_is_silent(self):
+        found = self.faults("--only", "node-silent,node-partial,sibling-ports", preload=[case.DELAY], IBTEST_SILENT=SILENT)
+        self.assertEqual(found, [("node-silent", {(LEAF, 1), (None, None)})])
+
+    def test_two_ports_with_one_lid(self):
+        self.set("SMPPortInfo", HOST_PATH, "LID=20", f"LID={HOST_LID}")
+        found = self.faults("--only", "lid-duplicate,lid-zero,sm-lid-differs")
+        self.assertEqual(found, [("lid-duplicate", {(HOST, 1), (HOST + 4, 1)})])
+
+    def test_a_partition_of_limited_members(self):
+        self.set("SMPPKeyTable", HOST_LID, "pKeyBlock[1]=5", "pKeyBlock[1]=0")
+        self.assertEqual(self.faults(), [("pkey-no-full-member", {(HOST, 1)})])
+        self.set("SMPPKeyTable", "20", "pKeyBlock[1]=32773", "pKeyBlock[1]=0")  # 0x8005
+        self.assertEqual(self.faults(status=0), [])
+
+    def test_an_entry_of_a_forwarding_table_is_missing(self):
+        before = self.ibtool("ibroute", LEAF_LID).stdout
+        self.assertEqual(self.faults("--routes", status=0), [])
+        port = next(int(line.split()[1]) for line in before.splitlines() if line.split()[:1] == ["22"])
+        self.set("SMPLinearForwardingTable", LEAF_LID, "portBlock[22]=255", f"portBlock[22]={port}")
+        found = self.faults("--routes", "--only", "routes")
+        self.assertEqual(found, [("routes", {(LEAF, None)})])
 
     def test_one_node(self):
         before = self.snapshot()
@@ -145,7 +186,7 @@ class Net(Healthy, Base):
 
 class Fattree(Healthy, Base):
     """Two counters of it are full from the start."""
-    expected_infos = {"link-misconfigured", "counter-stuck"}
+    expected_infos = {"link-misconfigured", "counter-stuck", "sm-no-standby"}
     netfile, lids = os.path.join(GOLDEN, "fattree.net"), None
 
 

@@ -75,7 +75,7 @@ FakeFabric::NodeId FakeFabric::add(smp::NodeType type, std::uint64_t guid, unsig
   std::copy_n(description.begin(), std::min(description.size(), node.description.size()), node.description.begin());
   node.switch_info.linear_fdb_cap = 49152;
   node.switch_info.life_time_value = 17;
-  for (unsigned i = 0; i <= ports; ++i) node.ports.push_back({{}, true, default_port_info(i)});
+  for (unsigned i = 0; i <= ports; ++i) node.ports.emplace_back().info = default_port_info(i);
   return nodes_.size() - 1;
 }
 
@@ -375,14 +375,29 @@ std::uint16_t FakeFabric::fill(NodeId id, unsigned in_port, Bytes request, Mutab
     case smp::SLToVLMappingTable::attribute_id:
       return fill_sl_to_vl(node, modifier, data);
     case smp::PKeyTable::attribute_id:
-      if ((modifier & 0xffffU) == 0) ib::store_be(data.data(), ib::default_pkey.value);
+      return fill_pkeys(node, in_port, modifier, data);
+    case smp::PortInfoExtended::attribute_id: {
+      const unsigned number = modifier == 0 && !node.is_switch() ? in_port : modifier & 0xffU;
+      if (number >= node.ports.size()) return status::invalid_attribute_or_modifier;
+      if (!node.ports[number].extended) return status::unsupported_method_attribute;
+      node.ports[number].extended->pack(data);
       return 0;
+    }
     case smp::GuidInfo::attribute_id:
       if (modifier == 0) ib::store_be(data.data(), node.info.node_guid.value + (node.is_switch() ? 0 : in_port));
       return 0;
     default:
       return status::unsupported_method_attribute;
   }
+}
+
+/// The modifier names a block of 32 P_Keys and, of a switch, the port in its upper half (IBA 14.2.5.7).
+std::uint16_t FakeFabric::fill_pkeys(const Node& node, unsigned in_port, std::uint32_t modifier, MutableBytes data) {
+  const unsigned number = node.is_switch() ? modifier >> 16 : in_port, first = (modifier & 0xffffU) * 32;
+  if (number >= node.ports.size()) return status::invalid_attribute_or_modifier;
+  const std::vector<std::uint16_t>& pkeys = node.ports[number].pkeys;
+  for (std::size_t i = 0; i < 32 && first + i < pkeys.size(); ++i) ib::store_be(&data[i * 2], pkeys[first + i]);
+  return 0;
 }
 
 /// The modifier names the input port and, in its low byte, the output port (IBA 14.2.5.8).

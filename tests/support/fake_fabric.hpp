@@ -34,9 +34,11 @@ class FakeFabric {
   using Answer = std::vector<std::uint8_t>;
 
   struct Port {
-    std::optional<std::pair<NodeId, unsigned>> peer;  ///< what is linked to it
-    bool up = true;                                   ///< a link is up when both of its ports are
-    ib::smp::PortInfo info;                           ///< what it answers, but for the state, which follows the link
+    std::optional<std::pair<NodeId, unsigned>> peer;    ///< what is linked to it
+    bool up = true;                                     ///< a link is up when both of its ports are
+    ib::smp::PortInfo info;                             ///< what it answers, but for the state, which follows the link
+    std::optional<ib::smp::PortInfoExtended> extended;  ///< if it has that
+    std::vector<std::uint16_t> pkeys{ib::default_pkey.value};
   };
   struct Faults {
     bool silent = false;          ///< it never answers; a switch still forwards
@@ -148,6 +150,7 @@ class FakeFabric {
   ib::smp::PortInfo port_info(const Node& node, unsigned port) const;
   Answer answer(NodeId id, unsigned in_port, ib::Bytes request);
   std::uint16_t fill(NodeId id, unsigned in_port, ib::Bytes request, ib::MutableBytes data);
+  static std::uint16_t fill_pkeys(const Node& node, unsigned in_port, std::uint32_t modifier, ib::MutableBytes data);
   static std::uint16_t fill_sl_to_vl(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   static std::uint16_t fill_mft(const Node& node, std::uint32_t modifier, ib::MutableBytes data);
   std::uint16_t fill_port_info(Node& node, unsigned in_port, ib::Bytes request, ib::MutableBytes data);

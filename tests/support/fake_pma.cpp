@@ -97,6 +97,7 @@ FakeFabric::Answer FakePma::answer(Bytes request) {
   const Bytes wanted = request.subspan(area.offset);
   const bool is_class_port_info = header.attribute_id() == ib::mad::ClassPortInfo::attribute_id;
   const StructInfo* info = is_class_port_info ? nullptr : ib::find_attribute(performance, 1, header.attribute_id());
+  if (rs_fec && info == &pm::PortExtendedSpeedsCounters::info()) info = &pm::PortExtendedSpeedsCountersRsFec::info();
   const unsigned port = info != nullptr ? static_cast<unsigned>(number(wanted, *info, "port_select")) : 0;
   asked.push_back({header.method(), header.attribute_id(), port});
   std::vector<std::uint8_t> data(area.size);

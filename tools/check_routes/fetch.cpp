@@ -10,6 +10,7 @@
 #include "routing/table_reader.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/smp_tables.hpp"
+#include "tools/shared/group_records.hpp"
 
 namespace ib::tools::routes {
 namespace {
@@ -111,29 +112,7 @@ async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fab
 }
 
 async::Task<> read_groups(Session& session, Tables& tables, std::string& why) {
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
-  const path::IbPath& sa = transactor.sa_path().ib();
-  if (sa.dlid == Lid{} && !sa.has_grh) {
-    why = subnet::no_sa_is_known;
-    co_return;
-  }
-  std::vector<sa::MCMemberRecord> records;
-  try {
-    const sa::MCMemberRecord::Query query;
-    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
-    if (answer) {
-      records = answer->records;
-      if (answer->torn) why = "the table of the subnet administrator did not arrive whole";
-    } else {
-      why = answer.error().message();
-    }
-  } catch (const SysError&) {
-    throw;
-  } catch (const Error& error) {  // an answer that contradicts itself, or without its end
-    why = error.message();
-  }
-  if (!why.empty()) co_return;  // members that are not known could be taken for lost ones
+  const std::vector<sa::MCMemberRecord> records = co_await read_group_records(session, why);
   for (const sa::MCMemberRecord& record : records) {
     if (!record.mlid.is_multicast()) continue;
     tables.group_sls[record.mlid.value] |= routing::SlSet{1} << record.sl;

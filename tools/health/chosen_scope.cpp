@@ -8,8 +8,8 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "routing/table_reader.hpp"
 #include "subnet/find_port.hpp"
-#include "subnet/forwarding.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -56,14 +56,12 @@ async::Task<Scope> scope_of_hosts(Session& session, Fabric& fabric, const Wanted
   for (const std::string& host : found.missing) failures.push_back(missing_host(host));
 
   const routing::Network network(fabric.subnet);
-  routing::LinearTables tables(network.switches().size(), Lid{last_unicast_lid});
+  routing::LinearTables tables(network.switches().size(), network.last_lid());
   const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  const subnet::ForwardingWanted linear{true, false, {}};
-  std::vector<NodeIndex> switches = subnet::switches_of(fabric.subnet);
-  subnet::ForwardingTables read =
-      co_await subnet::read_forwarding(session.transactor(), fabric.subnet, std::move(switches), linear, options);
-  for (const auto& [node, table] : read.linear) tables.set(network.switch_of(node), table);
-  std::ranges::move(read.failures, std::back_inserter(failures));
+  const routing::TablesToRead to{.linear = &tables};
+  std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
+  subnet::Failures unread = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
+  std::ranges::move(unread, std::back_inserter(failures));
   add_failures(session, fabric, std::move(failures));
   co_return ib::health::scope_between(network, tables, found.nodes);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "counters/attributes.hpp"
 #include "iba/generic.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
@@ -32,13 +33,20 @@ std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Su
   return ports;
 }
 
-/// The time of this run at which a snapshot was complete. It may be before the run's zero.
+}  // namespace
+
 async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
   const std::chrono::system_clock::time_point ended{std::chrono::milliseconds(stored.number("ended").value_or(0))};
   return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - ended);
 }
 
-}  // namespace
+/// The layout of the counters of blocks of a port; null where its PMA does not say that it has them, or where its FEC mode is not known.
+const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const {
+  if ((reading.support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) return nullptr;
+  const subnet::Port& port = subnet.port(reading.port);
+  const auto mode = fec_modes_.find({subnet.node(port.node).guid(), port.number});
+  return mode == fec_modes_.end() ? nullptr : &counters::extended_speeds_layout(mode->second);
+}
 
 /// Whether a counter is not what it was at the reading before; without one, whether it holds anything.
 bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
@@ -66,6 +74,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
     wanted.wants_error_details = [&](const counters::PmaReading& reading) {
       return has_moved(key_of(reading), reading, "port_rcv_errors");
     };
+    wanted.speeds_layout = [&](const counters::PmaReading& reading) { return blocks_layout(subnet, reading); };
   }
   if (!scope.is_all) wanted.ports_of = [&subnet, &scope](NodeIndex node) { return ports_in(scope, subnet, node); };
   wanted.known_support = [&](NodeIndex node) {
@@ -92,6 +101,7 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
   const Take take = [this, &subnet, table, time](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.counters_time = reading.extended_time = *time;
     const counters::CounterKey key = counters::counter_key(subnet, node, reading.select);
+    has_blocks_ = has_blocks_ || !reading.speeds.empty();
     const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet, reading.port));
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "async/task.hpp"
@@ -16,6 +17,9 @@
 
 namespace ib::tools::health {
 
+/// The time of this run at which a snapshot was complete. It may be before the run's zero.
+async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop);
+
 class CounterReadings {
  public:
   enum class Cost : std::uint8_t {
@@ -24,6 +28,11 @@ class CounterReadings {
   };
   explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
   Cost cost() const { return cost_; }
+
+  /// FEC modes by GUID of the node and number of the port: where the PMA has counters of blocks, they are read from these ports.
+  void read_blocks_of(std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes) { fec_modes_ = std::move(modes); }
+  /// Whether a port told such counters.
+  bool has_blocks() const { return has_blocks_; }
 
   /// Reads the ports of `scope` in this fabric, or in the snapshot of --from, and keeps what they hold for the next reading, of whatever
   /// model. With `table`, adds to it what they have counted since the reading before. Returns what failed. `subnet` and `scope` must
@@ -42,11 +51,14 @@ class CounterReadings {
   using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
                                          const ib::health::Scope& scope, Take take);
+  const StructInfo* blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const;
   bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
 
   Cost cost_;
   counters::CounterHistory history_;
   std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
+  std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> fec_modes_;
+  bool has_blocks_{};
 };
 
 }  // namespace ib::tools::health

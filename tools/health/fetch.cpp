@@ -2,12 +2,14 @@
 #include "tools/health/fetch.hpp"
 
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "snapshot/snapshot.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/rate.hpp"
 #include "tools/health/counter_readings.hpp"
+#include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
@@ -17,9 +19,6 @@ using ib::health::CheckState;
 using ib::health::Input;
 using ib::health::Source;
 using subnet::PortIndex;
-
-void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
-void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
 /// One reading of the counters of `scope`, into the table of `input` if `is_last`.
 async::Task<> read_counters(Session& session, Fabric& fabric, const ib::health::Scope& scope, CounterReadings& readings, Input& input,
@@ -55,10 +54,21 @@ void judge_counters(Input& input) {
   }
 }
 
+/// Which ports tell counters of blocks: those whose FEC mode is known.
+void watch_blocks(const Fabric& fabric, const Input& input, CounterReadings& readings) {
+  std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes;
+  for (const auto& [at, mode] : input.fec_modes) {
+    const subnet::Port& port = fabric.subnet.port(at);
+    modes[{fabric.subnet.node(port.node).guid(), port.number}] = mode;
+  }
+  readings.read_blocks_of(std::move(modes));
+}
+
 async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input) {
   const unsigned count = count_readings(session, wanted, input);
   if (count == 0) co_return;
   CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
+  if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks))) watch_blocks(fabric, input, readings);
   if (wanted.since) {
     co_await readings.read_snapshot(session, *wanted.since);
   } else if (count == 2) {
@@ -69,6 +79,7 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   }
   co_await read_counters(session, fabric, scope, readings, input, true);
   judge_counters(input);
+  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
 }
 
 /// One of several readings, whose window goes back to the one before.
@@ -76,6 +87,7 @@ async::Task<> read_round(Session& session, Fabric& fabric, const ib::health::Sco
   if (!readings.any()) skip(input, Source::window, "this is the first reading");
   co_await read_counters(session, fabric, scope, readings, input, true);
   judge_counters(input);
+  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
 }
 
 /// Whether the node of a port says that it has PortInfoExtended (IBA 1.4).
@@ -120,18 +132,34 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
 
 }  // namespace
 
+void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
+void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
+
 async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
                            CounterReadings* ongoing) {
   const ib::health::Sources needed = wanted.selection.needs();
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
+  if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);
+  std::optional<EarlierManagers> earlier;
+  if (needs(Source::activity)) {
+    if (wanted.since) {
+      earlier = co_await managers_in_snapshot(session, *wanted.since);
+    } else if (ongoing == nullptr && !session.options().from && wanted.interval.value_or(usual_interval) > 0) {
+      earlier = co_await managers_now(session, fabric);
+    }
+  }
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing != nullptr) {
+      if (needs(Source::blocks)) watch_blocks(fabric, input, *ongoing);
       co_await read_round(session, fabric, scope, *ongoing, input);
     } else {
       co_await read_windows(session, fabric, wanted, scope, input);
     }
   }
-  if (needs(Source::fec)) co_await read_fec(session, fabric, input);
+  if (needs(Source::managers)) co_await read_managers(session, fabric, earlier, input);
+  if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
+  if (needs(Source::groups)) co_await read_broadcast_groups(session, input);
+  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted.routes, input);
 }
 
 }  // namespace ib::tools::health

@@ -69,6 +69,7 @@ class Health final : public Command {
         "--host-regex", "REGEX",
         "What is the name of a host in the description of its adapter: the first group, or all that matches. Else it is the first word.",
         [this](std::string_view text) { wanted_.host_names = ib::health::HostNames(std::string(text)); });
+    set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and look whether all packets arrive.");
     set.value("--only", "CHECK[,CHECK...]", "Run these checks alone.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);

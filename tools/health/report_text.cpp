@@ -71,7 +71,10 @@ std::string HealthReport::place_text(const Place& place) const {
 
 std::string HealthReport::ends_text(const Finding& finding) const {
   const bool is_group = finding.subject == Finding::Subject::group;
-  std::string text = is_group ? counted_of(finding.ends.size(), "port, ", "ports, for example ") : "";
+  const bool is_of_nodes = is_group && finding.ends.front().port == subnet::none;
+  std::string text;
+  if (is_group)
+    text = counted_of(finding.ends.size(), is_of_nodes ? "node, " : "port, ", is_of_nodes ? "nodes, for example " : "ports, for example ");
   const std::size_t shown = is_group ? std::min(most_ends, finding.ends.size()) : finding.ends.size();
   for (std::size_t at = 0; at < shown; ++at) {
     if (at != 0 && is_of_whole_node(finding)) break;

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "async/group.hpp"
+#include "counters/attributes.hpp"
 #include "counters/clears.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
@@ -173,9 +174,7 @@ class Perfquery : public Command {
       co_return &info;
     }
     const bool tells = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
-    const bool rs = extended->fec_mode_active == smp::FecMode::rs_fec || extended->fec_mode_active == smp::FecMode::rs_fec2;
-    const bool active = tells && rs;
-    co_return active ? &pm::PortExtendedSpeedsCountersRsFec::info() : &info;
+    co_return tells ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
   }
 
   /// An attribute of the node. ibtool has it from the SA: an SMP would count at the port whose counters are wanted.

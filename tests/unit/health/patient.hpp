@@ -17,7 +17,7 @@
 namespace ibtest {
 
 /// A spine, two leaves at its ports 1 and 2, two hosts at ports 1 and 2 of each leaf, whose port 3 leads to the spine. All links are 4x
-/// QDR. Change `fabric`, then sweep(), then count(), then examine().
+/// QDR. A subnet manager runs on the spine, another one on host0. Change `fabric`, then sweep(), then count(), then examine().
 struct Patient {
   static constexpr FakeFabric::NodeId spine = 0, leaf0 = 1, host0 = 2, host1 = 3, leaf1 = 4, host2 = 5, host3 = 6;
 
@@ -44,11 +44,23 @@ struct Patient {
   void sweep(double seconds = 10) {
     swept = std::make_unique<Swept>(fabric);
     input = std::make_unique<ib::health::Input>(swept->subnet, swept->failures, thresholds);
+    manage(spine, 0, ib::smp::SMState::master, 5);
+    manage(host0, 1, ib::smp::SMState::standby, 4);
     for (ib::subnet::PortIndex at = 0; at < swept->subnet.ports().size(); ++at) {
       if (swept->subnet.port(at).peer == ib::subnet::none) continue;
       counts[at].port = at;
       counts[at].seconds = seconds;
     }
+  }
+  /// Adds a subnet manager that told its SMInfo.
+  ib::health::Manager& manage(FakeFabric::NodeId node, unsigned number, ib::smp::SMState state, unsigned priority) {
+    ib::health::Manager manager;
+    manager.port = port(node, number);
+    manager.info.guid = swept->subnet.port_guid(manager.port);
+    manager.info.sm_state = state;
+    manager.info.priority = static_cast<std::uint8_t>(priority);
+    input->managers.push_back(manager);
+    return input->managers.back();
   }
   ib::subnet::PortIndex port(FakeFabric::NodeId node, unsigned number) const {
     const FakeFabric& of = fabric;

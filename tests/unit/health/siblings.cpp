@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// GUIDs and descriptions of nodes, hosts and switches that differ from their siblings, and rails.
+#include "health/host_names.hpp"
+#include "support/catch.hpp"
+#include "unit/health/patient.hpp"
+
+using namespace ib;
+using namespace ib::health;
+using ibtest::FakeFabric;
+using ibtest::Found;
+using ibtest::Patient;
+
+namespace {
+
+/// The findings of the checks of nodes on a fabric, as far as they are not of subnet managers.
+struct Nodes {
+  explicit Nodes(FakeFabric& fabric) : swept(fabric), input(swept.subnet, swept.failures, thresholds) {
+    input.source(Source::managers).state = CheckState::skipped;
+    diagnosis = examine(input, {});
+  }
+  Found found() const { return Patient::checks_of(diagnosis); }
+  Thresholds thresholds;
+  ibtest::Swept swept;
+  Input input;
+  Diagnosis diagnosis;
+};
+
+void describe(FakeFabric::Node& node, std::string_view text) {
+  node.description = {};
+  std::ranges::copy(text, node.description.begin());
+}
+
+constexpr unsigned spines = 2, leaves = 4, hosts = 2;
+constexpr FakeFabric::NodeId first_leaf = spines, first_host = spines + 1;
+
+}  // namespace
+
+TEST_CASE("what descriptions tell of hosts") {
+  const auto node_of = [](std::string_view text) {
+    subnet::Node node;
+    node.info.node_type = smp::NodeType::channel_adapter;
+    node.has_description = true;
+    std::ranges::copy(text, node.description_bytes.begin());
+    return node;
+  };
+  CHECK(host_name(node_of("compute07 mlx5_2")) == "compute07");
+  CHECK(hca_number(node_of("compute07 mlx5_2")) == 2U);
+  CHECK(hca_number(node_of("compute07 HCA-1")) == std::nullopt);
+  CHECK(hca_number(node_of("compute07 mlx5_99999999999")) == std::nullopt);
+  CHECK(hca_number(node_of("compute07")) == std::nullopt);
+  CHECK(host_name(node_of("MT4123 ConnectX6   Mellanox Technologies")).empty());
+  CHECK(host_name(node_of("localhost mlx5_0")).empty());
+  CHECK(host_name(node_of("")).empty());
+  CHECK(host_name(node_of("Mellanox Technologies Aggregation Node")).empty());
+  CHECK(name_pattern("MF0;leaf07:SB7800/U1") == "MF#;leaf#:SB#/U#");
+}
+
+TEST_CASE("duplicate-guid: two nodes, or two ports") {
+  FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+  CHECK(Nodes(fabric).found().empty());
+  fabric.node(first_host + 3).info.node_guid = fabric.node(first_host).info.node_guid;
+  const Nodes nodes(fabric);
+  REQUIRE(!nodes.diagnosis.findings.empty());
+  CHECK(nodes.found().front() == "duplicate-guid");
+  CHECK(nodes.diagnosis.findings[0].ends.size() == 2);
+}
+
+TEST_CASE("description-default and description-duplicate are one finding each") {
+  FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+  for (const unsigned at : {0U, 1U}) describe(fabric.node(at), "Quantum Mellanox Technologies");
+  const Nodes nodes(fabric);
+  REQUIRE(nodes.found() == Found{"description-default"});
+  CHECK(nodes.diagnosis.findings[0].ends.size() == 2);
+
+  FakeFabric doubled = FakeFabric::fat_tree(leaves, spines, hosts);
+  for (const unsigned at : {0U, 1U}) describe(doubled.node(first_host + at), "node mlx5_0");
+  const Nodes same(doubled);
+  REQUIRE(same.found() == Found{"description-duplicate"});
+  CHECK_THAT(same.diagnosis.findings[0].detail, ibtest::contains("'node mlx5_0' of 2 nodes"));
+
+  FakeFabric sharp = FakeFabric::fat_tree(leaves, spines, hosts);  // these are all alike
+  for (const unsigned at : {0U, 1U}) describe(sharp.node(first_host + at), "Mellanox Technologies Aggregation Node");
+  CHECK(Nodes(sharp).found().empty());
+}
+
+TEST_CASE("sibling-ports: a link between switches that siblings have is missed once, by both of its ends") {
+  FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+  fabric.set_link(first_leaf, hosts + 1, false);
+  const Nodes nodes(fabric);
+  REQUIRE(nodes.found() == Found{"sibling-ports"});
+  REQUIRE(nodes.diagnosis.findings[0].ends.size() == 2);
+  CHECK(nodes.swept.subnet.node(nodes.diagnosis.findings[0].ends[0].node).description() == "spine0");
+  CHECK(nodes.swept.subnet.node(nodes.diagnosis.findings[0].ends[1].node).description() == "leaf0");
+
+  FakeFabric three = FakeFabric::fat_tree(3, spines, hosts);  // two siblings that agree are too few
+  three.set_link(first_leaf, hosts + 1, false);
+  CHECK(Nodes(three).found().empty());
+}
+
+TEST_CASE("sibling-ports: hosts with fewer links or another device; the second port that nobody uses is no difference") {
+  FakeFabric fabric;
+  const FakeFabric::NodeId leaf = fabric.add_switch(0x100, 16, "leaf");
+  std::vector<FakeFabric::NodeId> all;
+  for (unsigned at = 0; at < 5; ++at) {
+    all.push_back(fabric.add_ca(0x200 + 16 * at, 2, "node" + std::to_string(at) + " mlx5_0"));
+    fabric.link(leaf, 2 * at + 1, all.back(), 1);
+  }
+  fabric.assign_lids();
+  fabric.attach(all[0]);
+  CHECK(Nodes(fabric).found().empty());
+  for (const unsigned at : {0U, 1U, 2U}) fabric.link(leaf, 2 * at + 2, all[at], 2);
+  CHECK(Nodes(fabric).found() == Found{"sibling-ports", "sibling-ports"});  // the other two
+  for (const unsigned at : {3U, 4U}) fabric.link(leaf, 2 * at + 2, all[at], 2);
+  CHECK(Nodes(fabric).found().empty());
+  fabric.node(all[4]).info.device_id = 4123;
+  const Nodes other(fabric);
+  REQUIRE(other.found() == Found{"sibling-ports"});
+  CHECK_THAT(other.diagnosis.findings[0].detail, ibtest::contains("Its device is 0x101b"));
+  describe(fabric.node(all[4]), "login mlx5_0");  // one of another kind
+  CHECK(Nodes(fabric).found().empty());
+}
+
+TEST_CASE("rail: an HCA on the leaf of others, where leaves have HCAs of one number each") {
+  for (const auto& [swapped, is_railed] : {std::pair{false, true}, {true, true}, {true, false}}) {
+    FakeFabric fabric;
+    const FakeFabric::NodeId spine = fabric.add_switch(0x90, 5, "spine");
+    std::vector<FakeFabric::NodeId> rails;
+    for (unsigned rail = 0; rail < 5; ++rail) {
+      rails.push_back(fabric.add_switch(0x100 + rail, 16, "leaf" + std::to_string(rail)));
+      fabric.link(spine, rail + 1, rails.back(), 16);
+    }
+    for (unsigned host = 0; host < 4; ++host) {
+      for (unsigned hca = 0; hca < 5; ++hca) {
+        const auto id = fabric.add_ca(0x1000 + 0x100 * host + 16 * hca, 1, "n" + std::to_string(host) + " mlx5_" + std::to_string(hca));
+        unsigned rail = is_railed ? hca : (hca + host) % 5;
+        if (swapped && is_railed && host == 0 && hca < 2) rail = 1 - hca;
+        fabric.link(rails[rail], host + 1, id, 1);
+        if (host == 0 && hca == 0) fabric.attach(id);
+      }
+    }
+    fabric.assign_lids();
+    const Found expected = swapped && is_railed ? Found{"rail", "rail"} : Found{};
+    CHECK(Nodes(fabric).found() == expected);
+  }
+}

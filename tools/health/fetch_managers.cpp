@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// SMInfo of the ports that say that they have a subnet manager. A manager may refuse it to whoever does not know its SM_Key, which is no
+// fault of the node: it is told as not read.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "snapshot/snapshot.hpp"
+#include "snapshot/transactor.hpp"
+#include "subnet/survey.hpp"
+#include "tools/health/counter_readings.hpp"
+#include "tools/health/sources.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using ib::health::Input;
+using ib::health::Manager;
+using ib::health::Source;
+using subnet::PortIndex;
+using Surveyed = subnet::Surveyed<smp::SMInfo>;
+
+constexpr double least_window = 120;  // seconds: managers that do nothing for that long do not even poll each other
+
+std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const subnet::Port& port = subnet.port(at);
+    if (subnet.end_port_of(at) == at && port.has_info && (port.info().capability_mask & smp::capability_mask::is_sm) != 0)
+      ports.push_back(at);
+  }
+  return ports;
+}
+
+async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
+  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
+    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
+  };
+  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  std::vector<PortIndex> ports = manager_ports(subnet);
+  Surveyed found = co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
+  co_return found;
+}
+
+EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
+  EarlierManagers earlier;
+  earlier.time = time;
+  for (const Surveyed::Row& row : found.rows) {
+    if (row.value) earlier.act_counts[subnet.port_guid(row.port)] = row.value->act_count;
+  }
+  return earlier;
+}
+
+/// Puts what managers had done before beside what they have done now, where that is long enough ago.
+void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
+  const async::Time now = session.options().from ? time_of(session.snapshot(), session.loop()) : session.loop().now();
+  const double seconds = earlier ? std::chrono::duration<double>(now - earlier->time).count() : 0;
+  if (seconds < least_window) {
+    skip(input, Source::activity, fmt::format("needs a window of {:.0f} s", least_window));
+    return;
+  }
+  for (Manager& manager : input.managers) {
+    const auto before = earlier->act_counts.find(input.subnet.port_guid(manager.port));
+    if (before != earlier->act_counts.end()) manager.act_count_before = before->second;
+  }
+}
+
+}  // namespace
+
+async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric) {
+  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
+  co_return earlier_of(found, fabric.subnet, session.loop().now());
+}
+
+async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file) {
+  snapshot::Snapshot stored(file);
+  if (!stored.has_part("sminfo")) co_return std::nullopt;
+  const sys::DeviceList devices = stored.devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
+  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
+  path::Path start = path::IbDrPath(&port);
+  const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
+  co_return earlier_of(found, transactor.subnet(), time_of(stored, session.loop()));
+}
+
+async::Task<> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier, Input& input) {
+  if (session.options().from && !session.snapshot().has_part("sminfo")) {
+    for (const Source source : {Source::managers, Source::activity}) skip(input, source, "the snapshot has no SMInfo");
+    co_return;
+  }
+  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
+  for (const Surveyed::Row& row : found.rows) {
+    if (row.value) {
+      input.managers.push_back({row.port, *row.value, {}});
+    } else {
+      ++input.silent_managers;
+    }
+  }
+  if (input.silent_managers > 0) {
+    for (const Source source : {Source::managers, Source::activity}) {
+      not_read(input, source, fmt::format("{} of {} subnet managers did not tell SMInfo", input.silent_managers, found.rows.size()));
+      input.source(source).is_partial = !input.managers.empty();
+    }
+  }
+  if (input.silent_managers == 0 || !input.managers.empty()) compare(session, earlier, input);
+}
+
+}  // namespace ib::tools::health

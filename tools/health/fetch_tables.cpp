@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// P_Key tables, multicast groups, forwarding tables.
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "health/route_analysis.hpp"
+#include "routing/table_reader.hpp"
+#include "snapshot/snapshot.hpp"
+#include "subnet/smp_tables.hpp"
+#include "subnet/survey.hpp"
+#include "tools/health/sources.hpp"
+#include "tools/shared/group_records.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using ib::health::BroadcastGroup;
+using ib::health::Input;
+using ib::health::Source;
+using subnet::NodeKind;
+using subnet::PortIndex;
+
+/// The valid P_Keys of a port, ascending.
+struct Pkeys {
+  std::vector<std::uint16_t> values;
+  bool is_whole = true;  ///< false: there are more than are requested
+};
+
+constexpr std::size_t pkeys_per_block = 32;  // IBA 14.2.5.7
+constexpr std::size_t most_blocks = 8;       // of a port; a node may claim 2048 and fill them all
+
+bool enforces_pkeys(const subnet::Port& port) {
+  const smp::PortInfo info = port.info();
+  return info.partition_enforcement_inbound != 0 || info.partition_enforcement_outbound != 0;
+}
+
+bool is_host_port(const subnet::Subnet& subnet, PortIndex at) {
+  const subnet::Port& port = subnet.port(at);
+  return subnet.node(port.node).kind() != NodeKind::sw && port.is_link_up() && port.state() == smp::PortState::active;
+}
+
+/// End ports that are in use, subnet managers on switches, and switch ports that let nothing pass to hosts but what their table holds.
+std::vector<PortIndex> ports_with_pkeys(const subnet::Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const subnet::Port& port = subnet.port(at);
+    const bool is_switch = subnet.node(port.node).kind() == NodeKind::sw;
+    const bool manages = port.number == 0 && (port.info().capability_mask & smp::capability_mask::is_sm) != 0;
+    const bool is_gate = port.number != 0 && port.peer != subnet::none && is_host_port(subnet, port.peer) && enforces_pkeys(port);
+    if (is_switch ? manages || is_gate : is_host_port(subnet, at)) ports.push_back(at);
+  }
+  return ports;
+}
+
+/// Reads the P_Keys of a port. Subnet managers fill tables from their beginning: a block without any is the end.
+async::Task<mad::Result<Pkeys>> ask_pkeys(subnet::SurveyPort port, std::uint32_t number, std::size_t capacity) {
+  Pkeys pkeys;
+  const std::size_t blocks = (capacity + pkeys_per_block - 1) / pkeys_per_block;
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    pkeys.is_whole = block < most_blocks;
+    if (!pkeys.is_whole) break;
+    const mad::Result<smp::PKeyTable> answer = co_await port.transactor.try_subn_get<smp::PKeyTable>(port.path, number << 16U | block);
+    if (!answer) co_return answer.shared_error();
+    const std::size_t before = pkeys.values.size();
+    std::ranges::copy_if(answer->p_key_block, std::back_inserter(pkeys.values), [](std::uint16_t pkey) { return (pkey & 0x7fffU) != 0; });
+    if (pkeys.values.size() == before) break;
+  }
+  std::ranges::sort(pkeys.values);
+  co_return pkeys;
+}
+
+/// Whether a MGID is that of a broadcast group of IPoIB for IPv4: ff1S:401b:PKEY::ffff:ffff (RFC 4391, 4).
+bool is_broadcast(const Gid& mgid) {
+  constexpr std::uint64_t all_but_scope_and_pkey = 0xfff0ffff0000ffff, ipv4_signature = 0xff10401b00000000;
+  return (mgid.prefix().value & all_but_scope_and_pkey) == ipv4_signature && mgid.guid().value == 0xffffffff;
+}
+
+async::Task<> pause(Session& session, std::size_t done, std::size_t of) {
+  session.progress().count(done, of, "destinations");
+  co_await session.loop().sleep_for(async::Duration::zero());
+}
+
+}  // namespace
+
+async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
+  if (session.options().from && !session.snapshot().has_part("pkeys")) {
+    skip(input, Source::pkeys, "the snapshot has no P_Keys");
+    co_return;
+  }
+  const subnet::Subnet& subnet = fabric.subnet;
+  const subnet::SurveyQuestion<Pkeys> ask = [&subnet](subnet::SurveyPort port) {
+    const subnet::Node& node = subnet.node(subnet.port(port.index).node);
+    const std::size_t capacity = subnet::pkey_capacity(node.info, node.switch_info(), port.number);
+    return ask_pkeys(port, node.kind() == NodeKind::sw ? port.number : 0, capacity);
+  };
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  std::vector<PortIndex> ports = ports_with_pkeys(subnet);
+  subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(session.transactor(), subnet, std::move(ports), options, ask);
+  bool are_all = surveyed.failures.empty();
+  for (auto& row : surveyed.rows) {
+    if (row.value && row.value->is_whole) input.pkeys.emplace(row.port, std::move(row.value->values));
+    are_all = are_all && row.value && row.value->is_whole;
+  }
+  if (!are_all) {
+    not_read(input, Source::pkeys, "not all P_Key tables were told, or were too long");
+    input.source(Source::pkeys).is_partial = !input.pkeys.empty();
+  }
+  add_failures(session, fabric, std::move(surveyed.failures));
+}
+
+async::Task<> read_broadcast_groups(Session& session, Input& input) {
+  if (session.options().from && !session.snapshot().has_part("sa")) {
+    skip(input, Source::groups, "the snapshot has no tables of the subnet administrator");
+    co_return;
+  }
+  std::string why;
+  const std::vector<sa::MCMemberRecord> records = co_await read_group_records(session, why);
+  if (!why.empty()) {
+    skip(input, Source::groups, why);
+    co_return;
+  }
+  std::map<Gid, BroadcastGroup> groups;
+  bool has_members = false;
+  for (const sa::MCMemberRecord& record : records) {
+    if (!is_broadcast(record.mgid)) continue;
+    BroadcastGroup& group = groups[record.mgid];
+    group.mgid = record.mgid;
+    group.rate = record.rate;
+    const PortIndex port = input.subnet.find_port(record.port_gid.guid());
+    has_members = has_members || record.port_gid != Gid{};
+    if (port != subnet::none) group.members.push_back(port);
+  }
+  if (!groups.empty() && !has_members)
+    skip(input, Source::groups, "the subnet administrator names no members of groups: it wants its SM_Key");
+  for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
+}
+
+async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, Input& input) {
+  const bool is_stored = session.options().from && session.snapshot().has_part("lft");
+  if (!is_wanted && !is_stored) {
+    skip(input, Source::routes, session.options().from ? "the snapshot has no forwarding tables" : "needs --routes");
+    co_return;
+  }
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const routing::Network network(fabric.subnet);
+  routing::LinearTables tables(network.switches().size(), network.last_lid());
+  const routing::TablesToRead to{.linear = &tables};
+  std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
+  subnet::Failures failures = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
+  const bool any = failures.size() < network.switches().size();
+  if (!failures.empty()) {
+    not_read(input, Source::routes, "not all forwarding tables were told");
+    input.source(Source::routes).is_partial = any;
+  }
+  add_failures(session, fabric, std::move(failures));
+  if (!any) co_return;
+  const routing::Pause others = [&session](std::size_t done, std::size_t of) { return pause(session, done, of); };
+  input.route_faults = co_await ib::health::analyse_routes(network, tables, others);
+}
+
+}  // namespace ib::tools::health
