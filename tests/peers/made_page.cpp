@@ -42,7 +42,6 @@ void name_nodes(ibtest::FakeFabric& fabric) {
 void fill(ibtest::MadeView& made) {
   metrics::SweptFabric& fabric = *made.fabric;
   fabric.twins = {fabric.switches.front().guid, fabric.switches.front().guid};
-  fabric.managers.push_back({fabric.hcas.front().port, 3, 14});
   fabric.gone_switches.push_back({Guid{0x99}, "gone \"switch\"\\", fabric.time});
   fabric.gone_hcas.push_back({Guid{0x98}, "gone\nhca", fabric.time});
   made.reading->rows.back().counters.fill(std::numeric_limits<std::uint64_t>::max());
@@ -57,6 +56,7 @@ int main(int argc, char** argv) {
   ibtest::MadeView made(fabric);
   fill(made);
   metrics::View view = made.view();
+  view.managers = std::make_shared<metrics::Managers>(1, metrics::Manager{made.fabric->hcas.front().port, 3, 14});
   if (words.contains("runonce")) view.exporter.last_execution = made.fabric->time;
   metrics::Exported exported{.hcas = words.contains("hcas"), .details = words.contains("details"), .run_once = words.contains("runonce")};
   if (words.contains("guilbaults")) exported.names = metrics::Names::guilbaults;

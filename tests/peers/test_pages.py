@@ -155,6 +155,30 @@ class Live(PagesCase, case.FabricCase):
         return text, openmetrics
 
 
+class History(case.FabricCase):
+    """Snapshots as history: promtool makes blocks of it, and reads back what the fabric had counted."""
+
+    def test_blocks_of_prometheus(self):
+        port = '"S-b8599f0300a00030"[22]'
+        files = []
+        for count in (3, 27):
+            self.change(f"PerformanceSet {port} PortCounters.SymbolErrorCounter={count}")
+            files.append(self.fabric.path(f"{count}.ibss"))
+            self.ibtool("snapshot", "--only", "counters", files[-1])
+        for names in ("treydock", "guilbaults"):
+            text = self.ibtool("export", "openmetrics", "--timestamps", "--hcas", "--names", names, *reversed(files)).stdout
+            times = {float(sample.timestamp) for family in promtool.read_openmetrics(text) for sample in family.samples}
+            self.assertEqual(len(times), 2)
+        text = self.ibtool("export", "openmetrics", "--timestamps", *files).stdout
+        with open(self.fabric.path("history.txt"), "w", encoding="utf-8") as file:
+            file.write(text)
+        blocks = self.fabric.path("blocks")
+        promtool.promtool("tsdb", "create-blocks-from", "openmetrics", file.name, blocks)
+        dumped, _ = promtool.promtool("tsdb", "dump", "--match", 'infiniband_switch_port_symbol_error_total{port="22"}', blocks)
+        values = [float(row.split()[-2]) for row in dumped.splitlines() if 'guid="0xb8599f0300a00030"' in row]
+        self.assertEqual(values, [3, 27])
+
+
 def get(port, path, **headers):
     """The body of a page, or None where there is no such answer."""
     try:
