@@ -24,8 +24,8 @@ async::Time last_answer(const counters::PmaReading& reading) { return std::max(r
 
 }  // namespace
 
-CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric,
-                           std::shared_ptr<const PortStates> states, bool hcas, bool details, Supports& supports)
+CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states,
+                           bool hcas, bool details, Supports& supports)
     : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), supports_(supports) {
   reading_->fabric = fabric_;
   reading_->switches.resize(fabric_->switches.size());

@@ -17,8 +17,8 @@ class CounterRound {
   using Supports = std::unordered_map<subnet::NodeIndex, counters::PmaSupport>;
 
   /// `supports` has what is known of PMAs already, and gets what is learnt. It must outlive this object.
-  CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states,
-               bool hcas, bool details, Supports& supports);
+  CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states, bool hcas,
+               bool details, Supports& supports);
   CounterRound(const CounterRound&) = delete;
   CounterRound& operator=(const CounterRound&) = delete;
 

@@ -47,8 +47,8 @@ struct SweptFabric : subnet::SweptSubnet {
   std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
   std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists
   std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
-  WallTime time{};                  ///< when the sweep ended
-  std::chrono::nanoseconds took{};  ///< for the sweep
+  WallTime time{};                                   ///< when the sweep ended
+  std::chrono::nanoseconds took{};                   ///< for the sweep
 
   /// Fills the lists of devices from the model.
   void list_devices();

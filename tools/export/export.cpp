@@ -56,8 +56,7 @@ class Export final : public Command {
       stored.push_back(std::move(one));
     }
     const std::vector<metrics::View> views = sorted(std::move(stored));
-    if (!emit.json())
-      write_history(views, exported_, {}, timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
+    if (!emit.json()) write_history(views, exported_, {}, timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
     const ExportReport report = report_on(views);
     emit(report);
     emit.raise(report.status());
