@@ -5,6 +5,7 @@ subnet manager moves, and a switch dies and comes back. It is configured as our 
 import json
 import math
 import os
+import re
 import sys
 import time
 
@@ -131,6 +132,24 @@ class Disturbed(prometheus.ScrapedCase):
         self.wait(lambda: [row["metric"]["node"] for row in self.prometheus.query(master)] == ["compute03 mlx5_0"], 60)
         time.sleep(self.interval)
         self.assert_steady(time.monotonic() - began)
+
+
+class Readme(case.FabricCase):
+
+    def test_the_lines_of_the_readme(self):
+        """From a shell on the fabric to a query, with other ports."""
+        with open(os.path.join(HERE, "..", "..", "README.md"), encoding="utf-8") as file:
+            section = re.search(r"^### In Prometheus$(.*?)^## ", file.read(), re.MULTILINE | re.DOTALL)[1]
+        lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
+        self.assertLessEqual(len(lines), 10)
+        script = "\n".join(lines).replace("9315", str(prometheus.free_port())).replace("9090", str(prometheus.free_port()))
+        target = re.search(r'targets: \["(.*?)"', script)[1]
+        script = script.replace("exporter --interval", f"exporter --listen {target} --interval")
+        path = ":".join([os.path.dirname(case.IBTOOL), os.path.join(HERE, "..", "support", "bin"), case.simfabric.path_with_sbin()])
+        done = self.fabric.run(["bash", "-mc", script], PATH=path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.splitlines()[-1], r'^\{guid="0xb8599f0300a00030", .*port="22"\} => [1-9][\d.]* @')
+        self.assertEqual(done.stdout.count(" => "), 1, "one port has counted")
 
 
 if __name__ == "__main__":
