@@ -39,6 +39,7 @@ struct Manager {
   subnet::PortIndex port = subnet::none;  ///< the end port where it runs
   std::uint8_t state{}, priority{};       ///< SMInfo (IBA 14.2.5.13)
 };
+using Managers = std::vector<Manager>;
 
 /// A fabric as one sweep found it.
 struct SweptFabric : subnet::SweptSubnet {
@@ -46,9 +47,8 @@ struct SweptFabric : subnet::SweptSubnet {
   std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
   std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists
   std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
-  std::vector<Manager> managers;
-  WallTime time{};                  ///< when the sweep ended
-  std::chrono::nanoseconds took{};  ///< for the sweep
+  WallTime time{};                                   ///< when the sweep ended
+  std::chrono::nanoseconds took{};                   ///< for the sweep
 
   /// Fills the lists of devices from the model.
   void list_devices();
@@ -126,6 +126,7 @@ struct ExporterFacts {
 struct View {
   std::shared_ptr<const Reading> reading;    ///< null: nothing was read, or not for too long a time
   std::shared_ptr<const PortStates> states;  ///< of the ports of the fabric of `reading`
+  std::shared_ptr<const Managers> managers;  ///< of that fabric, as they were polled last; null: they were not
   ExporterFacts exporter;
 };
 

@@ -90,9 +90,9 @@ void write_twins(const View& view, const Exported&, const Family&, Item, Exposit
 
 template <std::uint8_t Manager::*part>
 void write_manager(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (!view.reading) return;
+  if (!view.reading || !view.managers) return;
   const SweptFabric& fabric = *view.reading->fabric;
-  for (const Manager& manager : fabric.managers) {
+  for (const Manager& manager : *view.managers) {
     out.sample()
         .label("guid", device_guid(fabric.subnet, manager.port))
         .label("node", fabric.name(fabric.subnet.port(manager.port).node))

@@ -127,6 +127,7 @@ class Packages(unittest.TestCase):
         cls.changes = glob.glob(os.path.join(made, "ibtool_*.changes"))[0]
         cls.ibtool = glob.glob(os.path.join(made, "ibtool_*.deb"))[0]
         cls.diags = glob.glob(os.path.join(made, "ibtool-diags_*.deb"))[0]
+        cls.exporter = glob.glob(os.path.join(made, "ibtool-exporter_*.deb"))[0]
 
     def field(self, package, name):
         return run("dpkg-deb", "--field", package, name).stdout.strip()
@@ -201,6 +202,21 @@ class Packages(unittest.TestCase):
             self.assertIn("infiniband-diags", self.field(self.diags, name))
         version = self.field(self.ibtool, "Version")
         self.assertIn(f"ibtool (= {version})", self.field(self.diags, "Depends"))
+
+    def test_the_exporter_is_installed_and_not_started(self):
+        found = set(content(self.exporter))
+        for path in ("/lib/systemd/system/ibtool-exporter.service", "/lib/udev/rules.d/60-ibtool-exporter.rules",
+                     "/usr/lib/sysusers.d/ibtool-exporter.conf", "/etc/default/ibtool-exporter"):
+            self.assertIn(path, found)
+        self.assertEqual([path for path in found if path.endswith(".wants")], [])
+        folder = tempfile.mkdtemp(dir=self.folder)
+        run("dpkg-deb", "--control", self.exporter, folder)
+        with open(os.path.join(folder, "postinst"), encoding="ascii") as file:
+            script = file.read()
+        self.assertIn("systemd-sysusers", script)
+        self.assertNotIn("deb-systemd-invoke", script)
+        self.assertIn("was-enabled", script)  # only what the site has enabled stays so
+        self.assertIn("/usr/share/doc/ibtool/examples/exporter/dashboard.json", content(self.ibtool))
 
     def test_installed_run_and_removed(self):
         root = Root(tempfile.mkdtemp(dir=self.folder))

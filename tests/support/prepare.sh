@@ -11,7 +11,7 @@ test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-di
 # For the suite `kernel`, which without them is skipped: about 100 MB, and 70 more in the user's cache.
 kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibverbs-utils util-linux'
 # For the suite `peers`, which without them is skipped: .ci/run installs them, tests/run does not.
-peers_packages='ibutils python3-prometheus-client'
+peers_packages='ibutils prometheus python3-prometheus-client'
 # For the suite `package`, which without them is skipped.
 package_packages='debhelper dpkg-dev fakeroot git lintian'
 
@@ -28,6 +28,24 @@ unpack_theirs() {
   mkdir -p "$theirs"
   (cd "$theirs" && apt-get download -q infiniband-diags libibnetdisc5 libibmad5 >&2 &&
     for package in *.deb; do dpkg-deb -x "$package" . || exit; done && rm -- *.deb) || die "Could not unpack infiniband-diags"
+}
+
+# forbid_services, allow_services: Debian starts a service as it is installed, unless policy-rc.d forbids that. One that the host has of its
+# own stays as it is.
+policy=/usr/sbin/policy-rc.d
+forbids=
+forbid_services() {
+  [ ! -e $policy ] || return 0
+  forbids=yes
+  trap allow_services EXIT
+  trap 'exit 1' HUP INT TERM
+  printf '#!/bin/sh\nexit 101\n' | $root sh -c "cat >$policy && chmod 755 $policy" || die "Could not write $policy"
+}
+allow_services() {
+  [ -n "$forbids" ] || return 0
+  forbids=
+  trap - EXIT HUP INT TERM
+  $root rm -f $policy
 }
 
 # install PACKAGE…: installs those that are missing, asking for root only then.
@@ -51,8 +69,10 @@ install() {
   else die "Missing:$lacking. Run as root: apt-get install$lacking"; fi
   say "Installing$lacking"
   $root apt-get update -qq || say "apt-get update failed; trying with the package lists that are there"
+  case " $lacking " in *' prometheus '*) forbid_services ;; esac
   $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lacking >&2 ||
-    die "Could not install:$lacking"
+    { allow_services; die "Could not install:$lacking"; }
+  allow_services
 }
 
 # build_in DIRECTORY OPTIONS TARGET…: configures (once) and builds the targets, all of them if none is named.

@@ -117,6 +117,8 @@ async::Task<> Engine::round() {
   if (is_new) {
     known_states_ = co_await reader->read_states();
     states = known_states_;
+    std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
+    view_.managers = std::move(managers);
   } else {
     states = view_.states;  // polled since
   }
@@ -165,7 +167,10 @@ async::Task<> Engine::poll_states() {
     const std::shared_ptr<FabricReader> reader = published_reader_;
     if (!reader) continue;
     std::shared_ptr<const PortStates> states = co_await reader->read_states();
-    if (reader == published_reader_) take_states(std::move(states));
+    if (reader != published_reader_) continue;
+    take_states(std::move(states));
+    std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
+    if (reader == published_reader_) view_.managers = std::move(managers);
   }
 }
 
@@ -198,6 +203,7 @@ void Engine::close() {
 void Engine::lose(const Error& error) {
   view_.reading.reset();
   view_.states.reset();
+  view_.managers.reset();
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
   notices_.tell("port", fmt::format("{}; trying again", error.message()), {});

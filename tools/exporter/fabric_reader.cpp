@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "counters/readings.hpp"
+#include "metrics/counter_round.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/survey.hpp"
-#include "tools/exporter/counter_round.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -54,7 +54,6 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, con
   fabric->names = options.names;
   fabric->list_devices();
   auto reader = std::make_shared<FabricReader>(stack, fabric, start, options);
-  co_await reader->find_managers(*fabric);
   co_await stack.read_service_levels(reader->paths_);
   fabric->time = stack.loop().clock().wall_time();
   fabric->took = stack.loop().now() - begun;
@@ -62,28 +61,9 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, con
   co_return reader;
 }
 
-/// Asks each end port that says it has a subnet manager for the state of that.
-async::Task<> FabricReader::find_managers(SweptFabric& fabric) {
-  std::vector<PortIndex> ports;
-  for (const auto* devices : {&fabric.switches, &fabric.hcas}) {
-    for (const metrics::Device& device : *devices) {
-      if ((fabric.subnet.port(device.port).info().capability_mask & is_sm) != 0) ports.push_back(device.port);
-    }
-  }
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
-    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
-  };
-  const subnet::SurveyOptions options(start_, subnet::SurveyWay::smp);
-  const auto found = co_await subnet::survey<smp::SMInfo>(stack_.smp_transactor(), fabric.subnet, std::move(ports), options, ask);
-  for (const auto& row : found.rows) {
-    if (!row.value) continue;
-    fabric.managers.push_back({row.port, static_cast<std::uint8_t>(row.value->sm_state), static_cast<std::uint8_t>(row.value->priority)});
-  }
-}
-
 async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states) {
   const async::Time begun = stack_.loop().now();
-  CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
+  metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
   counters::PmaWanted wanted = round.wanted();
   subnet::SurveyOptions options(start_);
   options.paths = &paths_;
@@ -93,6 +73,14 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
   reading->time = stack_.loop().clock().wall_time();
   reading->took = stack_.loop().now() - begun;
   co_return reading;
+}
+
+/// The path at which a poll begins: it has less patience than a reading, for the next one is near.
+path::Path FabricReader::polling_start() const {
+  path::Path start = start_;
+  if (!stack_.host().options().timeout) start.ib().timeout = state_patience;
+  if (!stack_.host().options().retries) start.ib().retries = 1;
+  return start;
 }
 
 async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
@@ -105,10 +93,7 @@ async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
       states->set(ports.back(), {});
     }
   }
-  path::Path start = start_;
-  if (!stack_.host().options().timeout) start.ib().timeout = state_patience;
-  if (!stack_.host().options().retries) start.ib().retries = 1;
-  const subnet::SurveyOptions options(start, subnet::SurveyWay::smp);
+  const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<PortStates::State> ask = [](subnet::SurveyPort port) -> async::Task<mad::Result<PortStates::State>> {
     const mad::Result<smp::PortInfo> info = co_await port.transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
     if (!info) co_return info.shared_error();
@@ -119,6 +104,27 @@ async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
     if (row.value) states->set(row.port, *row.value);
   }
   co_return states;
+}
+
+async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_managers() {
+  const subnet::Subnet& subnet = fabric_->subnet;
+  std::vector<PortIndex> ports;
+  for (const auto* devices : {&fabric_->switches, &fabric_->hcas}) {
+    for (const metrics::Device& device : *devices) {
+      if ((subnet.port(device.port).info().capability_mask & is_sm) != 0) ports.push_back(device.port);
+    }
+  }
+  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
+    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
+  };
+  const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
+  const auto found = co_await subnet::survey<smp::SMInfo>(stack_.smp_transactor(), subnet, std::move(ports), options, ask);
+  auto managers = std::make_shared<metrics::Managers>();
+  for (const auto& row : found.rows) {
+    if (!row.value) continue;
+    managers->push_back({row.port, static_cast<std::uint8_t>(row.value->sm_state), static_cast<std::uint8_t>(row.value->priority)});
+  }
+  co_return managers;
 }
 
 }  // namespace ib::tools::exporter

@@ -40,9 +40,11 @@ class FabricReader {
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states);
   /// Reads the states of all external ports of switches.
   async::Task<std::shared_ptr<const metrics::PortStates>> read_states();
+  /// Reads the SMInfo of each end port that had a subnet manager at the sweep.
+  async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
 
  private:
-  async::Task<> find_managers(metrics::SweptFabric& fabric);
+  path::Path polling_start() const;
 
   Stack& stack_;
   std::shared_ptr<const metrics::SweptFabric> fabric_;

@@ -331,6 +331,39 @@ TEST_CASE("Exporter: the master and the standby") {
   CHECK(bench.find("infiniband_sm_priority{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}") == "3");
 }
 
+TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that moves to another node is told of with the next poll of states") {
+  const std::string at_host0 = "infiniband_sm_state_id{guid=\"0x0000000000100001\",node=\"host0 HCA-1\"}";
+  const std::string at_host2 = "infiniband_sm_state_id{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}";
+  for (const FakeFabric::NodeId node : {host0, host2}) {
+    fabric.node(node).ports[1].info.capability_mask |= 1U << 1;
+    fabric.node(node).sm_info.emplace();
+    fabric.node(node).sm_info->sm_state = node == host2 ? smp::SMState::master : smp::SMState::standby;
+  }
+  start();
+  run_for(40s);
+  REQUIRE(find(at_host2) == "3");
+  REQUIRE(find(at_host0) == "2");
+  const unsigned before = opened;
+  fabric.node(host2).sm_info->sm_state = smp::SMState::standby;  // for a while there is no master
+  for (FakeFabric::NodeId node = 0; node < fabric.size(); ++node) {
+    for (FakeFabric::Port& port : fabric.node(node).ports) port.info.master_sm_lid = Lid{6};
+  }
+  run_for(10s);
+  CHECK(opened == before + 1);
+  CHECK(find(at_host2) == "2");
+  CHECK(find(at_host0) == "2");
+  const std::uint64_t sweeps = engine->view().exporter.sweeps;
+  fabric.node(host0).sm_info->sm_state = smp::SMState::master;
+  run_for(10s);
+  CHECK(find(at_host0) == "3");
+  CHECK(engine->view().exporter.sweeps == sweeps);
+  fabric.node(host2).faults.silent = true;  // the node of the old one dies: it has no sample
+  run_for(20s);
+  CHECK(find(at_host2) == "none");
+  CHECK(find(at_host0) == "3");
+  CHECK(engine->is_ready());
+}
+
 TEST_CASE("Exporter: details cost two more MADs a port") {
   Bench bench({false, true, {}});
   bench.pmas[leaf0]->count(1, "port_vl_mapping_errors") = 3;

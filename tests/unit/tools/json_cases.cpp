@@ -129,6 +129,20 @@ const std::string& stored_site() {
   return file.name;
 }
 
+/// The site in a snapshot.
+const std::string& site_snapshot() {
+  struct File {
+    File() {
+      Site site;
+      REQUIRE(ibtest::ibtool(site.fabric, {"snapshot", name}).status == 4);  // a node is silent
+    }
+    TemporaryDirectory directory;
+    std::string name = directory.file("site");
+  };
+  static const File file;
+  return file.name;
+}
+
 std::vector<std::string> with_stored_routes(std::vector<std::string> words) {
   words.insert(words.end(), stored_routes().begin(), stored_routes().end());
   return words;
@@ -151,6 +165,7 @@ const std::vector<JsonCase>& json_cases() {
       {{"dump_fts"}, {}, 4},
       {{"dump_lfts"}, {}, 4},
       {{"dump_mfts"}, {}, 4},
+      {{"export", "openmetrics", site_snapshot()}, {}, 4},
       {{"exporter", "--once"}, {}, 4},
       {{"health", "--interval", "1"}, {}, 1},
       {{"ibaddr", "4"}},

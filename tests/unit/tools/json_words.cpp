@@ -46,6 +46,7 @@ std::vector<JsonCase> failing_cases() {
   all.push_back({{"decode_mad"}, "zz", 2});
   all.push_back({{"ibaddr", "zzz"}, {}, 2});
   all.push_back({{"ibaddr", "77"}, {}, 3});
+  all.push_back({{"export", "openmetrics", "/nowhere/a"}, {}, 2});
   all.push_back({{"ibcacheedit", "/nowhere/a", "/nowhere/b"}, {}, 2});
   all.push_back({{"ibccconfig", "CT", "1"}, {}, 2});
   all.push_back({{"ibccquery", "CL", "1"}, {}, 3});

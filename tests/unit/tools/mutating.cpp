@@ -250,7 +250,7 @@ struct Site {
 };
 
 /// No fabric is asked: nothing can lie to them but their input, a server's clients or a host's devices.
-constexpr std::string_view not_asking[] = {"completion", "decode_mad", "help", "ibcacheedit", "rdma_bw"};
+constexpr std::string_view not_asking[] = {"completion", "decode_mad", "export", "help", "ibcacheedit", "rdma_bw"};
 
 bool plain(const std::string& text) {
   return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; });

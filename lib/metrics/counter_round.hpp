@@ -10,15 +10,15 @@
 #include "counters/readings.hpp"
 #include "metrics/fabric.hpp"
 
-namespace ib::tools::exporter {
+namespace ib::metrics {
 
 class CounterRound {
  public:
   using Supports = std::unordered_map<subnet::NodeIndex, counters::PmaSupport>;
 
   /// `supports` has what is known of PMAs already, and gets what is learnt. It must outlive this object.
-  CounterRound(async::Loop& loop, std::shared_ptr<const metrics::SweptFabric> fabric, std::shared_ptr<const metrics::PortStates> states,
-               bool hcas, bool details, Supports& supports);
+  CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states, bool hcas,
+               bool details, Supports& supports);
   CounterRound(const CounterRound&) = delete;
   CounterRound& operator=(const CounterRound&) = delete;
 
@@ -27,22 +27,22 @@ class CounterRound {
   /// How they are asked. This object must outlive it.
   counters::PmaWanted wanted();
   /// The reading, when all nodes have been told of. Its times are still to be set.
-  std::shared_ptr<metrics::Reading> take() { return std::move(reading_); }
+  std::shared_ptr<Reading> take() { return std::move(reading_); }
 
  private:
   std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const;
   void take(const counters::PmaNode& node);
-  void take(metrics::DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun);
+  void take(DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun);
 
   async::Loop& loop_;
-  std::shared_ptr<const metrics::SweptFabric> fabric_;
-  std::shared_ptr<const metrics::PortStates> states_;
+  std::shared_ptr<const SweptFabric> fabric_;
+  std::shared_ptr<const PortStates> states_;
   bool details_;
   Supports& supports_;
-  std::shared_ptr<metrics::Reading> reading_ = std::make_shared<metrics::Reading>();
+  std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches
   std::unordered_map<subnet::PortIndex, std::size_t> hca_at_;     ///< in the list of HCAs; empty where these are not read
   std::unordered_map<subnet::NodeIndex, async::Time> begun_;      ///< when a node was asked first
 };
 
-}  // namespace ib::tools::exporter
+}  // namespace ib::metrics

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/exporter/counter_round.hpp"
+#include "metrics/counter_round.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "mad/error.hpp"
 
-namespace ib::tools::exporter {
+namespace ib::metrics {
 namespace {
 
-using metrics::DeviceReading;
 using Outcome = DeviceReading::Outcome;
 using subnet::NodeIndex;
 using subnet::PortIndex;
@@ -25,8 +24,8 @@ async::Time last_answer(const counters::PmaReading& reading) { return std::max(r
 
 }  // namespace
 
-CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const metrics::SweptFabric> fabric,
-                           std::shared_ptr<const metrics::PortStates> states, bool hcas, bool details, Supports& supports)
+CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states,
+                           bool hcas, bool details, Supports& supports)
     : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), supports_(supports) {
   reading_->fabric = fabric_;
   reading_->switches.resize(fabric_->switches.size());
@@ -38,10 +37,10 @@ CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const metrics::Swe
 
 std::vector<NodeIndex> CounterRound::nodes() const {
   std::vector<NodeIndex> nodes;
-  for (const metrics::Device& device : fabric_->switches) nodes.push_back(device.node);
+  for (const Device& device : fabric_->switches) nodes.push_back(device.node);
   if (hca_at_.empty()) return nodes;
   std::vector<NodeIndex> hosts;
-  for (const metrics::Device& device : fabric_->hcas) hosts.push_back(device.node);
+  for (const Device& device : fabric_->hcas) hosts.push_back(device.node);
   std::ranges::sort(hosts);
   hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
   nodes.insert(nodes.end(), hosts.begin(), hosts.end());
@@ -54,7 +53,7 @@ std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
   std::vector<PortIndex> ports;
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex port = node.first_port + number;
-    if (metrics::linked_peer(fabric_->subnet, *states_, port) == subnet::none) continue;
+    if (linked_peer(fabric_->subnet, *states_, port) == subnet::none) continue;
     if (is_switch || hca_at_.contains(port)) ports.push_back(port);
   }
   return ports;
@@ -96,7 +95,7 @@ void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, co
   bool is_silent = false, is_refused = false;
   for (const counters::PmaReading* reading = first; reading != last; ++reading) {
     if (reading->known()) {
-      reading_->rows.push_back(metrics::row_of(*reading));
+      reading_->rows.push_back(row_of(*reading));
       to.lacks_details |= details_ && reading->error_details.empty();
       ended = std::max(ended, last_answer(*reading));
     } else {
@@ -110,4 +109,4 @@ void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, co
   to.seconds = std::chrono::duration<float>(took).count();
 }
 
-}  // namespace ib::tools::exporter
+}  // namespace ib::metrics
