@@ -23,10 +23,6 @@ class HealthReport final : public FabricReport {
   /// "healthy", "findings" or "unknown", as the exit status says.
   std::string_view verdict() const;
   std::size_t count(subnet::NodeKind kind) const;
-  /// What was seen, as sentences.
-  std::string seen_text(const ib::health::Finding& finding) const;
-  std::string evidence_text(const ib::health::Finding& finding, const ib::health::Evidence& evidence) const;
-  std::string place_text(const ib::health::Place& place) const;
 
   // report_json.cpp
   void visit_finding(out::Sink& sink, const ib::health::Finding& finding) const;
@@ -39,7 +35,6 @@ class HealthReport final : public FabricReport {
   void text_window(TextOut& out) const;
   void text_finding(TextOut& out, const ib::health::Finding& finding) const;
   void text_not_looked_at(TextOut& out) const;
-  std::string ends_text(const ib::health::Finding& finding) const;
 
   const Wanted& wanted_;
   const ib::health::Diagnosis& diagnosis_;
