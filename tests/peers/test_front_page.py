@@ -105,7 +105,8 @@ class FrontPage(case.FabricCase):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             cls.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
-        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", cls.url.removeprefix("http://"), "--interval", str(INTERVAL), "--hcas",
+        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", cls.url.removeprefix("http://"),
+                                        "--interval", str(INTERVAL), "--hcas",
                                         "--node-name-map", names.name])
         cls.wait(cls.is_ready, 30)
 
