@@ -50,17 +50,22 @@ CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits) 
   return {Kind::saturated, now == before ? std::nullopt : std::optional(now - before)};
 }
 
+CounterChange change_of(std::uint64_t before, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
+                        std::optional<double> octets_per_second) {
+  const CounterChange change = change_of(before, now, field.bits);
+  if (!change.delta || !seconds || !octets_per_second) return change;
+  const std::optional<double> most = most_per_second(field, *octets_per_second);
+  if (most && static_cast<double>(*change.delta) > *most * *seconds + 1) return {Kind::implausible, {}};
+  return change;
+}
+
 std::optional<double> seconds_between(async::Time before, async::Time now) {
   if (now <= before) return std::nullopt;
   return std::chrono::duration<double>(now - before).count();
 }
 
 CounterChange CounterGrowth::change(const FieldInfo& field, std::uint32_t index) const {
-  CounterChange change = change_of(read_number(before.bytes, field, index), read_number(now.bytes, field, index), field.bits);
-  if (!change.delta || !seconds || !octets_per_second) return change;
-  const std::optional<double> most = most_per_second(field, *octets_per_second);
-  if (most && static_cast<double>(*change.delta) > *most * *seconds + 1) return {Kind::implausible, {}};
-  return change;
+  return change_of(read_number(before.bytes, field, index), read_number(now.bytes, field, index), field, seconds, octets_per_second);
 }
 
 std::optional<double> CounterGrowth::per_second(const FieldInfo& field, std::uint32_t index) const {

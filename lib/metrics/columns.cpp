@@ -119,7 +119,14 @@ const Places& places() {
 
 std::span<const Column> columns() { return all_columns; }
 
+const FieldInfo& field_of(std::size_t column, bool wide) {
+  if (column >= counter_columns) return *places().details[column - counter_columns];
+  const counters::CounterInfo& info = counters::counter_infos()[places().counters[column]];
+  return wide || info.narrow == nullptr ? *info.wide : *info.narrow;
+}
+
 PortRow row_of(const counters::PmaReading& reading) {
+  constexpr unsigned widest = 64;  // bits: only PortCountersExtended has such fields
   PortRow row;
   row.port = reading.port;
   const counters::CounterReading merged = reading.merged();
@@ -127,6 +134,7 @@ PortRow row_of(const counters::PmaReading& reading) {
     const counters::CounterValue& value = merged.values[places().counters[column]];
     if (!value.known()) continue;
     row.known |= 1U << column;
+    if (value.bits == widest) row.wide |= 1U << column;
     row.counters[column] = value.value;
   }
   for (std::size_t column = counter_columns; column < all_columns.size(); ++column) {

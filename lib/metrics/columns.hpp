@@ -36,17 +36,25 @@ std::span<const Column> columns();
 inline constexpr std::size_t counter_columns = 22;  ///< of Source::counters
 inline constexpr std::size_t detail_columns = 10;   ///< the others: fields of 16 bits (IBA 16.1.4.1, 16.1.4.2)
 
-/// What was read of a port.
+/// What was read of a port. A large fabric has many of them: they are kept small.
 struct PortRow {
   subnet::PortIndex port = subnet::none;
-  std::uint32_t known{};  ///< bit n: column n was read
+  std::uint32_t known{};         ///< bit n: column n was read
+  std::uint32_t wide{};          ///< bit n: it was read from PortCountersExtended
+  std::uint32_t milliseconds{};  ///< when its errors were read, from the beginning of the reading
   std::array<std::uint64_t, counter_columns> counters{};
   std::array<std::uint16_t, detail_columns> details{};
 
   bool is_known(std::size_t column) const { return (known >> column & 1U) != 0; }
+  bool is_wide(std::size_t column) const { return (wide >> column & 1U) != 0; }
   /// The value of a column that was read.
   std::uint64_t value(std::size_t column) const { return column < counter_columns ? counters[column] : details[column - counter_columns]; }
 };
+
+static_assert(sizeof(PortRow) <= 256);
+
+/// The field of a column: in PortCountersExtended if it was read from there (`wide`), else in PortCounters or in the details.
+const FieldInfo& field_of(std::size_t column, bool wide);
 
 /// The row of a reading. Each counter comes from the widest attribute that its PMA has; one that the PMA does not count is not known.
 PortRow row_of(const counters::PmaReading& reading);

@@ -28,23 +28,69 @@ CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric>
                            bool hcas, bool details, Supports& supports)
     : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), supports_(supports) {
   reading_->fabric = fabric_;
+  reading_->begun = loop.now();
   reading_->switches.resize(fabric_->switches.size());
   for (std::size_t at = 0; at < fabric_->switches.size(); ++at) switch_at_[fabric_->switches[at].node] = at;
-  if (!hcas) return;
+  if (hcas) list_hcas();
+  std::size_t rows = 0;
+  for (const NodeIndex node : nodes()) rows += ports_of(node).size();
+  reading_->rows.reserve(rows);  // no more: a large fabric has millions of counters
+}
+
+void CounterRound::list_hcas() {
   reading_->hcas.resize(fabric_->hcas.size());
   for (std::size_t at = 0; at < fabric_->hcas.size(); ++at) hca_at_[fabric_->hcas[at].port] = at;
 }
 
 std::vector<NodeIndex> CounterRound::nodes() const {
-  std::vector<NodeIndex> nodes;
+  std::vector<NodeIndex> nodes, hosts;
   for (const Device& device : fabric_->switches) nodes.push_back(device.node);
-  if (hca_at_.empty()) return nodes;
-  std::vector<NodeIndex> hosts;
-  for (const Device& device : fabric_->hcas) hosts.push_back(device.node);
+  for (const auto& [port, at] : hca_at_) hosts.push_back(fabric_->hcas[at].node);
   std::ranges::sort(hosts);
   hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
   nodes.insert(nodes.end(), hosts.begin(), hosts.end());
+  std::erase_if(nodes, [this](NodeIndex node) { return ports_of(node).empty(); });
   return nodes;
+}
+
+PortIndex CounterRound::first_port(NodeIndex at) const {
+  const subnet::Node& node = fabric_->subnet.node(at);
+  return node.kind() == subnet::NodeKind::sw ? node.first_port : ports_of(at).front();
+}
+
+/// Calls `use` with the GUID and the reading of each device of a node that has something to read.
+template <class Use>
+void CounterRound::each_device(NodeIndex node, Use use) const {
+  if (const auto at = switch_at_.find(node); at != switch_at_.end()) {
+    use(fabric_->switches[at->second].guid, reading_->switches[at->second]);
+    return;
+  }
+  for (const PortIndex port : ports_of(node)) {
+    const std::size_t at = hca_at_.at(port);
+    use(fabric_->hcas[at].guid, reading_->hcas[at]);
+  }
+}
+
+bool CounterRound::is_silent(NodeIndex node, const std::set<Guid>& silent) const {
+  bool all = true;
+  each_device(node, [&](Guid guid, const DeviceReading&) { all = all && silent.contains(guid); });
+  return all;
+}
+
+void CounterRound::take_silent(NodeIndex node) {
+  const float seconds = std::chrono::duration<float>(loop_.now() - reading_->begun).count();
+  each_device(node, [&](Guid, DeviceReading& device) {
+    device.outcome = Outcome::silent;
+    device.seconds = seconds;
+    device.first_row = static_cast<std::uint32_t>(reading_->rows.size());
+  });
+}
+
+void CounterRound::take(subnet::Failures failures) {
+  for (subnet::Failure& failure : failures) {
+    failure.error.reset();
+    reading_->failures.push_back(std::move(failure));
+  }
 }
 
 std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
@@ -95,7 +141,9 @@ void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, co
   bool is_silent = false, is_refused = false;
   for (const counters::PmaReading* reading = first; reading != last; ++reading) {
     if (reading->known()) {
-      reading_->rows.push_back(row_of(*reading));
+      PortRow& row = reading_->rows.emplace_back(row_of(*reading));
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(reading->error_time() - reading_->begun);
+      row.milliseconds = static_cast<std::uint32_t>(time.count());
       to.lacks_details |= details_ && reading->error_details.empty();
       ended = std::max(ended, last_answer(*reading));
     } else {

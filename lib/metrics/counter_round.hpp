@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -22,14 +23,25 @@ class CounterRound {
   CounterRound(const CounterRound&) = delete;
   CounterRound& operator=(const CounterRound&) = delete;
 
-  /// The nodes to ask, each once.
+  /// The nodes that have something to read, each once.
   std::vector<subnet::NodeIndex> nodes() const;
+  /// The port whose PMA is requested first of such a node.
+  subnet::PortIndex first_port(subnet::NodeIndex node) const;
+  /// Whether none of the devices of a node answered, according to `silent`.
+  bool is_silent(subnet::NodeIndex node, const std::set<Guid>& silent) const;
   /// How they are asked. This object must outlive it.
   counters::PmaWanted wanted();
-  /// The reading, when all nodes have been told of. Its times are still to be set.
+  /// Notes that a node gave no answer: it is not read.
+  void take_silent(subnet::NodeIndex node);
+  /// Adds what failed.
+  void take(subnet::Failures failures);
+  /// The reading, when all nodes have been taken. Its times are still to be set.
   std::shared_ptr<Reading> take() { return std::move(reading_); }
 
  private:
+  template <class Use>
+  void each_device(subnet::NodeIndex node, Use use) const;
+  void list_hcas();
   std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const;
   void take(const counters::PmaNode& node);
   void take(DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun);

@@ -4,13 +4,16 @@
 // it is shared, so that a page may be sent while the next round is read.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "async/clock.hpp"
 #include "metrics/columns.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/model.hpp"
@@ -105,11 +108,42 @@ inline bool has_failed(const DeviceReading& reading) {
   return reading.outcome != DeviceReading::Outcome::read && reading.outcome != DeviceReading::Outcome::unwanted;
 }
 
+/// What the checks of health found between two readings.
+struct Findings {
+  /// A check that was done, and how many findings it has of each level.
+  struct Check {
+    std::string_view id;
+    std::array<std::uint32_t, 3> counts{};  ///< by `levels`
+  };
+  /// Something that is not as it should be. Its ends are ports or nodes, or unknown.
+  struct Finding {
+    struct End {
+      subnet::NodeIndex node = subnet::none;
+      subnet::PortIndex port = subnet::none;
+    };
+    std::string_view check, confidence;
+    std::uint8_t level{};  ///< in `levels`
+    Guid guid;             ///< of the device at the first end; 0 if that is not known
+    End end, other_end;
+  };
+  static constexpr std::array<std::string_view, 3> levels{"info", "warning", "error"};
+
+  std::vector<Check> checks;
+  std::vector<Finding> list;               ///< the worst first; no two of them have the same check, level and ends
+  std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
+  std::vector<std::string_view> remedies;  ///< of the same ones
+  std::optional<double> seconds;           ///< between the readings; absent: there was one alone
+
+  std::size_t count(std::uint8_t level) const;
+};
+
 /// The counters of a fabric in one round.
 struct Reading {
   std::shared_ptr<const SweptFabric> fabric;
-  std::vector<PortRow> rows;                  ///< those of a device side by side
+  std::vector<PortRow> rows;                  ///< those of a device side by side, by port
   std::vector<DeviceReading> switches, hcas;  ///< as in the fabric; `hcas` is empty where HCAs are not read
+  subnet::Failures failures;                  ///< without their errors
+  async::Time begun{};                        ///< when the round began
   WallTime time{};                            ///< when the round ended
   std::chrono::nanoseconds took{};            ///< for the round
 };
@@ -127,6 +161,7 @@ struct View {
   std::shared_ptr<const Reading> reading;    ///< null: nothing was read, or not for too long a time
   std::shared_ptr<const PortStates> states;  ///< of the ports of the fabric of `reading`
   std::shared_ptr<const Managers> managers;  ///< of that fabric, as they were polled last; null: they were not
+  std::shared_ptr<const Findings> findings;  ///< on the fabric of `reading`; null: no check was done
   ExporterFacts exporter;
 };
 

@@ -17,6 +17,7 @@ std::vector<Family> families(const Exported& exported) {
 std::size_t count(const View& view, Items items) {
   if (items == Items::exporter) return 1;
   if (!view.reading) return 0;
+  if (items == Items::findings) return view.findings ? view.findings->list.size() : 0;
   const SweptFabric& fabric = *view.reading->fabric;
   switch (items) {
     case Items::hcas:
@@ -56,6 +57,7 @@ const GoneDevice& gone_device(const View& view, Item item) {
 }
 
 Guid guid_of(const View& view, Item item) {
+  if (item.kind == Items::findings) return view.findings->list[item.at].guid;
   const bool is_gone = item.kind == Items::gone_switches || item.kind == Items::gone_hcas;
   return is_gone ? gone_device(view, item).guid : device(view, item).guid;
 }

@@ -33,14 +33,24 @@ enum Selection : std::uint8_t {
   select_all = 0xf,
 };
 
-/// Of what a family has samples, one item after another: the exporter, which is one item, or the devices of a view.
+/// Of what a family has samples, one item after another: the exporter, which is one item, the devices of a view, or its findings.
 /// Families of `known_switches` and `known_hcas` have samples of devices that are gone too, whose items are of the kind gone_switches or
 /// gone_hcas.
-enum class Items : std::uint8_t { exporter, switches, hcas, switches_and_hcas, known_switches, known_hcas, gone_switches, gone_hcas };
+enum class Items : std::uint8_t {
+  exporter,
+  switches,
+  hcas,
+  switches_and_hcas,
+  known_switches,
+  known_hcas,
+  gone_switches,
+  gone_hcas,
+  findings
+};
 
-/// A device of a view.
+/// A device or a finding of a view.
 struct Item {
-  Items kind{};  ///< switches, hcas, gone_switches or gone_hcas; exporter, which is no device
+  Items kind{};  ///< switches, hcas, gone_switches, gone_hcas or findings; exporter, which is no device
   std::size_t at{};
 };
 
@@ -72,7 +82,7 @@ void add_own_families(std::vector<Family>& to, const Exported& exported);
 std::size_t count(const View& view, Items items);
 /// The item of that number.
 Item item_of(const View& view, Items items, std::size_t number);
-/// The GUID of a device, also of one that is gone.
+/// The GUID of a device, also of one that is gone; of a finding that of the device at its first end.
 Guid guid_of(const View& view, Item item);
 /// A device that is gone.
 const GoneDevice& gone_device(const View& view, Item item);

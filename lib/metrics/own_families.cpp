@@ -100,6 +100,56 @@ void write_manager(const View& view, const Exported&, const Family&, Item, Expos
   }
 }
 
+/// How many findings each check has of each level. A check that was not done has no sample.
+void write_findings(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  if (!view.reading || !view.findings) return;
+  for (const Findings::Check& check : view.findings->checks) {
+    for (std::size_t level = 0; level < Findings::levels.size(); ++level)
+      out.sample().label("check", check.id).label("level", Findings::levels.at(level)).value(std::uint64_t{check.counts.at(level)});
+  }
+}
+
+void write_finding(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const Findings::Finding& finding = view.findings->list[item.at];
+  const SweptFabric& fabric = *view.reading->fabric;
+  Sample sample = out.sample();
+  sample.label("check", finding.check).label("level", Findings::levels.at(finding.level)).label("confidence", finding.confidence);
+  const auto end = [&](const Findings::Finding::End& of, std::string_view guid, std::string_view port, std::string_view node) {
+    if (of.node == subnet::none) return;
+    if (of.port != subnet::none) {
+      sample.label(guid, device_guid(fabric.subnet, of.port)).label(port, fabric.subnet.port(of.port).number);
+    } else {
+      sample.label(guid, fabric.subnet.node(of.node).info.port_guid);
+    }
+    sample.label(node, fabric.name(of.node));
+  };
+  end(finding.end, "guid", "port", "node");
+  end(finding.other_end, "uplink_guid", "uplink_port", "uplink");
+  sample.value(std::uint64_t{1});
+}
+
+/// A counter of details for which treydock's exporter has no name.
+void write_detail(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
+  const Guid guid = device(view, item).guid;
+  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex) {
+    if (!row.is_known(family.column)) return;
+    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
+    out.sample().label("guid", guid).label("port", number).value(row.value(family.column));
+  });
+}
+
+/// PortXmitDiscardDetails.
+void add_discards(std::vector<Family>& to, Items items) {
+  const bool is_switch = items == Items::switches;
+  for (std::size_t at = counter_columns; at < columns().size(); ++at) {
+    const Column& column = columns()[at];
+    if (column.source != Source::discard_details) continue;
+    std::string name = std::string(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(column.field) + "_total";
+    const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
+    to.push_back({std::move(name), std::string(column.help) + ".", Type::counter, items, by, write_detail, at});
+  }
+}
+
 void add_states(std::vector<Family>& to) {
   const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, Items items = Items::switches) {
     to.push_back({std::string(name), std::string(help), Type::gauge, items, select_switch, write});
@@ -120,6 +170,10 @@ void add_own_families(std::vector<Family>& to, const Exported& exported) {
   if (exported.hcas)
     to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::known_hcas,
                   select_hca, write_up});
+  if (exported.details && exported.names == Names::treydock) {
+    add_discards(to, Items::switches);
+    if (exported.hcas) add_discards(to, Items::hcas);
+  }
   const auto own = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
     to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
   };
@@ -127,6 +181,9 @@ void add_own_families(std::vector<Family>& to, const Exported& exported) {
       write_manager<&Manager::state>);
   own("infiniband_sm_priority", "Priority of a subnet manager.", write_manager<&Manager::priority>);
   own("infiniband_duplicate_guid", "GUIDs that more than one device claims; only the first one has samples.", write_twins);
+  own("infiniband_health_findings", "Findings of the checks of health between the last two readings.", write_findings);
+  to.push_back({"infiniband_health_finding_info", "A finding: its check, and both ends of its cable.", Type::gauge, Items::findings, 0,
+                write_finding});
   own("infiniband_exporter_reading_timestamp_seconds", "Unix time at which the last reading ended.", write_reading_time);
   own("infiniband_exporter_reading_duration_seconds", "Time that the last reading took.", write_reading_duration);
   own("infiniband_exporter_sweep_timestamp_seconds", "Unix time at which the last sweep ended.", write_sweep_time);

@@ -164,7 +164,7 @@ class Exporter(case.FabricCase):
         self.assertEqual(self.status("/-/healthy"), 200)
         self.assertEqual(self.status("/nothing"), 404)
         for query in ("num_shards=3&shard=3", "num_shards=0&shard=0", "num_shards=3", "shard=0", "num_shards=x&shard=0", "collect[]=all",
-                      "nothing=1", "num_shards=-1&shard=0", "num_shards=99999999999999999999&shard=0"):
+                      "nothing=1", "num_shards=-1&shard=0", "num_shards=99999999999999999999&shard=0", "port=mlx5_9/1"):
             with self.subTest(query):
                 self.assertEqual(self.status("/metrics?" + query), 400)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -241,6 +241,47 @@ class Runs(case.FabricCase):
         self.assertLess(time.monotonic() - began, 1)
         self.assertEqual(process.stderr.read().decode(), "")
 
+    def test_names_are_read_again(self):
+        names = self.fabric.path("names")
+        with open(names, "w", encoding="ascii") as file:
+            file.write(f'{LEAF_GUID} "before"\n')
+        process, port = self.start("--node-name-map", names)
+
+        def is_called(name):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                return ("infiniband_switch_info", LEAF_GUID, name) in {
+                    (key, dict(labels).get("guid"), dict(labels).get("switch")) for key, labels in read_page(answer.read().decode())}
+        self.assertTrue(is_called("before"))
+        for text, name in ((f'{LEAF_GUID} "after"\n', "after"), (None, "after")):
+            if text:
+                with open(names, "w", encoding="ascii") as file:
+                    file.write(text)
+            else:
+                os.unlink(names)  # what cannot be read changes nothing
+            sweeps = self.metric(port, "infiniband_exporter_sweeps_total")
+            process.send_signal(signal.SIGHUP)
+            end = time.monotonic() + 10
+            while self.metric(port, "infiniband_exporter_sweeps_total") == sweeps or not is_called(name):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=5), 0)
+        self.assertRegex(process.stderr.read().decode(), r"^W: [^\n]*names[^\n]*; the node names stay as they were\n$")
+
+    def test_local_ports_by_name(self):
+        device = self.ibtool("ibstat", "-l").stdout.split()[0]
+        _, port = self.start()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics?port={device}/1", timeout=10) as answer:
+            self.assertIn(b"infiniband_switch_info{", answer.read())
+
+    def test_a_limit_of_mads(self):
+        _, port = self.start("--max-mads-per-second", "300", "--interval", "1")
+        began, before = time.monotonic(), self.metric(port, "infiniband_exporter_mads_sent_total")
+        time.sleep(4)
+        sent = self.metric(port, "infiniband_exporter_mads_sent_total") - before
+        self.assertLess(sent, 300 * (time.monotonic() - began) + 20)
+        self.assertGreater(sent, 300)
+
     def test_a_port_in_use(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             done = self.ibtool("exporter", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", status=3)
@@ -276,7 +317,9 @@ class Runs(case.FabricCase):
 
     def test_wrong_words(self):
         for words in (["--listen", "9315"], ["--listen", "::1:9315"], ["--listen", "127.0.0.1:port"], ["--names", "mine"], ["--label", "x"],
-                      ["--label", "guid=1"], ["--label", "a-b=1"], ["--interval", "0"], ["--once", "--textfile", "x"], ["words"]):
+                      ["--label", "guid=1"], ["--label", "a-b=1"], ["--interval", "0"], ["--once", "--textfile", "x"],
+                      ["--add-port", "mlx5_1"], ["--add-port", "mlx5_1/x"],
+                      ["--once", "--add-port", "mlx5_1/1"], ["--max-mads-per-second", "0"], ["words"]):
             with self.subTest(" ".join(words)):
                 done = self.ibtool("exporter", *words, status=2)
                 self.assertRegex(done.stderr, r"^E: [^\n]+\n$")

@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "tools/build_info.hpp"
+#include "tools/exporter/findings.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -38,13 +39,19 @@ std::string some(const std::vector<std::string>& names) {
 void Notices::tell(const std::string& about, const std::string& line, std::string_view well) {
   std::string& last = last_[about];
   if (line == last) return;
-  log_.warning(line.empty() ? well : std::string_view(line));
+  log_.warning(prefix_ + (line.empty() ? std::string(well) : line));
   last = line;
 }
 
-Engine::Engine(Stack& stack, ReaderOptions options, Times times)
-    : stack_(stack), loop_(stack.loop()), options_(std::move(options)), times_(times), wake_(loop_), notices_(*stack.host().world().log) {
+Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string prefix)
+    : stack_(stack),
+      loop_(stack.loop()),
+      options_(std::move(options)),
+      times_(times),
+      wake_(loop_),
+      notices_(*stack.host().world().log, std::move(prefix)) {
   view_.exporter.version = version;
+  if (options_.mads_per_second != 0) pace_.emplace(loop_, options_.mads_per_second, [this] { return mads_sent(); });
 }
 
 async::Task<> Engine::run_once() {
@@ -100,7 +107,7 @@ async::Task<> Engine::sweep() {
   is_sweep_wanted_ = is_sweep_urgent_ = false;
   std::shared_ptr<const metrics::SweptFabric> before;
   if (view_.reading) before = view_.reading->fabric;
-  std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, options_, std::move(before));
+  std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, pace_ ? &*pace_ : nullptr, options_, std::move(before));
   reader_ = std::move(swept);
   last_sweep_ = loop_.now();
   ++view_.exporter.sweeps;
@@ -113,7 +120,7 @@ async::Task<> Engine::round() {
   const bool is_new = reader != published_reader_;
   std::shared_ptr<const PortStates> states = view_.states;
   if (is_new) states = std::make_shared<PortStates>(reader->fabric()->subnet);
-  std::shared_ptr<const Reading> reading = co_await reader->read(std::move(states));
+  std::shared_ptr<const Reading> reading = co_await reader->read(std::move(states), silent_);
   if (is_new) {
     known_states_ = co_await reader->read_states();
     states = known_states_;
@@ -127,6 +134,7 @@ async::Task<> Engine::round() {
 
 void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<const PortStates> states) {
   take_failures(*reading);
+  view_.findings = find(view_.reading.get(), *reading);
   view_.reading = std::move(reading);
   view_.states = std::move(states);
   view_.exporter.is_last_round_lost = false;
@@ -137,13 +145,14 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
 
 /// Says which devices do not answer when that changes. A device that is newly among them may have gone, or have another LID.
 void Engine::take_failures(const Reading& reading) {
-  std::set<Guid> failed;
+  std::set<Guid> failed, silent;
   std::vector<std::string> names;
   const metrics::SweptFabric& fabric = *reading.fabric;
   const auto take = [&](const std::vector<metrics::DeviceReading>& readings, const std::vector<metrics::Device>& devices) {
     for (std::size_t at = 0; at < readings.size(); ++at) {
       if (!metrics::has_failed(readings[at])) continue;
       failed.insert(devices[at].guid);
+      if (readings[at].outcome == metrics::DeviceReading::Outcome::silent) silent.insert(devices[at].guid);
       names.push_back(quoted(fabric.name(devices[at].node)));
     }
   };
@@ -151,6 +160,7 @@ void Engine::take_failures(const Reading& reading) {
   take(reading.hcas, fabric.hcas);
   if (!std::ranges::includes(failed_, failed)) want_sweep();
   failed_ = std::move(failed);
+  silent_ = std::move(silent);
   std::string line;
   if (!names.empty())
     line = fmt::format("counters of {} {} are not read: {}", names.size(), names.size() == 1 ? "device" : "devices", some(names));
@@ -204,6 +214,7 @@ void Engine::lose(const Error& error) {
   view_.reading.reset();
   view_.states.reset();
   view_.managers.reset();
+  view_.findings.reset();
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
   notices_.tell("port", fmt::format("{}; trying again", error.message()), {});
@@ -236,7 +247,9 @@ std::uint64_t Engine::mads_sent() const {
 metrics::View Engine::view() const {
   metrics::View view = view_;
   view.exporter.mads_sent = mads_sent();
-  if (loop_.now() - published_ > 2 * times_.interval + reading_patience) view.reading.reset();
+  // A reading that takes longer than the interval, for the limit of MADs for instance, is the next one nevertheless.
+  const async::Duration apart = std::max<async::Duration>(times_.interval, view.reading ? view.reading->took : async::Duration());
+  if (loop_.now() - published_ > 2 * apart + reading_patience) view.reading.reset();
   return view;
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "async/alarm.hpp"
 #include "async/task.hpp"
@@ -35,19 +36,21 @@ struct Times {
 /// Says a line when it differs from the last one about the same thing: what lasts for hours is one line of a log.
 class Notices {
  public:
-  explicit Notices(Log& log) : log_(log) {}
+  /// Each line begins with `prefix`.
+  Notices(Log& log, std::string prefix) : log_(log), prefix_(std::move(prefix)) {}
   /// `line` is empty where all is well; then `well` is said if something was said before.
   void tell(const std::string& about, const std::string& line, std::string_view well);
 
  private:
   Log& log_;
+  std::string prefix_;
   std::map<std::string, std::string> last_;
 };
 
 class Engine {
  public:
-  /// `stack` must outlive this object. Reads nothing.
-  Engine(Stack& stack, ReaderOptions options, Times times);
+  /// `stack` must outlive this object. Lines of the log begin with `prefix`. Reads nothing.
+  Engine(Stack& stack, ReaderOptions options, Times times, std::string prefix = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -57,8 +60,11 @@ class Engine {
   async::Task<> run_once();
   /// Has the fabric swept as soon as possible.
   void sweep_now();
+  /// The node name map from the next sweep on.
+  void set_names(subnet::NodeNameMap names) { options_.names = std::move(names); }
 
-  /// What is published now. A reading that is older than two intervals is not: its values would be repeated under a new time.
+  /// What is published now. A reading that is older than two intervals, or twice the time that it took, is not: its values would be
+  /// repeated under a new time.
   metrics::View view() const;
   /// Whether view() has a reading.
   bool is_ready() const { return view().reading != nullptr; }
@@ -88,6 +94,7 @@ class Engine {
   async::Loop& loop_;
   ReaderOptions options_;
   Times times_;
+  std::optional<mad::Pace> pace_;  ///< where the user limits what is sent
   async::Alarm wake_;
   Notices notices_;
 
@@ -96,7 +103,7 @@ class Engine {
   metrics::View view_;
   async::Time published_{}, last_sweep_{};
   bool is_sweep_wanted_{}, is_sweep_urgent_{};
-  std::set<Guid> failed_;                                    ///< devices that the last reading did not read
+  std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
   std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
   std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
   std::uint64_t rounds_{}, sent_before_{};

@@ -14,11 +14,14 @@
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "http/server.hpp"
 #include "metrics/page.hpp"
 #include "tools/exporter/engine.hpp"
+#include "tools/exporter/local_ports.hpp"
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/node_names.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/interval.hpp"
 
@@ -27,6 +30,7 @@ namespace exporter {
 namespace {
 
 constexpr std::uint16_t usual_port = 9315;
+constexpr unsigned most_mads_per_second = 10'000'000;
 constexpr std::size_t piece = 65536;  // bytes of a page that are written at a time
 
 /// Where to listen. An empty host stands for all addresses.
@@ -52,7 +56,7 @@ std::pair<std::string, std::string> parse_label(std::string_view text) {
   constexpr std::array ours{"guid",        "port",        "switch",     "hca",        "uplink",     "uplink_guid",
                             "uplink_type", "uplink_port", "uplink_lid", "lid",        "collector",  "node",
                             "version",     "component",   "local_name", "local_guid", "local_port", "remote_guid",
-                            "remote_port", "remote_name", "check",      "level"};
+                            "remote_port", "remote_name", "check",      "level",      "confidence"};
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
   if (equals == std::string_view::npos || !metrics::is_label_name(name))
@@ -98,11 +102,15 @@ class Exporter final : public Command {
               [this](std::string_view text) { times_.sweep = duration(text, "--sweep"); });
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
     set.flag("--details", exported_.details, "Export what was wrong with packets received too: one or two more MADs a port.");
+    set.value("--add-port", "DEVICE/PORT", "Read through this local port too, for /metrics?port=DEVICE/PORT; several times for several.",
+              [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
+    set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
+               {1, most_mads_per_second});
     set.value("--label", "NAME=VALUE", "A label that all samples have; several times for several.",
               [this](std::string_view text) { add_label(parse_label(text)); });
     set.flag("--once", once_, "Read once and print the page, in place of listening.");
     set.text("--textfile", textfile_, "FILE", "Read once and replace FILE, for the textfile collector of node_exporter.");
-    set.one_of({"--once", "--textfile"});
+    set.one_of({"--once", "--textfile", "--add-port"});
     add_common(set, common, (group_fabric & ~unsigned{group_sa}) | group_sl);
   }
 
@@ -111,12 +119,14 @@ class Exporter final : public Command {
     exported_.run_once = once_ || textfile_;
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     const metrics::PageRules rules(exported_, metrics::constant_labels(labels_));
-    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map()};
-    Engine engine(session.stack(), std::move(options), times_);
+    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_};
     if (exported_.run_once) {
+      Engine engine(session.stack(), std::move(options), times_);
       co_await run_once(engine, rules, emit);
     } else {
-      co_await serve(session, engine, rules);
+      session.require_fabric("exporter");
+      LocalPorts ports(session.stack(), other_ports_, options, times_);
+      co_await serve(session, ports, rules);
     }
   }
 
@@ -147,24 +157,36 @@ class Exporter final : public Command {
     emit.raise(report.status());
   }
 
-  async::Task<> serve(Session& session, Engine& engine, const metrics::PageRules& rules) {
-    session.require_fabric("exporter");
+  async::Task<> serve(Session& session, LocalPorts& ports, const metrics::PageRules& rules) {
     async::Loop& loop = session.loop();
-    const Pages pages(engine, rules, loop.clock());
+    const Pages pages(ports, rules, loop.clock());
     http::Server server(loop, listen(address_), [&pages](const http::Request& request) { return pages.answer(request); });
-    engine.round_begins = [&server] { server.drop_outdated(); };
-    const async::Hangup hangup(loop, [&engine] { engine.sweep_now(); });
+    ports.each([&server](Engine& engine) { engine.round_begins = [&server] { server.drop_outdated(); }; });
+    const async::Hangup hangup(loop, [&] { look_again(session, ports); });
     session.debug(1, fmt::format("Listening on port {}", server.port()));
-    async::Task<> reads = engine.run();
+    async::Task<> reads = ports.run();
     async::Interrupt interrupt(loop);
     co_await async::until_interrupted(loop, interrupt, std::move(reads));
+  }
+
+  /// Reads the node name map again and has the fabric swept. A map that cannot be read is left as it was.
+  static void look_again(Session& session, LocalPorts& ports) {
+    try {
+      const subnet::NodeNameMap names = read_node_names(session.world(), session.options());
+      ports.each([&names](Engine& engine) { engine.set_names(names); });
+    } catch (const Error& error) {
+      session.log().warning(fmt::format("{}; the node names stay as they were", error.message()));
+    }
+    ports.each([](Engine& engine) { engine.sweep_now(); });
   }
 
   Address address_;
   std::optional<std::string> names_, textfile_;
   std::vector<std::pair<std::string, std::string>> labels_;
+  std::vector<PortName> other_ports_;
   metrics::Exported exported_;
   Times times_;
+  unsigned mads_per_second_{};
   bool once_{};
 };
 

@@ -2,8 +2,10 @@
 #include "tools/exporter/fabric_reader.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "async/group.hpp"
 #include "counters/readings.hpp"
 #include "metrics/counter_round.hpp"
 #include "subnet/discovery.hpp"
@@ -33,27 +35,30 @@ PortStates::State state_of(const smp::PortInfo& info) {
 
 }  // namespace
 
-FabricReader::FabricReader(Stack& stack, std::shared_ptr<SweptFabric> fabric, path::Path start, const ReaderOptions& options)
+FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<SweptFabric> fabric, path::Path start,
+                           const ReaderOptions& options)
     : stack_(stack),
+      senders_(stack, pace),
       fabric_(std::move(fabric)),
       start_(std::move(start)),
       hcas_(options.hcas),
       details_(options.details),
       paths_(fabric_->subnet, start_) {}
 
-async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, const ReaderOptions& options,
+async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
                                                                std::shared_ptr<const SweptFabric> before) {
   const async::Time begun = stack.loop().now();
-  const path::Path start = start_of(stack);
   auto fabric = std::make_shared<SweptFabric>();
+  fabric->names = options.names;
+  const path::Path start = start_of(stack);
+  Senders senders(stack, pace);
   subnet::DiscoverOptions discovery;
   discovery.needs.switch_infos = false;
   discovery.mlnx_extended_port_info = stack.host().options().mlnx_extended_port_info;
-  subnet::Discovered found = co_await subnet::discover(stack.lowest_transactor(), fabric->subnet, start, discovery);
+  subnet::Discovered found = co_await subnet::discover(senders.lowest(), fabric->subnet, start, discovery);
   fabric->failures = std::move(found.failures);
-  fabric->names = options.names;
   fabric->list_devices();
-  auto reader = std::make_shared<FabricReader>(stack, fabric, start, options);
+  auto reader = std::make_shared<FabricReader>(stack, pace, fabric, start, options);
   co_await stack.read_service_levels(reader->paths_);
   fabric->time = stack.loop().clock().wall_time();
   fabric->took = stack.loop().now() - begun;
@@ -61,17 +66,20 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, con
   co_return reader;
 }
 
-async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states) {
-  const async::Time begun = stack_.loop().now();
+async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states, std::set<Guid> silent) {
   metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
-  counters::PmaWanted wanted = round.wanted();
-  subnet::SurveyOptions options(start_);
-  options.paths = &paths_;
-  std::vector<subnet::NodeIndex> nodes = round.nodes();
-  co_await counters::read_pmas(stack_.transactor(), fabric_->subnet, std::move(nodes), std::move(wanted), options);
+  std::vector<subnet::NodeIndex> nodes = round.nodes(), doubtful;
+  std::ranges::copy_if(nodes, std::back_inserter(doubtful), [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
+  std::erase_if(nodes, [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
+  {
+    async::TaskGroup group(stack_.loop());
+    group.spawn(read_nodes(round, std::move(nodes)));
+    group.spawn(try_silent(round, std::move(doubtful)));
+    co_await group.join();
+  }
   std::shared_ptr<metrics::Reading> reading = round.take();
   reading->time = stack_.loop().clock().wall_time();
-  reading->took = stack_.loop().now() - begun;
+  reading->took = stack_.loop().now() - reading->begun;
   co_return reading;
 }
 
@@ -81,6 +89,47 @@ path::Path FabricReader::polling_start() const {
   if (!stack_.host().options().timeout) start.ib().timeout = state_patience;
   if (!stack_.host().options().retries) start.ib().retries = 1;
   return start;
+}
+
+async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes) {
+  subnet::SurveyOptions options(start_);
+  options.paths = &paths_;
+  counters::PmaWanted wanted = round.wanted();
+  counters::PmaReadings readings =
+      co_await counters::read_pmas(senders_.gmps(), fabric_->subnet, std::move(nodes), std::move(wanted), std::move(options));
+  round.take(std::move(readings.failures));
+}
+
+/// Finds out which of `nodes` answer again, and reads these.
+async::Task<> FabricReader::try_silent(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes) {
+  std::set<subnet::NodeIndex> answered;
+  {
+    async::TaskGroup group(stack_.loop());
+    for (const subnet::NodeIndex node : nodes) group.spawn(try_node(node, round.first_port(node), answered));
+    co_await group.join();
+  }
+  subnet::Failures failures;
+  for (const subnet::NodeIndex node : nodes) {
+    if (answered.contains(node)) continue;
+    round.take_silent(node);
+    subnet::Failure& failure = failures.emplace_back();
+    failure.kind = subnet::Failure::Kind::no_answer;
+    failure.node = node;
+    failure.attribute = "ClassPortInfo";
+    failure.why = "no answer, nor in the round before";
+  }
+  round.take(std::move(failures));
+  if (!answered.empty()) co_await read_nodes(round, std::vector(answered.begin(), answered.end()));
+}
+
+async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std::set<subnet::NodeIndex>& answered) {
+  std::optional<path::Path> path = paths_.gmp(port);
+  if (!path) co_return;
+  path->ib().retries = 0;
+  const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(senders_.gmps(), *path);
+  if (!support) co_return;
+  supports_[node] = *support;
+  answered.insert(node);
 }
 
 async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
@@ -99,7 +148,7 @@ async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
     if (!info) co_return info.shared_error();
     co_return state_of(*info);
   };
-  const auto found = co_await subnet::survey<PortStates::State>(stack_.smp_transactor(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<PortStates::State>(senders_.smps(), subnet, std::move(ports), options, ask);
   for (const auto& row : found.rows) {
     if (row.value) states->set(row.port, *row.value);
   }
@@ -118,7 +167,7 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
     return port.transactor.try_subn_get<smp::SMInfo>(port.path);
   };
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const auto found = co_await subnet::survey<smp::SMInfo>(stack_.smp_transactor(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.smps(), subnet, std::move(ports), options, ask);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {
     if (!row.value) continue;

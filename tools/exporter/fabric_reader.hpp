@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "metrics/families.hpp"
 #include "subnet/node_name_map.hpp"
 #include "subnet/port_paths.hpp"
+#include "tools/exporter/counter_round.hpp"
+#include "tools/exporter/senders.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
@@ -20,24 +23,26 @@ namespace ib::tools::exporter {
 struct ReaderOptions {
   bool hcas{}, details{};
   subnet::NodeNameMap names{};
+  unsigned mads_per_second{};  ///< at most; 0: as many as the fabric takes
 };
 
 class FabricReader {
  public:
-  /// Sweeps the fabric. `before` is what was swept before, or null. `stack` must outlive the result and stay open as long as it is used.
-  /// Throws as subnet::discover() does.
-  static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, const ReaderOptions& options,
+  /// Sweeps the fabric. `before` is what was swept before, or null; `pace` limits what is sent, or is null. `stack` and `pace` must outlive
+  /// the result, and the stack stay open as long as it is used. Throws as subnet::discover() does.
+  static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
                                                           std::shared_ptr<const metrics::SweptFabric> before);
 
   /// `fabric` was swept from `start`.
-  FabricReader(Stack& stack, std::shared_ptr<metrics::SweptFabric> fabric, path::Path start, const ReaderOptions& options);
+  FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<metrics::SweptFabric> fabric, path::Path start, const ReaderOptions& options);
   FabricReader(const FabricReader&) = delete;
   FabricReader& operator=(const FabricReader&) = delete;
 
   const std::shared_ptr<const metrics::SweptFabric>& fabric() const { return fabric_; }
 
-  /// Reads the counters of all ports that have a link and are not down according to `states`.
-  async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states);
+  /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
+  /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
+  async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
   /// Reads the states of all external ports of switches.
   async::Task<std::shared_ptr<const metrics::PortStates>> read_states();
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep.
@@ -45,8 +50,12 @@ class FabricReader {
 
  private:
   path::Path polling_start() const;
+  async::Task<> read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
+  async::Task<> try_silent(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
+  async::Task<> try_node(subnet::NodeIndex node, subnet::PortIndex port, std::set<subnet::NodeIndex>& answered);
 
   Stack& stack_;
+  Senders senders_;
   std::shared_ptr<const metrics::SweptFabric> fabric_;
   path::Path start_;
   bool hcas_, details_;

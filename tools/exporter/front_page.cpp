@@ -1,45 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The page for people: when the fabric was swept and read, how large it is, and what does not answer. It needs no script and nothing from
-// elsewhere. Names come from the fabric, and may hold anything: text is escaped here and nowhere else.
+// The page for people: whether all is well, what is wrong with which cable, what does not answer, a picture, and when the fabric was swept
+// and read. It needs no script and nothing from elsewhere, and forbids both. Names come from the fabric, and may hold anything: text is
+// escaped by html() and nowhere else. Lists show so many rows, so that the size of the page is bounded.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
+#include "health/finding_text.hpp"
 #include "tools/exporter/pages.hpp"
+#include "tools/exporter/tier_picture.hpp"
 
 namespace ib::tools::exporter {
 namespace {
 
-constexpr std::size_t most_rows = 100;  // of one list
-
-/// `text` for HTML: nothing of it is markup, controls are visible.
-std::string html(std::string_view text) {
-  std::string escaped;
-  for (const char c : harmless_line(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
+constexpr std::size_t most_rows = 100;      // of one list
+constexpr std::size_t longest_text = 1000;  // bytes of one text: names of a node name map may have any length
 
 class Writer {
  public:
@@ -53,7 +31,17 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), "<h2>{}: {}</h2>\n<ul>\n", html(heading), lines.size());
     for (std::size_t at = 0; at < std::min(lines.size(), most_rows); ++at)
       fmt::format_to(std::back_inserter(out_), "<li>{}\n", html(lines[at]));
-    if (lines.size() > most_rows) fmt::format_to(std::back_inserter(out_), "<li>and {} more\n", lines.size() - most_rows);
+    end_list(lines.size(), most_rows);
+  }
+  /// A finding: its level, check and confidence, what was seen, and what to do.
+  void finding(const metrics::Findings& found, std::size_t at) {
+    const metrics::Findings::Finding& of = found.list[at];
+    const std::string_view level = metrics::Findings::levels.at(of.level);
+    fmt::format_to(std::back_inserter(out_), "<li><b class=\"{}\">{}: {}</b> ({}): {}<br>{}\n", level, level, html(of.check),
+                   html(of.confidence), html(found.texts[at]), html(found.remedies[at]));
+  }
+  void end_list(std::size_t count, std::size_t shown) {
+    if (count > shown) fmt::format_to(std::back_inserter(out_), "<li>and {} more\n", count - shown);
     out_ += "</ul>\n";
   }
   std::string take() { return std::move(out_); }
@@ -81,6 +69,46 @@ std::vector<std::string> unread(const metrics::SweptFabric& fabric, const std::v
   return lines;
 }
 
+/// How many findings there are of the levels that matter: "1 error, 2 warnings".
+std::string counts_text(const metrics::Findings& found) {
+  std::string text;
+  for (std::size_t level = metrics::Findings::levels.size(); level-- > 0;) {
+    const std::size_t count = found.count(static_cast<std::uint8_t>(level));
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, metrics::Findings::levels.at(level), count == 1 ? "" : "s");
+  }
+  return text;
+}
+
+/// The verdict, with the worst level as its class: what is not read is at least a warning.
+void add_verdict(Writer& page, const metrics::View& view) {
+  if (!view.reading) {
+    page.add("<p class=\"error\">Not known: the fabric was not read yet, or not for too long a time.</p>\n");
+    return;
+  }
+  const metrics::Findings none;
+  const metrics::Findings& found = view.findings ? *view.findings : none;
+  const metrics::SweptFabric& fabric = *view.reading->fabric;
+  const std::size_t silent =
+      unread(fabric, fabric.switches, view.reading->switches).size() + unread(fabric, fabric.hcas, view.reading->hcas).size();
+  std::uint8_t worst = found.list.empty() ? 0 : found.list.front().level;
+  if (silent > 0 || !fabric.failures.empty()) worst = std::max<std::uint8_t>(worst, 1);
+  std::string text = found.list.empty() ? "Nothing found" : counts_text(found);
+  text += found.seconds ? fmt::format(" in {}", ib::health::duration_text(*found.seconds))
+                        : "; no two readings yet, so that no counter was watched";
+  if (silent > 0) text += fmt::format("; {} {} not read", silent, silent == 1 ? "device was" : "devices were");
+  page.add(fmt::format("<p class=\"verdict {}\">{}.</p>\n", worst == 0 ? "good" : metrics::Findings::levels.at(worst), html(text)));
+}
+
+void add_findings(Writer& page, const metrics::View& view) {
+  if (!view.findings || view.findings->list.empty()) return;
+  const metrics::Findings& found = *view.findings;
+  page.add(fmt::format("<h2>Findings: {}</h2>\n<ul>\n", found.list.size()));
+  const std::size_t shown = std::min(found.texts.size(), most_rows);
+  for (std::size_t at = 0; at < shown; ++at) page.finding(found, at);
+  page.end_list(found.list.size(), shown);
+}
+
 void add_fabric(Writer& page, const metrics::View& view, metrics::WallTime now) {
   const metrics::Reading& reading = *view.reading;
   const metrics::SweptFabric& fabric = *reading.fabric;
@@ -104,30 +132,65 @@ void add_troubles(Writer& page, const metrics::View& view) {
   page.list("GUIDs that more than one device claims", lines);
 }
 
+// What it may load: nothing. The icon is empty, or browsers would look for one.
 constexpr std::string_view head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>ibtool exporter</title>
-<style>body{font:1em sans-serif;margin:2em}th{text-align:left;padding-right:2em;font-weight:normal}</style></head><body>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
+<style>
+body{font:1em sans-serif;margin:2em;max-width:70em}th{text-align:left;padding-right:2em;font-weight:normal}li{overflow-wrap:anywhere}
+.verdict{font-size:1.3em}.good{color:#060}.error{color:#b00;stroke:#b00;fill:#b00}.warning{color:#950;stroke:#c70;fill:#c70}
+.info{color:#036;stroke:#369;fill:#369}.link{stroke:#bbb;fill:none}.switch{stroke:#333;fill:#fff}svg{width:100%}
+svg path.error,svg path.warning{stroke-width:3;fill:none}svg path.info{stroke-width:2;fill:none}svg text{font-size:12px}
+</style></head><body>
 <h1>ibtool exporter</h1>
 <p><a href="/metrics">Metrics</a>, <a href="/-/healthy">healthy</a>, <a href="/-/ready">ready</a></p>
-<table>
 )";
 
 }  // namespace
 
+std::string html(std::string_view text) {
+  const bool is_cut = text.size() > longest_text;
+  std::string escaped;
+  for (const char c : harmless_line(text.substr(0, longest_text))) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return is_cut ? escaped + "…" : escaped;
+}
+
 std::string front_page(const metrics::View& view, metrics::WallTime now) {
   Writer page;
   page.add(head);
-  page.row("Version", view.exporter.version);
+  add_verdict(page, view);
+  if (view.reading) {
+    add_findings(page, view);
+    add_troubles(page, view);
+    page.add(tier_picture(*view.reading->fabric, *view.states, view.findings.get()));
+  }
+  page.add("<table>\n");
+  if (view.reading) add_fabric(page, view, now);
   page.row("MADs sent", std::to_string(view.exporter.mads_sent));
   page.row("Sweeps", std::to_string(view.exporter.sweeps));
-  if (view.reading) add_fabric(page, view, now);
-  page.add("</table>\n");
-  if (view.reading) {
-    add_troubles(page, view);
-  } else {
-    page.add("<p>The fabric was not read yet, or not for too long a time.</p>\n");
-  }
-  page.add("</body></html>\n");
+  page.row("Version", view.exporter.version);
+  page.add("</table>\n</body></html>\n");
   return page.take();
 }
 

@@ -101,8 +101,8 @@ metrics::PageWanted wanted_by(const Request& request) {
   metrics::PageWanted wanted;
   wanted.format = prefers_openmetrics(request.accept) ? metrics::Format::openmetrics : metrics::Format::text;
   for (const auto& [name, value] : request.query) {
-    if (name != "num_shards" && name != "shard" && name != "collect[]")
-      throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard or collect[]", quoted(name)));
+    if (name != "num_shards" && name != "shard" && name != "collect[]" && name != "port")
+      throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard, collect[] or port", quoted(name)));
   }
   if (request.value("shard") && !request.value("num_shards")) throw UsageError("shard needs num_shards");
   if (request.value("num_shards") && !request.value("shard")) throw UsageError("num_shards needs shard");
@@ -112,29 +112,40 @@ metrics::PageWanted wanted_by(const Request& request) {
   return wanted;
 }
 
+const Engine& Pages::engine_of(const Request& request) const {
+  const std::string_view name = request.value("port").value_or(std::string_view());
+  if (const Engine* engine = ports_.find(name)) return *engine;
+  throw UsageError(fmt::format("port: {} is none of {}", quoted(name), ports_.names()));
+}
+
 Answer Pages::metrics_page(const Request& request) const {
   Answer answer;
   const metrics::PageWanted wanted = wanted_by(request);
   answer.content_type = content_type(wanted.format);
-  answer.body = std::make_unique<MetricsBody>(engine_, rules_, wanted);
+  answer.body = std::make_unique<MetricsBody>(engine_of(request), rules_, wanted);
   return answer;
+}
+
+Answer Pages::people_page(const Request& request) const {
+  Answer answer = text(200, front_page(engine_of(request).view(), clock_.wall_time()));
+  answer.content_type = "text/html; charset=utf-8";
+  return answer;
+}
+
+Answer Pages::ready_page() const {
+  return ports_.are_ready() ? text(200, "The exporter is ready.\n")
+                            : text(503, "The fabric was not read yet, or not for too long a time.\n");
 }
 
 Answer Pages::answer(const Request& request) const {
   try {
     if (request.path == "/metrics") return metrics_page(request);
+    if (request.path == "/") return people_page(request);
   } catch (const UsageError& error) {
     return text(400, error.message() + "\n");
   }
-  if (request.path == "/") {
-    Answer answer = text(200, front_page(engine_.view(), clock_.wall_time()));
-    answer.content_type = "text/html; charset=utf-8";
-    return answer;
-  }
   if (request.path == "/-/healthy") return text(200, "The exporter lives.\n");
-  if (request.path != "/-/ready") return text(404, "There is no such page: try /metrics\n");
-  return engine_.is_ready() ? text(200, "The exporter is ready.\n")
-                            : text(503, "The fabric was not read yet, or not for too long a time.\n");
+  return request.path == "/-/ready" ? ready_page() : text(404, "There is no such page: try /metrics\n");
 }
 
 }  // namespace ib::tools::exporter

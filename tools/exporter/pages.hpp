@@ -6,7 +6,7 @@
 
 #include "http/server.hpp"
 #include "metrics/page.hpp"
-#include "tools/exporter/engine.hpp"
+#include "tools/exporter/local_ports.hpp"
 
 namespace ib::tools::exporter {
 
@@ -21,15 +21,20 @@ std::string front_page(const metrics::View& view, std::chrono::system_clock::tim
 
 class Pages {
  public:
-  /// Both must outlive this object and all bodies of answers.
-  Pages(const Engine& engine, const metrics::PageRules& rules, const async::Clock& clock) : engine_(engine), rules_(rules), clock_(clock) {}
+  /// All must outlive this object and all bodies of answers.
+  Pages(const LocalPorts& ports, const metrics::PageRules& rules, const async::Clock& clock)
+      : ports_(ports), rules_(rules), clock_(clock) {}
 
   http::Answer answer(const http::Request& request) const;
 
  private:
+  /// The engine of the port that a request names. Throws UsageError.
+  const Engine& engine_of(const http::Request& request) const;
   http::Answer metrics_page(const http::Request& request) const;
+  http::Answer people_page(const http::Request& request) const;
+  http::Answer ready_page() const;
 
-  const Engine& engine_;
+  const LocalPorts& ports_;
   const metrics::PageRules& rules_;
   const async::Clock& clock_;
 };

@@ -16,21 +16,11 @@
 #include "mad/describe.hpp"
 #include "mad/trace.hpp"
 #include "snapshot/snapshot.hpp"
+#include "tools/frame/node_names.hpp"
 #include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
 namespace {
-
-/// Reads a map and warns of wrong lines. A file that is not a map has many of them.
-subnet::NodeNameMap read_node_names(Log& log, const std::string& file) {
-  constexpr std::size_t most_warnings = 10;
-  subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
-  const auto& bad = map.bad_lines();
-  for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
-    log.warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
-  if (bad.size() > most_warnings) log.warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
-  return map;
-}
 
 /// The map as infiniband-diags reads it: `file`, or the one in its usual place. If it cannot be read, warns and returns an empty map.
 subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
@@ -131,15 +121,7 @@ void Session::save_cache() {
 const subnet::NodeNameMap& Session::node_name_map() {
   if (node_name_map_) return *node_name_map_;
   if (host_.dialect() == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world(), options().node_name_map));
-  if (options().node_name_map) return node_name_map_.emplace(read_node_names(log(), *options().node_name_map));
-  for (const std::string& file : world().node_name_maps) {
-    try {
-      return node_name_map_.emplace(read_node_names(log(), file));
-    } catch (const SysError& error) {  // the default file need not exist or be readable
-      if (error.code() != ENOENT && error.code() != EACCES) throw;
-    }
-  }
-  return node_name_map_.emplace();
+  return node_name_map_.emplace(read_node_names(world(), options()));
 }
 
 void Session::debug(int level, std::string_view text) const {

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "health/diagnosis.hpp"
+#include "health/finding_text.hpp"
+#include "health/hosts.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {
@@ -25,10 +27,8 @@ class HealthReport final : public FabricReport {
   std::string_view verdict() const;
   std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names); }
   std::size_t switch_count() const;
-  /// What was seen, as sentences.
-  std::string seen_text(const ib::health::Finding& finding) const;
-  std::string evidence_text(const ib::health::Finding& finding, const ib::health::Evidence& evidence) const;
-  std::string place_text(const ib::health::Place& place) const;
+  /// Findings in words.
+  ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
 
   // report_json.cpp
   void visit_finding(out::Sink& sink, const ib::health::Finding& finding) const;
@@ -41,7 +41,6 @@ class HealthReport final : public FabricReport {
   void text_window(TextOut& out) const;
   void text_finding(TextOut& out, const ib::health::Finding& finding) const;
   void text_not_looked_at(TextOut& out) const;
-  std::string ends_text(const ib::health::Finding& finding) const;
 
   /// The fabric of a place.
   const Fabric& fabric_of(const ib::health::Place& place) const { return place.is_before ? *before_ : fabric; }

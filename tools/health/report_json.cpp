@@ -2,6 +2,7 @@
 // The report as JSON.
 #include <variant>
 
+#include "health/finding_text.hpp"
 #include "subnet/port_label.hpp"
 #include "tools/health/report.hpp"
 
@@ -55,7 +56,7 @@ void HealthReport::visit_finding(out::Sink& sink, const Finding& finding) const 
   sink.value("check", finding.check->id);
   sink.value("level", name(*finding.level));
   sink.value("confidence", name(finding.confidence));
-  const std::string seen = seen_text(finding);
+  const std::string seen = words().seen(finding);
   sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
   sink.value("remedy", finding.check->remedy);
   sink.begin_array("ends");

@@ -47,6 +47,9 @@ const std::vector<std::pair<std::string, std::string>> treydock_counters{
 const Words treydock_details{"local_physical_errors", "malformed_packet_errors", "buffer_overrun_errors",
                              "dli_mapping_errors",    "vl_mapping_errors",       "looping_errors"};
 
+/// Ours beside them, for which there are no names of treydock's.
+const Words own_details{"inactive_discards", "neighbor_mtu_discards", "sw_lifetime_limit_discards", "sw_hoq_limit_discards"};
+
 const Words guilbaults_counters{
     "linkdownedcounter",
     "symbolerrorcounter",
@@ -111,6 +114,7 @@ std::map<std::string, Labels> treydock_names(bool details) {
     for (const auto& [name, field] : treydock_counters) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
     if (details) {
       for (const std::string& name : treydock_details) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
+      for (const std::string& name : own_details) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
     }
     const Labels rate = kind == "switch" ? Labels{"guid", "port"} : Labels{"guid"};
     const std::string of_port = kind == "switch" ? "port_" : "";

@@ -30,6 +30,8 @@ using tools::exporter::Engine;
 namespace {
 
 constexpr FakeFabric::NodeId leaf0 = 1, host0 = 2, leaf1 = 4, host2 = 5;
+// Of a request to a PMA: 4.096 µs × 2^19, and two packet life times of 4.096 µs × 2^15 (IBA 13.4.6.2).
+constexpr async::Duration one_timeout = 2415919104ns;
 const std::string leaf0_guid = "0x0000000000006000", leaf1_guid = "0x0000000000006001";
 
 tools::CommonOptions without_sa() {
@@ -41,7 +43,8 @@ tools::CommonOptions without_sa() {
 /// Two leaves with two hosts each, and a spine; each node has a PMA. The engine runs at leaf 0.
 class Bench {
  public:
-  explicit Bench(tools::exporter::ReaderOptions options = {true, false, {}}) {
+  explicit Bench(tools::exporter::ReaderOptions options = {true, false, {}, 0}, FakeFabric of = FakeFabric::fat_tree(2, 1, 2))
+      : fabric(std::move(of)) {
     ibtest::FakeSysfs::Port port;
     const sys::EndPort& here = fabric.end_port();
     sysfs_.device("fake0", to_text(here.device->node_guid));
@@ -108,7 +111,7 @@ class Bench {
   }
   std::uint64_t sent() const { return engine->view().exporter.mads_sent; }
 
-  FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+  FakeFabric fabric;
   std::vector<ibtest::FakePma*> pmas;
   bool is_port_gone = false;
   unsigned opened = 0;
@@ -365,7 +368,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that moves to another node i
 }
 
 TEST_CASE("Exporter: details cost two more MADs a port") {
-  Bench bench({false, true, {}});
+  Bench bench({false, true, {}, 0});
   bench.pmas[leaf0]->count(1, "port_vl_mapping_errors") = 3;
   bench.start();
   bench.run_for(5s);
@@ -375,4 +378,93 @@ TEST_CASE("Exporter: details cost two more MADs a port") {
   page.next(text, 1U << 20U);
   CHECK_THAT(text, ibtest::contains("infiniband_switch_port_vl_mapping_errors_total{guid=\"" + leaf0_guid + "\",port=\"1\"} 3\n"));
   CHECK_THAT(text, ibtest::contains("infiniband_switch_collect_error{guid=\"" + leaf0_guid + "\",collector=\"switch-rcv-err\"} 0\n"));
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: findings of health between the last two readings, without a MAD more") {
+  const auto findings = [this](const std::string& check, const std::string& level) {
+    return find("infiniband_health_findings{check=\"" + check + "\",level=\"" + level + "\"}");
+  };
+  start();
+  run_for(5s);
+  CHECK(findings("symbol-errors", "error") == "none");  // one reading proves nothing
+  CHECK(findings("port-init", "error") == "0");
+  CHECK(findings("fec-mismatch", "warning") == "none");  // FEC modes are not read
+  CHECK(count("infiniband_health_finding_info{check=\"symbol-errors\"") == 0);
+  pmas[leaf0]->count(1, "symbol_error_counter") += 1000;
+  const std::uint64_t before = sent();
+  run_for(30s);
+  const std::uint64_t first = sent() - before;
+  CHECK(findings("symbol-errors", "error") == "1");
+  CHECK(findings("symbol-errors", "warning") == "0");
+  CHECK(find("infiniband_health_finding_info{check=\"symbol-errors\",level=\"error\",confidence=\"sure\",guid=\"" + leaf0_guid +
+             "\",port=\"1\",node=\"leaf0\",uplink_guid=\"0x0000000000100001\",uplink_port=\"1\",uplink=\"host0 HCA-1\"}") == "1");
+  run_for(30s);
+  CHECK(findings("symbol-errors", "error") == "0");  // it stands still
+  CHECK(count("infiniband_health_finding_info{check=\"symbol-errors\"") == 0);
+  CHECK(sent() - before <= 2 * first + 40);  // polls of states fall into one round or the other
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a sweep between two readings does not hide what was counted between them") {
+  start();
+  run_for(25s);
+  pmas[leaf0]->count(1, "link_downed_counter") += 1;
+  pmas[host0]->count(1, "link_downed_counter") += 1;
+  engine->sweep_now();
+  run_for(2s);
+  REQUIRE(engine->view().exporter.sweeps == 2);
+  CHECK(find("infiniband_health_findings{check=\"link-flap\",level=\"error\"}") == "1");
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a counter that was cleared, and one that is stuck") {
+  pmas[leaf0]->capability_mask2 = 0;  // errors in PortCounters
+  pmas[leaf0]->count(1, "symbol_error_counter") = 0xffff;
+  pmas[leaf1]->count(1, "symbol_error_counter") = 5;
+  start();
+  run_for(25s);
+  CHECK(find("infiniband_health_findings{check=\"counter-stuck\",level=\"info\"}") == "1");
+  pmas[leaf1]->count(1, "symbol_error_counter") = 0;
+  run_for(10s);
+  CHECK(find("infiniband_health_findings{check=\"counter-cleared\",level=\"info\"}") == "1");
+  CHECK(find("infiniband_health_findings{check=\"symbol-errors\",level=\"error\"}") == "0");
+}
+
+TEST_CASE("Exporter: nodes that were silent in the round before cost the next one a time-out, not a chain of them") {
+  Bench bench({true, false, {}, 0}, FakeFabric::fat_tree(8, 2, 5));
+  bench.start();
+  bench.run_for(20s);
+  const auto took = [&] { return bench.engine->view().reading->took; };
+  const auto whole = took();
+  std::size_t silent = 0;
+  for (FakeFabric::NodeId node = 5; node < bench.fabric.size(); node += 10, ++silent) bench.pmas[node]->service().faults.silent = true;
+  REQUIRE(silent * 10 >= bench.fabric.size());
+  async::Duration fell_silent{};
+  for (unsigned second = 0; second < 40; ++second) {
+    bench.run_for(1s);
+    fell_silent = std::max<async::Duration>(fell_silent, took());
+  }
+  bench.run_for(60s);
+  const auto still_silent = took();
+  CAPTURE(whole.count(), fell_silent.count(), still_silent.count());
+  CHECK(fell_silent > 2 * one_timeout);
+  CHECK(still_silent <= whole + one_timeout);
+  CHECK(bench.count("infiniband_hca_up{") == 40);
+  for (FakeFabric::NodeId node = 5; node < bench.fabric.size(); node += 10) bench.pmas[node]->service().faults.silent = false;
+  bench.run_for(31s);
+  CHECK(bench.find("infiniband_exporter_collect_timeouts{collector=\"hca\"}") == "0");
+  CHECK(bench.find("infiniband_exporter_collect_timeouts{collector=\"switch\"}") == "0");
+}
+
+TEST_CASE("Exporter: no more MADs a second than the user allows, and values are still those of the last reading") {
+  Bench bench({true, false, {}, 20});
+  bench.start();
+  std::uint64_t before = 0;
+  for (unsigned second = 0; second < 120; ++second) {
+    bench.run_for(1s);
+    const std::uint64_t now = bench.sent();
+    CHECK(now - before <= 22);  // those that check the own port have no turn
+    before = now;
+  }
+  CHECK(bench.engine->is_ready());
+  CHECK(bench.engine->view().exporter.sweeps == 1);
+  CHECK(bench.of_port("symbol_error_total", leaf1_guid, 1) == "0");
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What the exporter makes of requests, and its page for people with hostile names in it.
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
+#include "tools/exporter/findings.hpp"
 #include "tools/exporter/pages.hpp"
 #include "unit/metrics/made_view.hpp"
 
@@ -76,4 +79,83 @@ TEST_CASE("Exporter: the page for people shows hostile names and is none the wor
   CHECK_THAT(page, !contains("http://") && !contains("https://") && !contains("src="));
   metrics::View empty;
   CHECK_THAT(tools::exporter::front_page(empty, {}), contains("was not read yet"));
+}
+
+namespace {
+
+/// A view with findings: all that was counted since a reading before in which all was zero.
+metrics::View sick(const ibtest::MadeView& made) {
+  auto before = std::make_shared<metrics::Reading>(*made.reading);
+  before->begun = made.reading->begun - std::chrono::seconds(30);
+  for (metrics::PortRow& row : before->rows) row.counters.fill(0);
+  metrics::View view = made.view();
+  view.findings = tools::exporter::find(before.get(), *made.reading);
+  return view;
+}
+
+std::size_t times(const std::string& text, std::string_view word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Exporter: the page for people says what is wrong with which cable, and marks it in the picture") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  const ibtest::MadeView made(fabric);
+  const metrics::View view = sick(made);
+  REQUIRE(view.findings->count(2) > 0);
+  const std::string page = tools::exporter::front_page(view, made.reading->time);
+  CHECK_THAT(page, contains("class=\"verdict error\"") && contains(" errors") && contains(" in 30 s"));
+  CHECK_THAT(page, contains("&#39;leaf0&#39;") && contains("SymbolErrorCounter +"));
+  CHECK(times(page, "<svg") == 1);
+  CHECK(times(page, "<circle") == 3);
+  CHECK(times(page, "<title>") == 4);
+  CHECK_THAT(page, contains(">2 switches</text>") && contains(">1 switches</text>"));
+  CHECK(times(page, "<path class=\"error\"") == 2 + 2);  // two links to the spine, and a stub below each leaf
+  CHECK_THAT(page, contains("Content-Security-Policy") && contains("default-src 'none'"));
+}
+
+TEST_CASE("Exporter: a fabric without findings is good, and one without a second reading says so") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  const ibtest::MadeView made(fabric);
+  metrics::View view = made.view();
+  view.findings = tools::exporter::find(nullptr, *made.reading);
+  CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains("verdict good") && contains("no two readings yet"));
+  auto before = std::make_shared<metrics::Reading>(*made.reading);
+  before->begun -= std::chrono::seconds(30);
+  view.findings = tools::exporter::find(before.get(), *made.reading);
+  CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains(">Nothing found in 30 s.<"));
+}
+
+TEST_CASE("Exporter: the page for people is bounded in size, however large the fabric and however long its names") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(120, 60, 2);
+  for (ibtest::FakeFabric::NodeId node = 0; node < fabric.size(); ++node) fabric.node(node).description.fill('<');
+  ibtest::MadeView made(fabric);
+  for (auto& reading : made.reading->switches) reading.outcome = metrics::DeviceReading::Outcome::silent;
+  const metrics::View view = sick(made);
+  REQUIRE(view.findings->list.size() > 1000);
+  const std::string page = tools::exporter::front_page(view, made.reading->time);
+  CHECK(page.size() < 400'000);
+  CHECK(times(page, "<circle") == 40 + 30);
+  CHECK_THAT(page, contains("more\n"));
+}
+
+TEST_CASE("Exporter: nodes that claim one GUID make no sample twice") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  fabric.node(3).info.node_guid = fabric.node(2).info.node_guid;
+  fabric.node(3).info.port_guid = fabric.node(2).info.port_guid;
+  const ibtest::MadeView made(fabric);
+  const metrics::View view = sick(made);
+  const metrics::PageRules rules({.hcas = true}, {});
+  metrics::Page page(rules, view, {});
+  std::set<std::string> series;
+  std::string text;
+  page.next(text, 1U << 22U);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
+  }
+  CHECK(times(text, "infiniband_health_finding_info{") == view.findings->list.size());
 }

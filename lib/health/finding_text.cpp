@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/finding_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "subnet/names.hpp"
+#include "subnet/port_label.hpp"
+
+namespace ib::health {
+namespace {
+
+constexpr std::size_t most_ends = 3;  // of a group
+constexpr double minute = 60, hour = 3600, day = 86400;
+
+std::string value_text(const Value& value) {
+  if (!value.word.empty()) return std::string(value.word);
+  if (const auto* count = std::get_if<std::uint64_t>(&value.number); count != nullptr) return std::to_string(*count);
+  const auto* number = std::get_if<double>(&value.number);
+  return number == nullptr ? "?" : fmt::format("{:g}", *number);
+}
+
+std::string_view counter_name(const FieldInfo& counter) { return counter.libibmad_name.empty() ? counter.iba_name : counter.libibmad_name; }
+
+/// Whether the ends of a finding are a node, and then some of its ports.
+bool is_of_whole_node(const Finding& finding) {
+  return finding.subject == Finding::Subject::place && finding.ends.front().port == subnet::none;
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 2 * minute) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 2 * hour) return fmt::format("{:.0f} min", seconds / minute);
+  return seconds < 2 * day ? fmt::format("{:.1f} h", seconds / hour) : fmt::format("{:.1f} days", seconds / day);
+}
+
+std::string FindingText::place(const Place& place) const {
+  if (place.node == subnet::none) return "a node that does not answer";
+  const subnet::Subnet& of = place.is_before ? *before : subnet;
+  const subnet::Node& node = of.node(place.node);
+  std::string text = fmt::format("{} {}", quoted(subnet::name_of(node, &names)), to_text(node.guid()));
+  if (place.port == subnet::none) return text;
+  const std::string number = std::to_string(of.port(place.port).number);
+  text += " port " + number;
+  const std::string label = subnet::port_label(of, place.port);
+  return label.empty() || label == number ? text : fmt::format("{} ({})", text, label);
+}
+
+std::string FindingText::ends(const Finding& finding) const {
+  const bool is_group = finding.subject == Finding::Subject::group;
+  const bool is_of_nodes = is_group && finding.ends.front().port == subnet::none;
+  std::string text;
+  if (is_group) {
+    const std::string_view one = is_of_nodes ? "node" : "port";
+    const std::string_view example = finding.ends.size() == 1 ? ", " : "s, for example ";
+    text = fmt::format("{} {}{}", fmt::group_digits(finding.ends.size()), one, example);
+  }
+  const std::size_t shown = is_group ? std::min(most_ends, finding.ends.size()) : finding.ends.size();
+  for (std::size_t at = 0; at < shown; ++at) {
+    if (at != 0 && is_of_whole_node(finding)) break;
+    text += (at == 0 ? "" : is_group ? "; " : " -- ") + place(finding.ends[at]);
+  }
+  return text;
+}
+
+std::string FindingText::evidence(const Finding& finding, const Evidence& evidence) const {
+  std::string text;
+  if (evidence.counter == nullptr) {
+    const std::string was = evidence.before.known() ? fmt::format("was {}, ", value_text(evidence.before)) : std::string();
+    text = fmt::format("{} {}is {}", evidence.field, was, value_text(evidence.after));
+    if (!evidence.limit_word.empty()) {
+      text += fmt::format(", not {}", evidence.limit_word);
+    } else if (evidence.limit) {
+      text += fmt::format(", not {:g}", *evidence.limit);
+    }
+  } else if (evidence.delta && *evidence.delta != 0) {
+    text = fmt::format("{} +{}", counter_name(*evidence.counter), *evidence.delta);
+    if (evidence.seconds) text += fmt::format(" in {} ({:.3g}/s", duration_text(*evidence.seconds), *evidence.per_second());
+    if (evidence.seconds && evidence.limit) text += fmt::format(", limit {:.6g}", *evidence.limit);
+    if (evidence.seconds) text += ")";
+  } else if (evidence.before.known() && evidence.before.number != evidence.after.number) {
+    text = fmt::format("{} was {}, is {}", counter_name(*evidence.counter), value_text(evidence.before), value_text(evidence.after));
+  } else {
+    text = fmt::format("{} is {}", counter_name(*evidence.counter), value_text(evidence.after));
+  }
+  const bool is_pair = finding.subject != Finding::Subject::group && finding.ends.size() == 2;
+  if (is_of_whole_node(finding) && evidence.end != 0) {
+    text += fmt::format(" at port {}", subnet.port(finding.ends[evidence.end].port).number);
+  } else if (is_pair && evidence.end == 1) {
+    text += " at the other end";
+  }
+  return text;
+}
+
+std::string FindingText::seen(const Finding& finding) const {
+  const std::size_t most = finding.subject == Finding::Subject::group ? most_ends : finding.evidence.size();
+  std::string text;
+  for (std::size_t at = 0; at < finding.evidence.size() && at < most; ++at)
+    text += (at == 0 ? "" : "; ") + this->evidence(finding, finding.evidence[at]);
+  if (finding.evidence.size() > most) text += "; …";
+  if (!text.empty()) text += '.';
+  if (!finding.detail.empty()) text += (text.empty() ? "" : " ") + finding.detail;
+  return text;
+}
+
+}  // namespace ib::health

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Findings in words. Text from the fabric in them is escaped (base/escape.hpp).
+#pragma once
+
+#include <string>
+
+#include "health/finding.hpp"
+#include "subnet/node_name_map.hpp"
+
+namespace ib::health {
+
+/// What findings are told of: a model, and the names of its nodes; for places of a baseline its model.
+struct FindingText {
+  const subnet::Subnet& subnet;
+  const subnet::NodeNameMap& names;
+  const subnet::Subnet* before{};
+
+  /// A port or node: its name, GUID and port number.
+  std::string place(const Place& place) const;
+  /// The ends of a finding: both of a cable, of a group the first ones.
+  std::string ends(const Finding& finding) const;
+  /// A value that shows why there is a finding.
+  std::string evidence(const Finding& finding, const Evidence& evidence) const;
+  /// What was seen, as sentences.
+  std::string seen(const Finding& finding) const;
+};
+
+/// A time for people: "30 s", "5 min", "2.5 h".
+std::string duration_text(double seconds);
+
+}  // namespace ib::health

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "mad/pace.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace ib::mad {
+namespace {
+
+constexpr std::chrono::milliseconds burst{5};  // timers are not finer than that on a busy loop
+
+}  // namespace
+
+Pace::Pace(async::Loop& loop, unsigned per_second, std::function<std::uint64_t()> sent)
+    : loop_(loop), period_(async::Duration(std::chrono::seconds(1)) / std::max(per_second, 1U)), sent_(std::move(sent)), turns_(sent_()) {}
+
+Task<> Pace::turn() {
+  const std::uint64_t sent = sent_(), beside = sent - std::min(sent, turns_);
+  turns_ += beside + 1;
+  next_ = std::max(next_, loop_.now() - burst) + period_ * static_cast<async::Duration::rep>(beside);
+  const async::Time mine = next_;
+  next_ += period_;
+  if (mine > loop_.now()) co_await loop_.sleep_for(mine - loop_.now());
+}
+
+PacedTransactor::PacedTransactor(Transactor& below, Pace& pace) : Transactor(below.end_port()), below_(below), pace_(pace) {
+  sa_path() = below.sa_path();
+}
+
+Task<Result<Reply>> PacedTransactor::try_call(const Request& request) {
+  co_await pace_.turn();
+  Result<Reply> reply = co_await below_.try_call(request);
+  co_return reply;
+}
+
+}  // namespace ib::mad

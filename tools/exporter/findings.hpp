@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The checks of health over what the exporter reads anyway: its sweep, and its two last readings. Nothing is sent for them.
+#pragma once
+
+#include <memory>
+
+#include "metrics/fabric.hpp"
+
+namespace ib::tools::exporter {
+
+/// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. Checks for which
+/// the exporter does not read enough are not done.
+std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now);
+
+}  // namespace ib::tools::exporter
