@@ -7,7 +7,6 @@
 
 #include "async/group.hpp"
 #include "counters/readings.hpp"
-#include "metrics/counter_round.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/survey.hpp"
 

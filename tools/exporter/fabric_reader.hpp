@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "metrics/counter_round.hpp"
 #include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
 #include "subnet/node_name_map.hpp"
 #include "subnet/port_paths.hpp"
-#include "tools/exporter/counter_round.hpp"
+
 #include "tools/exporter/senders.hpp"
 #include "tools/frame/stack.hpp"
 

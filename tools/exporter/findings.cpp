@@ -129,7 +129,9 @@ void judge_sources(health::Input& input) {
   using health::Source;
   if (all.empty()) input.source(Source::counters).state = CheckState::not_read;
   if (!any_window) input.source(Source::window).state = CheckState::not_read;
-  input.source(Source::fec).state = CheckState::skipped;
+  for (const Source unread :
+       {Source::fec, Source::blocks, Source::managers, Source::activity, Source::pkeys, Source::groups, Source::routes})
+    input.source(unread).state = CheckState::skipped;
 }
 
 /// What makes one finding differ from all others, in labels: nodes that claim one GUID may have the same.

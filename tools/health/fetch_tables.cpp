@@ -77,8 +77,8 @@ bool is_broadcast(const Gid& mgid) {
   return (mgid.prefix().value & all_but_scope_and_pkey) == ipv4_signature && mgid.guid().value == 0xffffffff;
 }
 
-async::Task<> pause(Session& session, std::size_t done, std::size_t of) {
-  session.progress().count(done, of, "destinations");
+async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
+  session.progress().count(done, of, units);
   co_await session.loop().sleep_for(async::Duration::zero());
 }
 
@@ -156,7 +156,9 @@ async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, Inpu
   }
   add_failures(session, fabric, std::move(failures));
   if (!any) co_return;
-  const routing::Pause others = [&session](std::size_t done, std::size_t of) { return pause(session, done, of); };
+  const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
+    return pause(session, done, of, units);
+  };
   input.route_faults = co_await ib::health::analyse_routes(network, tables, others);
 }
 

@@ -403,130 +403,131 @@ TEST_CASE("health: --repeat does not grow") {
   f.run({"--repeat", "--count", "620"}, 1);
   CHECK(rounds >= 619);
   CHECK(late <= early + 32 * 1024);
+}
 
-  TEST_CASE("health: managers tell SMInfo; where one refuses it nobody knows, and what is known is told") {
+TEST_CASE("health: managers tell SMInfo; where one refuses it nobody knows, and what is known is told") {
+  Fabric f;
+  f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::standby;
+  const json none = f.found({"--interval", "0"}, 1);
+  CHECK(none["findings"][0]["check"] == "sm-none");
+  f.fabric.node(f.leaf).faults.status = mad::status::unsupported_method_attribute;
+  f.fabric.node(f.leaf).faults.status_attribute = smp::SMInfo::attribute_id;
+  const json unknown = f.found({"--interval", "0"}, 4);
+  CHECK(unknown["verdict"] == "unknown");
+  CHECK(check(unknown, "sm-none")["check_state"] == "not_read");
+  CHECK(check(unknown, "sm-none")["reason"] == "1 of 2 subnet managers did not tell SMInfo");
+  f.fabric.node(f.leaf).faults.status = 0;
+  f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::master;
+  const std::size_t asked = f.fabric.requests_to(f.here);
+  CHECK(f.found({"--interval", "0", "--only", "sm-none"})["verdict"] == "healthy");
+  CHECK(f.fabric.requests_to(f.here) - asked < 8);  // no SMInfo of ports that do not say IsSM
+}
+
+TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
+  Fabric f;
+  f.fabric.node(f.other).sm_info->act_count = 7;
+  f.clock.happens = [&f] { f.fabric.node(f.leaf).sm_info->act_count += 50; };
+  const json found = f.found({"--interval", "120"}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["check"] == "sm-stuck");
+  CHECK(found["findings"][0]["ends"][0]["lid"] == 3);
+  CHECK(found["findings"][0]["evidence"][0]["value_before"] == 7);
+  CHECK(check(f.found({"--interval", "60"}), "sm-stuck")["reason"] == "needs a window of 120 s");
+  const std::string before = f.directory.file("before");
+  REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
+  f.clock.advance(24h);
+  CHECK(f.found({"--since", before}, 1)["findings"].size() == 2);
+}
+
+TEST_CASE("health: P_Keys of a host and of the port that enforces them") {
+  Fabric f;
+  auto& gate = f.fabric.node(f.leaf).ports.at(2);
+  f.fabric.node(f.other).ports.at(1).pkeys = {0x8005, 0xffff};
+  CHECK(f.found({"--interval", "0"})["verdict"] == "healthy");  // it does not enforce its table
+  gate.info.partition_enforcement_inbound = 1;
+  f.fabric.node(f.leaf).switch_info.partition_enforcement_cap = 32;
+  const json found = f.found({"--interval", "0"}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["check"] == "pkey-mismatch");
+  CHECK(found["findings"][0]["ends"][1]["lid"] == 3);
+  gate.pkeys.push_back(0x8005);
+  CHECK(f.found({"--interval", "0"})["verdict"] == "healthy");
+  f.fabric.node(f.other).info.partition_cap = 65535;  // it fills all blocks
+  f.fabric.node(f.other).ports.at(1).pkeys.assign(65535, 0x8006);
+  const std::size_t before = f.fabric.requests_to(f.other);
+  const json liar = f.found({"--interval", "0", "--only", "pkey-mismatch"}, 4);
+  CHECK(check(liar, "pkey-mismatch")["check_state"] == "not_read");
+  CHECK(f.fabric.requests_to(f.other) - before < 20);
+}
+
+TEST_CASE("health: FEC modes differ, and blocks that FEC could not correct") {
+  for (const bool is_rs : {true, false}) {
     Fabric f;
-    f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::standby;
-    const json none = f.found({"--interval", "0"}, 1);
-    CHECK(none["findings"][0]["check"] == "sm-none");
-    f.fabric.node(f.leaf).faults.status = mad::status::unsupported_method_attribute;
-    f.fabric.node(f.leaf).faults.status_attribute = smp::SMInfo::attribute_id;
-    const json unknown = f.found({"--interval", "0"}, 4);
-    CHECK(unknown["verdict"] == "unknown");
-    CHECK(check(unknown, "sm-none")["check_state"] == "not_read");
-    CHECK(check(unknown, "sm-none")["reason"] == "1 of 2 subnet managers did not tell SMInfo");
-    f.fabric.node(f.leaf).faults.status = 0;
-    f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::master;
-    const std::size_t asked = f.fabric.requests_to(f.here);
-    CHECK(f.found({"--interval", "0", "--only", "sm-none"})["verdict"] == "healthy");
-    CHECK(f.fabric.requests_to(f.here) - asked < 8);  // no SMInfo of ports that do not say IsSM
-  }
-
-  TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
-    Fabric f;
-    f.fabric.node(f.other).sm_info->act_count = 7;
-    f.clock.happens = [&f] { f.fabric.node(f.leaf).sm_info->act_count += 50; };
-    const json found = f.found({"--interval", "120"}, 1);
-    REQUIRE(found["findings"].size() == 1);
-    CHECK(found["findings"][0]["check"] == "sm-stuck");
-    CHECK(found["findings"][0]["ends"][0]["lid"] == 3);
-    CHECK(found["findings"][0]["evidence"][0]["value_before"] == 7);
-    CHECK(check(f.found({"--interval", "60"}), "sm-stuck")["reason"] == "needs a window of 120 s");
-    const std::string before = f.directory.file("before");
-    REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
-    f.clock.advance(24h);
-    CHECK(f.found({"--since", before}, 1)["findings"].size() == 2);
-  }
-
-  TEST_CASE("health: P_Keys of a host and of the port that enforces them") {
-    Fabric f;
-    auto& gate = f.fabric.node(f.leaf).ports.at(2);
-    f.fabric.node(f.other).ports.at(1).pkeys = {0x8005, 0xffff};
-    CHECK(f.found({"--interval", "0"})["verdict"] == "healthy");  // it does not enforce its table
-    gate.info.partition_enforcement_inbound = 1;
-    f.fabric.node(f.leaf).switch_info.partition_enforcement_cap = 32;
-    const json found = f.found({"--interval", "0"}, 1);
-    REQUIRE(found["findings"].size() == 1);
-    CHECK(found["findings"][0]["check"] == "pkey-mismatch");
-    CHECK(found["findings"][0]["ends"][1]["lid"] == 3);
-    gate.pkeys.push_back(0x8005);
-    CHECK(f.found({"--interval", "0"})["verdict"] == "healthy");
-    f.fabric.node(f.other).info.partition_cap = 65535;  // it fills all blocks
-    f.fabric.node(f.other).ports.at(1).pkeys.assign(65535, 0x8006);
-    const std::size_t before = f.fabric.requests_to(f.other);
-    const json liar = f.found({"--interval", "0", "--only", "pkey-mismatch"}, 4);
-    CHECK(check(liar, "pkey-mismatch")["check_state"] == "not_read");
-    CHECK(f.fabric.requests_to(f.other) - before < 20);
-  }
-
-  TEST_CASE("health: FEC modes differ, and blocks that FEC could not correct") {
-    for (const bool is_rs : {true, false}) {
-      Fabric f;
-      const smp::FecMode mode = is_rs ? smp::FecMode::rs_fec : smp::FecMode::fire_code;
-      for (const auto& [id, port] : {std::pair{f.leaf, 2U}, {f.other, 1U}}) {
-        auto& of = f.fabric.node(id).ports.at(f.fabric.node(id).is_switch() ? 0 : port).info;
-        of.capability_mask |= smp::capability_mask::is_capability_mask2_supported;
-        of.capability_mask2 |= smp::capability_mask2::is_port_info_extended_supported;
-        smp::PortInfoExtended& extended = f.fabric.node(id).ports.at(port).extended.emplace();
-        extended.capability_mask = smp::port_info_extended_capability::is_fec_mode_supported;
-        extended.fec_mode_active = mode;
-      }
-      const json without = f.found({"--interval", "1"});
-      CHECK(check(without, "fec-mismatch")["check_state"] == "done");
-      CHECK(check(without, "fec-uncorrectable")["check_state"] == "skipped");
-      CHECK(f.pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 0);
-      f.pma.capability_mask |= pm::capability_mask::rs_fec_counters_supported;
-      f.pma.rs_fec = is_rs;
-      const char* counter = is_rs ? "port_fec_uncorrectable_block_ctr" : "fec_uncorrectable_block_ctr_lane";
-      f.pma.count(2, counter) = 9;  // of another time
-      CHECK(check(f.found(), "fec-uncorrectable")["check_state"] == "done");
-      f.clock.happens = [&f, counter, is_rs] { f.pma.count(2, counter, is_rs ? 0 : 3) += 2; };
-      const json found = f.found({}, 1);
-      REQUIRE(found["findings"].size() == 1);
-      CHECK(found["findings"][0]["check"] == "fec-uncorrectable");
-      CHECK(found["findings"][0]["evidence"][0]["counter"] == counter);
-      CHECK(found["findings"][0]["evidence"][0]["delta"] == 2);
-      f.fabric.node(f.other).ports.at(1).extended->fec_mode_active = smp::FecMode::none;
-      CHECK(f.found({"--interval", "0"}, 1)["findings"][0]["check"] == "fec-mismatch");
+    const smp::FecMode mode = is_rs ? smp::FecMode::rs_fec : smp::FecMode::fire_code;
+    for (const auto& [id, port] : {std::pair{f.leaf, 2U}, {f.other, 1U}}) {
+      auto& of = f.fabric.node(id).ports.at(f.fabric.node(id).is_switch() ? 0 : port).info;
+      of.capability_mask |= smp::capability_mask::is_capability_mask2_supported;
+      of.capability_mask2 |= smp::capability_mask2::is_port_info_extended_supported;
+      smp::PortInfoExtended& extended = f.fabric.node(id).ports.at(port).extended.emplace();
+      extended.capability_mask = smp::port_info_extended_capability::is_fec_mode_supported;
+      extended.fec_mode_active = mode;
     }
+    const json without = f.found({"--interval", "1"});
+    CHECK(check(without, "fec-mismatch")["check_state"] == "done");
+    CHECK(check(without, "fec-uncorrectable")["check_state"] == "skipped");
+    CHECK(f.pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 0);
+    f.pma.capability_mask |= pm::capability_mask::rs_fec_counters_supported;
+    f.pma.rs_fec = is_rs;
+    const char* counter = is_rs ? "port_fec_uncorrectable_block_ctr" : "fec_uncorrectable_block_ctr_lane";
+    f.pma.count(2, counter) = 9;  // of another time
+    CHECK(check(f.found(), "fec-uncorrectable")["check_state"] == "done");
+    f.clock.happens = [&f, counter, is_rs] { f.pma.count(2, counter, is_rs ? 0 : 3) += 2; };
+    const json found = f.found({}, 1);
+    REQUIRE(found["findings"].size() == 1);
+    CHECK(found["findings"][0]["check"] == "fec-uncorrectable");
+    CHECK(found["findings"][0]["evidence"][0]["counter"] == counter);
+    CHECK(found["findings"][0]["evidence"][0]["delta"] == 2);
+    f.fabric.node(f.other).ports.at(1).extended->fec_mode_active = smp::FecMode::none;
+    CHECK(f.found({"--interval", "0"}, 1)["findings"][0]["check"] == "fec-mismatch");
   }
+}
 
-  TEST_CASE("health: routes with --routes, or from a snapshot that has them") {
-    Fabric f;
-    CHECK(check(f.found({"--interval", "0"}), "routes")["reason"] == "needs --routes");
-    CHECK(check(f.found({"--interval", "0", "--routes"}), "routes")["check_state"] == "done");
-    f.fabric.node(f.leaf).lft.at(3) = 255;
-    CHECK(f.found({"--interval", "0", "--routes", "--skip-sl", "--skip", "multicast-rate"}, 1)["findings"][0]["check"] == "routes");
-    const std::string file = f.directory.file("routes");
-    f.fabric.node(f.leaf).lft.at(3) = 4;  // a port without a link
-    REQUIRE(ibtool(f.fabric, {"snapshot", file, "--only", "lft"}).status == 0);
-    const json stored = f.found({"--from", file}, 1);
-    CHECK(stored["findings"][0]["check"] == "routes");
-    CHECK(stored["findings"][0]["ends"][0]["port_num"] == 4);
-  }
+TEST_CASE("health: routes with --routes, or from a snapshot that has them") {
+  Fabric f;
+  CHECK(check(f.found({"--interval", "0"}), "routes")["reason"] == "needs --routes");
+  CHECK(check(f.found({"--interval", "0", "--routes"}), "routes")["check_state"] == "done");
+  f.fabric.node(f.leaf).lft.at(3) = 255;
+  CHECK(f.found({"--interval", "0", "--routes", "--skip-sl", "--skip", "multicast-rate"}, 1)["findings"][0]["check"] == "routes");
+  const std::string file = f.directory.file("routes");
+  f.fabric.node(f.leaf).lft.at(3) = 4;  // a port without a link
+  REQUIRE(ibtool(f.fabric, {"snapshot", file, "--only", "lft"}).status == 0);
+  const json stored = f.found({"--from", file}, 1);
+  CHECK(stored["findings"][0]["check"] == "routes");
+  CHECK(stored["findings"][0]["ends"][0]["port_num"] == 4);
+}
 
-  TEST_CASE("health: what a node invents brings nothing down") {
-    Fabric f;
-    std::mt19937 random(28);
-    for (unsigned round = 0; round < 20; ++round) {
-      f.fabric.node(f.other).faults.lie = [&random](ibtest::FakeFabric::Answer& answer) {
-        const auto id = mad::HeaderView(answer).attribute_id();
-        if (id != smp::SMInfo::attribute_id && id != smp::PKeyTable::attribute_id && id != smp::NodeDescription::attribute_id) return;
-        for (std::size_t at = 64; at < 128; ++at) answer[at] = static_cast<std::uint8_t>(random());
-      };
-      const Outcome told = ibtool(f.fabric, {"health", "--interval", "0"}, {.clock = &f.clock});
-      CHECK((told.status == 0 || told.status == 1 || told.status == 4));
-      CHECK(std::ranges::none_of(told.out, [](char c) { return c == '\x1b'; }));
-    }
+TEST_CASE("health: what a node invents brings nothing down") {
+  Fabric f;
+  std::mt19937 random(28);
+  for (unsigned round = 0; round < 20; ++round) {
+    f.fabric.node(f.other).faults.lie = [&random](ibtest::FakeFabric::Answer& answer) {
+      const auto id = mad::HeaderView(answer).attribute_id();
+      if (id != smp::SMInfo::attribute_id && id != smp::PKeyTable::attribute_id && id != smp::NodeDescription::attribute_id) return;
+      for (std::size_t at = 64; at < 128; ++at) answer[at] = static_cast<std::uint8_t>(random());
+    };
+    const Outcome told = ibtool(f.fabric, {"health", "--interval", "0"}, {.clock = &f.clock});
+    CHECK((told.status == 0 || told.status == 1 || told.status == 4));
+    CHECK(std::ranges::none_of(told.out, [](char c) { return c == '\x1b'; }));
   }
+}
 
-  TEST_CASE("health: wrong words") {
-    Fabric f;
-    CHECK_THAT(f.run({"--only", "link-slwo"}, 2).err, contains("did you mean link-slow?"));
-    CHECK_THAT(f.run({"--skip", ""}, 2).err, contains("no check is named"));
-    CHECK_THAT(f.run({"--interval", "-1"}, 2).err, contains("--interval"));
-    CHECK_THAT(f.run({"--fail-on", "fatal"}, 2).err, contains("fatal"));
-    CHECK_THAT(f.run({"--interval", "3", "--since", "file"}, 2).err, contains("--since"));
-    CHECK_THAT(f.run({"--thresholds", f.file("wrong", "events\n")}, 2).err, contains("wrong:1: not a line NAME=NUMBER"));
-    CHECK(f.run({"--since", "/nowhere/a"}, 2).out.empty());
-  }
+TEST_CASE("health: wrong words") {
+  Fabric f;
+  CHECK_THAT(f.run({"--only", "link-slwo"}, 2).err, contains("did you mean link-slow?"));
+  CHECK_THAT(f.run({"--skip", ""}, 2).err, contains("no check is named"));
+  CHECK_THAT(f.run({"--interval", "-1"}, 2).err, contains("--interval"));
+  CHECK_THAT(f.run({"--fail-on", "fatal"}, 2).err, contains("fatal"));
+  CHECK_THAT(f.run({"--interval", "3", "--since", "file"}, 2).err, contains("--since"));
+  CHECK_THAT(f.run({"--thresholds", f.file("wrong", "events\n")}, 2).err, contains("wrong:1: not a line NAME=NUMBER"));
+  CHECK(f.run({"--since", "/nowhere/a"}, 2).out.empty());
+}
