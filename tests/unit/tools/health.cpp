@@ -237,7 +237,8 @@ TEST_CASE("health: --baseline tells what is not as it was, live and between two 
   CHECK(check(same, "symbol-errors")["check_state"] == "done");  // its counters are the first reading
   f.fabric.set_link(f.other, 1, false);
   const json gone = f.found({"--baseline", before}, 1);
-  REQUIRE(gone["findings"].size() == 1);
+  REQUIRE(gone["findings"].size() == 2);
+  CHECK(gone["findings"][1]["check"] == "sm-no-standby");  // that was there
   const json& finding = gone["findings"][0];
   CHECK(finding["check"] == "node-gone");
   CHECK(finding["ends"][0]["node_description"] == "other");
@@ -346,7 +347,7 @@ TEST_CASE("health: --repeat compares each round with the one before, and tells w
   CHECK(checks(rounds[0]).empty());
   CHECK(checks(rounds[1]) == Words{"symbol-errors"});
   CHECK(rounds[1]["window_seconds"].get<double>() == Approx(10).epsilon(0.1));
-  CHECK(checks(rounds[2]) == Words{"node-gone"});
+  CHECK(checks(rounds[2]) == Words{"node-gone", "sm-no-standby"});
   CHECK(checks(rounds[3]) == Words{"node-new"});
 
   Fabric healthy;
