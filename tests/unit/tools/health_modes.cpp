@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The modes of health: --baseline, --nodes, --port local and --repeat.
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+
+#include "unit/tools/health_fabric.hpp"
+
+using namespace ib;
+using namespace std::chrono_literals;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using ibtest::Outcome;
+using ibtest::starts_with;
+using ibtest::health::check;
+using ibtest::health::Fabric;
+using ibtest::health::Words;
+using nlohmann::json;
+
+TEST_CASE("health: --baseline tells what is not as it was, live and between two snapshots") {
+  Fabric f;
+  const std::string before = f.directory.file("before"), after = f.directory.file("after");
+  REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
+  const json same = f.found({"--baseline", before});
+  CHECK(same["verdict"] == "healthy");
+  CHECK(check(same, "link-gone")["check_state"] == "done");
+  CHECK(check(same, "symbol-errors")["check_state"] == "done");  // its counters are the first reading
+  f.fabric.set_link(f.other, 1, false);
+  const json gone = f.found({"--baseline", before}, 1);
+  REQUIRE(gone["findings"].size() == 2);
+  CHECK(gone["findings"][1]["check"] == "sm-no-standby");  // that was there
+  const json& finding = gone["findings"][0];
+  CHECK(finding["check"] == "node-gone");
+  CHECK(finding["ends"][0]["node_description"] == "other");
+  CHECK(finding["ends"][0]["node_guid"] == "0000:0000:0000:0300");
+  CHECK_THAT(finding["text"].get<std::string>(), contains("Its port 1 was linked to 'leaf' 0000:0000:0000:0100 port 2."));
+  CHECK_THAT(f.run({"--baseline", before}, 1).out, contains("\nerror: node-gone (sure): 'other' 0000:0000:0000:0300\n"));
+  REQUIRE(ibtool(f.fabric, {"snapshot", after}).status == 0);
+  CHECK(f.found({"--from", after, "--baseline", before, "--skip-sl"}, 1)["findings"][0]["check"] == "node-gone");
+  CHECK(f.found({"--from", before, "--baseline", after, "--skip-sl"})["findings"][0]["check"] == "node-new");
+  CHECK(check(f.found(), "link-gone")["reason"] == "no --baseline is given");
+  CHECK_THAT(f.run({"--baseline", "/nowhere/a"}, 2).err, contains("/nowhere/a"));
+}
+
+TEST_CASE("health: what has changed is told as it was and as it is, with the port") {
+  Fabric f;
+  const std::string before = f.directory.file("before");
+  REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
+  f.fabric.node(f.other).info.revision = 0xb1;
+  f.fabric.node(f.other).ports.at(1).info.mtu_cap = smp::Mtu::mtu_2048;
+  const Outcome told = f.run({"--baseline", before}, 1);
+  CHECK_THAT(told.out, contains("warning: changed (sure): 'other' 0000:0000:0000:0300\n  revision was "));
+  CHECK_THAT(told.out, contains("MTUCap was 5, is 4 at port 1."));
+}
+
+TEST_CASE("health: --nodes looks at the links between hosts") {
+  Fabric f;
+  const auto count = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+  f.clock.happens = count;
+  CHECK(f.found({"--nodes", "here,other"}, 1)["findings"].size() == 1);
+  f.clock.happens = count;
+  CHECK(f.found({"--nodes", "here"})["findings"].empty());
+  f.clock.happens = count;
+  CHECK(f.found({"--nodes", f.file("hosts", "here\nother\n")}, 1)["findings"].size() == 1);
+  const json part = f.found({"--nodes", "other,gone[1-2]"}, 4);
+  CHECK(part["verdict"] == "unknown");
+  CHECK(part["unreachable"].size() == 2);
+  CHECK(f.found({"--nodes", "oth", "--host-regex", "^oth"})["findings"].empty());
+  CHECK_THAT(f.run({"--nodes", "n1"}, 2).err, contains("none of these hosts"));
+  CHECK_THAT(f.run({"--nodes", "n[1-"}, 2).err, contains("a bracket is not closed"));
+  CHECK_THAT(f.run({"--nodes", "other", "3"}, 2).err, contains("exclude each other"));
+  CHECK_THAT(f.run({"--nodes", "other", "--host-regex", "("}, 2).err, contains("no regular expression"));
+}
+
+TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the reading") {
+  Fabric f;
+  const auto answered = [&f] {
+    unsigned sum = 0;
+    for (FakeFabric::NodeId node = 0; node < f.fabric.size(); ++node) sum += f.fabric.node(node).answered;
+    return sum;
+  };
+  const std::string state = f.directory.file("state");
+  const unsigned before = answered();
+  const json first = f.found({"--port", "local", "--state", state});
+  CHECK(answered() - before <= 8);
+  CHECK(first["link_count"] == 1);
+  CHECK(check(first, "symbol-errors")["check_state"] == "skipped");
+  CHECK(check(first, "lid-duplicate")["reason"] == "--port local looks at one link");
+  struct stat status {};
+  REQUIRE(::stat(state.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+
+  f.clock.advance(60s);
+  f.here_pma.count(1, "symbol_error_counter") += 300;
+  f.here_pma.count(1, "port_rcv_errors") += 300;
+  const unsigned again = answered();
+  const json second = f.found({"--port", "local", "--state", state}, 1);
+  CHECK(answered() - again <= 8);
+  REQUIRE(second["findings"].size() == 1);
+  CHECK(second["findings"][0]["evidence"][0]["delta"] == 300);
+  CHECK(second["window_seconds"].get<double>() == Approx(60).epsilon(0.1));
+  CHECK(f.found({"--port", "local", "--state", state})["verdict"] == "healthy");
+  CHECK(f.found({"--port", "local"})["window_seconds"].get<double>() == Approx(10).epsilon(0.1));
+  f.file("state", "anything else");
+  CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
+}
+
+TEST_CASE("health: a file that somebody has planted is not the --state") {
+  Fabric f;
+  const std::string link = f.directory.file("link"), victim = f.file("victim", "precious");
+  REQUIRE(::symlink(victim.c_str(), link.c_str()) == 0);
+  CHECK_THAT(f.run({"--port", "local", "--state", link}, 2).err, contains("is a symbolic link"));
+  CHECK_THAT(f.run({"--port", "local", "--state", f.directory.path().string()}, 2).err, contains("is no regular file"));
+  REQUIRE(::chmod(victim.c_str(), 0666) == 0);
+  CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("others may write to"));
+  CHECK_THAT(f.run({"--state", link}, 2).err, contains("--state needs --port local"));
+  CHECK_THAT(f.run({"--port", "local", "--repeat"}, 2).err, contains("--port local looks at this host's link alone"));
+}
+
+TEST_CASE("health: --repeat compares each round with the one before, and tells what comes and goes") {
+  Fabric f;
+  f.clock.happens = [&f] {
+    f.pma.count(2, "symbol_error_counter") += 30;
+    f.clock.happens = [&f] {
+      f.fabric.set_link(f.other, 1, false);
+      f.clock.happens = [&f] { f.fabric.set_link(f.other, 1, true); };
+    };
+  };
+  const json rounds = f.found({"--repeat", "--count", "4"}, 1)["readings"];
+  REQUIRE(rounds.size() == 4);
+  const auto checks = [](const json& round) {
+    Words ids;
+    for (const json& finding : round["findings"]) ids.push_back(finding["check"]);
+    return ids;
+  };
+  CHECK(rounds[0]["window_seconds"].is_null());
+  CHECK(checks(rounds[0]).empty());
+  CHECK(checks(rounds[1]) == Words{"symbol-errors"});
+  CHECK(rounds[1]["window_seconds"].get<double>() == Approx(10).epsilon(0.1));
+  CHECK(checks(rounds[2]) == Words{"node-gone", "sm-no-standby"});
+  CHECK(checks(rounds[3]) == Words{"node-new"});
+
+  Fabric healthy;
+  const Outcome lines = healthy.run({"--repeat", "--count", "3", "--format", "jsonl"});
+  CHECK(std::ranges::count(lines.out, '\n') == 4);  // a line each, and what ends the document
+  const Outcome text = healthy.run({"--repeat", "--count", "2", "--interval", "30"});
+  CHECK(text.out.find('\033') == std::string::npos);
+  CHECK_THAT(text.out, contains("; watched 30 s.\n"));
+  CHECK_THAT(healthy.run({"--count", "3"}, 2).err, contains("needs --repeat"));
+  CHECK_THAT(healthy.run({"--repeat", "--interval", "0"}, 2).err, contains("more than 0"));
+  CHECK_THAT(healthy.run({"--repeat", "3"}, 2).err, contains("whole fabric"));
+}
+
+TEST_CASE("health: --repeat waits for a fabric that is away") {
+  Fabric f;
+  f.clock.happens = [&f] {
+    f.fabric.channel().break_down(EIO);
+    f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+  };
+  const Outcome told = f.run({"--repeat", "--count", "4", "--json"}, 1);
+  CHECK_THAT(told.err, contains("the fabric is away, and waited for: "));
+  CHECK_THAT(told.err, contains("the fabric is there again"));
+  const json rounds = json::parse(told.out)["readings"];
+  REQUIRE(rounds.size() == 3);
+  CHECK(rounds[1]["findings"][0]["check"] == "symbol-errors");
+  CHECK(rounds[1]["window_seconds"].get<double>() == Approx(20).epsilon(0.1));
+
+  f.clock.happens = [&f] {
+    f.fabric.set_link(f.here, 1, false);
+    f.clock.happens = [&f] { f.fabric.set_link(f.here, 1, true); };
+  };
+  const Outcome unplugged = f.run({"--repeat", "--count", "4", "--json"});
+  CHECK_THAT(unplugged.err, contains("nothing answers beyond the end port"));
+  CHECK(json::parse(unplugged.out)["readings"].size() == 3);
+}
+
+TEST_CASE("health: --repeat does not grow") {
+  Fabric f;
+  std::size_t rounds = 0, early = 0, late = 0;
+  const auto heap = [] { return ::mallinfo2().uordblks; };  // 0 where a sanitizer has a heap of its own
+  std::function<void()> next = [&] {
+    ++rounds;
+    f.fabric.set_link(f.other, 1, rounds % 5 != 0);
+    if (rounds % 50 == 48) f.fabric.channel().break_down(EIO);
+    f.sa.asked.clear();
+    f.pma.asked.clear();
+    f.here_pma.asked.clear();
+    f.other_pma.asked.clear();
+    if (rounds == 100) early = heap();
+    if (rounds == 600) late = heap();
+    f.clock.happens = next;
+  };
+  f.clock.happens = next;
+  f.run({"--repeat", "--count", "620"}, 1);
+  CHECK(rounds >= 619);
+  CHECK(late <= early + 32 * 1024);
+}
