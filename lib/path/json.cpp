@@ -5,12 +5,12 @@ namespace ib::path {
 namespace {
 
 template <class T>
-void optional(out::Sink& sink, std::string_view key, bool present, const T& value) {
+void optional(report::Sink& sink, std::string_view key, bool present, const T& value) {
   present ? sink.value(key, value) : sink.null(key);
 }
 
 /// Writes the members of a GRH. They are null without a GRH.
-void visit_grh(out::Sink& sink, const IbPath& path) {
+void visit_grh(report::Sink& sink, const IbPath& path) {
   optional(sink, "sgid", path.sgid.has_value(), path.sgid.value_or(Gid{}));
   optional(sink, "dgid", path.dgid.has_value(), path.dgid.value_or(Gid{}));
   optional(sink, "hop_limit", path.has_grh, path.hop_limit);
@@ -18,7 +18,7 @@ void visit_grh(out::Sink& sink, const IbPath& path) {
   optional(sink, "flow_label", path.has_grh, path.flow_label);
 }
 
-void visit_route(out::Sink& sink, const IbDrPath* path) {
+void visit_route(report::Sink& sink, const IbDrPath* path) {
   if (path == nullptr) {
     for (const char* key : {"route", "dr_slid", "dr_dlid"}) sink.null(key);
     return;
@@ -32,7 +32,7 @@ void visit_route(out::Sink& sink, const IbDrPath* path) {
 
 }  // namespace
 
-void visit(out::Sink& sink, std::string_view key, const Path& path) {
+void visit(report::Sink& sink, std::string_view key, const Path& path) {
   const IbPath& ib = path.ib();
   sink.begin_object(key);
   sink.value("kind", path.directed() != nullptr ? "directed" : ib.has_grh ? "gid" : "lid");

@@ -15,12 +15,12 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "formats/forwarding_text.hpp"
+#include "formats/topology_reader.hpp"
 #include "routing/channels.hpp"
 #include "routing/lanes.hpp"
 #include "routing/load.hpp"
 #include "routing/multicast_channels.hpp"
 #include "routing/unicast.hpp"
-#include "subnet/topology_reader.hpp"
 
 using namespace ib;
 
@@ -68,7 +68,7 @@ struct Bench {
 
   void read_topology(const char* path) {
     constexpr std::size_t longest = std::size_t{1} << 30;
-    subnet::read_topology_text(read_regular_file(path, longest), subnet);
+    formats::read_topology_text(read_regular_file(path, longest), subnet);
     network.emplace(subnet);
     destinations = network->destinations(false);
     tables.emplace(network->switches().size(), network->last_lid());

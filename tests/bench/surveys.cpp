@@ -12,7 +12,7 @@
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
 #include "sa/stored_tables.hpp"
-#include "snapshot/reading.hpp"
+#include "snapshot/fabric_survey.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/port_paths.hpp"
 #include "sys/device.hpp"
@@ -34,8 +34,8 @@ path::Path start_at(const sys::EndPort& port) {
   return start;
 }
 
-async::Task<snapshot::PartReading> read_sa(mad::Transactor& mads) {
-  snapshot::PartReading result;
+async::Task<snapshot::SurveyedPart> read_sa(mad::Transactor& mads) {
+  snapshot::SurveyedPart result;
   std::vector<const sa::TableInfo*> tables;
   for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   result.planned = tables.size();
@@ -60,14 +60,14 @@ async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vect
   const std::uint64_t plan = discovered.stats.plan;
   told.push_back({Part::topology, plan, plan, 0, fabric.failures.size()});
   subnet::PortPaths paths(subnet, start);
-  snapshot::ReadingOptions how(start);
+  snapshot::FabricSurveyOptions how(start);
   how.paths = &paths;
   how.find_paths = [&] { return paths.read_service_levels(mads); };
   how.read_sa = read_sa;
-  how.ended = [&told](Part part, const snapshot::PartReading& done) {
+  how.ended = [&told](Part part, const snapshot::SurveyedPart& done) {
     told.push_back({part, done.planned, done.answered, done.refused, done.failures.size()});
   };
-  snapshot::Reading reading(mads, fabric, how);
+  snapshot::FabricSurvey reading(mads, fabric, how);
   co_await snapshot::read_arrivals(mads, subnet, start);
   co_await reading.read(std::move(parts));
 }

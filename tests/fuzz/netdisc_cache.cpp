@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Caches of libibnetdisc: reading one throws UsageError or gives a fabric in which every index is good; what is written of it reads as the
 // same, and a model can be filled with it.
-#include "subnet/netdisc_cache.hpp"
+#include "formats/netdisc_cache.hpp"
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
 #include "subnet/order.hpp"
 
 using namespace ib;
-using subnet::NetdiscCache;
+using formats::NetdiscCache;
 
 namespace {
 
@@ -17,14 +17,14 @@ NetdiscCache small_fabric() {
   NetdiscCache cache;
   cache.max_hops = 2;
   const auto add_node = [&cache](std::uint64_t guid, std::uint8_t type, std::uint8_t ports) {
-    subnet::CachedNode node;
+    formats::CachedNode node;
     node.guid.value = guid;
     node.type = type;
     node.num_ports = ports;
     cache.nodes.push_back(node);
   };
   const auto add_port = [&cache](std::uint32_t node, std::uint8_t number) {
-    subnet::CachedPort port;
+    formats::CachedPort port;
     port.guid.value = cache.nodes[node].guid.value + (cache.nodes[node].type == 2 ? 0 : number);
     port.number = number;
     port.node = node;
@@ -50,7 +50,7 @@ NetdiscCache small_fabric() {
 }
 
 std::string text_of(const NetdiscCache& cache) {
-  const auto file = subnet::netdisc_cache_file(cache);
+  const auto file = formats::netdisc_cache_file(cache);
   return {file.begin(), file.end()};
 }
 
@@ -70,19 +70,19 @@ void check_indexes(const NetdiscCache& cache) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   NetdiscCache cache;
   try {
-    cache = subnet::read_netdisc_cache({data, size});
+    cache = formats::read_netdisc_cache({data, size});
   } catch (const UsageError& error) {
     ibtest::must(!error.message().empty(), "an error without a message");
     return 0;
   }
   check_indexes(cache);
   subnet::Subnet subnet;
-  subnet::fill_subnet(cache, subnet);
+  formats::fill_subnet(cache, subnet);
   ibtest::must(subnet::breadth_first(subnet).size() == cache.nodes.size(), "a node that is not listed");
-  const auto file = subnet::netdisc_cache_file(cache);
+  const auto file = formats::netdisc_cache_file(cache);
   NetdiscCache again;
   try {
-    again = subnet::read_netdisc_cache(file);
+    again = formats::read_netdisc_cache(file);
   } catch (const UsageError& error) {
     ibtest::must(false, error.message().c_str());
   }

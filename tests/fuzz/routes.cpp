@@ -4,12 +4,12 @@
 #include "async/loop.hpp"
 #include "base/error.hpp"
 #include "formats/forwarding_text.hpp"
+#include "formats/topology_reader.hpp"
 #include "fuzz.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/load.hpp"
 #include "routing/multicast.hpp"
 #include "routing/unicast.hpp"
-#include "subnet/topology_reader.hpp"
 
 using namespace ib;
 using namespace ib::routing;
@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (end == std::string_view::npos) return 0;
   try {
     subnet::Subnet subnet;
-    subnet::read_topology_text(text.substr(0, end), subnet);
+    formats::read_topology_text(text.substr(0, end), subnet);
     const Network network(subnet);
     Tables tables(network);
     read_tables(text.substr(end + between.size()), tables);

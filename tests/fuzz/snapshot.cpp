@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "formats/topology_text.hpp"
 #include "fuzz.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/sqlite.hpp"
@@ -24,7 +25,6 @@
 #include "subnet/chassis.hpp"
 #include "subnet/order.hpp"
 #include "subnet/port_paths.hpp"
-#include "subnet/topology_text.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace ib;
@@ -229,7 +229,7 @@ void write_changed(const std::string& input) {
 void use(const subnet::SweptSubnet& fabric) {
   const subnet::Subnet& subnet = fabric.subnet;
   path::IbDrPath start(host().port);
-  const subnet::TopologyText text(subnet, nullptr);
+  const formats::TopologyText text(subnet, nullptr);
   std::string out;
   for (const subnet::NodeIndex at : subnet::breadth_first(subnet)) {
     text.node(out, at);

@@ -5,9 +5,9 @@
 #include "base/escape.hpp"
 #include "base/parse.hpp"
 #include "base/utf8.hpp"
+#include "formats/node_name_map.hpp"
 #include "fuzz.hpp"
 #include "iba/text.hpp"
-#include "subnet/node_name_map.hpp"
 
 using namespace ib;
 
@@ -53,8 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(parse_number(text));
   const auto half = text.substr(size / 2);
   ibtest::must(!(natural_less(text, half) && natural_less(half, text)) && !natural_less(text, text), "an order that is none");
-  static_cast<void>(subnet::NodeNameMap::parse(text));
-  static_cast<void>(subnet::NodeNameMap::parse_as_diags(text));
+  static_cast<void>(formats::parse_node_name_map(text));
+  static_cast<void>(formats::parse_node_name_map_as_diags(text));
   return 0;
 }
 

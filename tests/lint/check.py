@@ -17,9 +17,9 @@ import shutil
 import subprocess
 import sys
 
-# The layers of lib/ and their height; what is on one height is mutually invisible. out knows the types of iba,
+# The layers of lib/ and their height; what is on one height is mutually invisible. report knows the types of iba,
 # and mad has a channel over verbs. A layer that is not there yet has its height already.
-LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "out": 1.5, "http": 2, "sys": 2, "path": 3, "verbs": 3.5, "mad": 4, "sa": 5,
+LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "report": 1.5, "http": 2, "sys": 2, "path": 3, "verbs": 3.5, "mad": 4, "sa": 5,
           "subnet": 6, "formats": 7, "counters": 7, "routing": 7, "health": 8, "metrics": 8, "snapshot": 8}
 # The folders of tools/ that are not the room of a command; main.cpp is above all rooms.
 FRAME, SHARED, MAIN = "tools/frame", "tools/shared", "tools/main.cpp"

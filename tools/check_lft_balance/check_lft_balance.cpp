@@ -44,7 +44,7 @@ struct BalanceReport final : FabricReport {
 
   using FabricReport::FabricReport;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("switches");
     for (const Row& row : rows) {
       sink.begin_object();
@@ -64,7 +64,7 @@ struct BalanceReport final : FabricReport {
   Exit status() const override { return std::ranges::any_of(rows, &Row::unbalanced) ? Exit::findings : FabricReport::status(); }
 
  private:
-  static void visit_ports(out::Sink& sink, const SwitchUse& use) {
+  static void visit_ports(report::Sink& sink, const SwitchUse& use) {
     sink.begin_array("ports");
     for (const PortUse& port : use.ports) {
       sink.begin_object();

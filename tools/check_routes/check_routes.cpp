@@ -10,7 +10,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
-#include "subnet/topology_reader.hpp"
+#include "formats/topology_reader.hpp"
 #include "tools/check_routes/analysis.hpp"
 #include "tools/check_routes/fetch.hpp"
 #include "tools/check_routes/report.hpp"
@@ -98,7 +98,7 @@ class CheckRoutes final : public Command {
     }
     const std::string text = read_regular_file(*wanted_.topology, largest_topology);
     try {
-      subnet::read_topology_text(text, fabric.subnet);
+      formats::read_topology_text(text, fabric.subnet);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", harmless_line(*wanted_.topology), error.message()));
     }

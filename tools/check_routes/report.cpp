@@ -25,7 +25,7 @@ Exit RoutesReport::status() const {
   return FabricReport::status();
 }
 
-void RoutesReport::visit(out::Sink& sink) const {
+void RoutesReport::visit(report::Sink& sink) const {
   if (wanted.wants_unicast()) {
     visit_unicast(sink);
     if (wanted.load) visit_load(sink);
@@ -38,7 +38,7 @@ void RoutesReport::visit(out::Sink& sink) const {
   visit_failures(sink);
 }
 
-void RoutesReport::visit_unicast(out::Sink& sink) const {
+void RoutesReport::visit_unicast(report::Sink& sink) const {
   const routing::Unicast& unicast = found.unicast;
   sink.begin_object("unicast");
   sink.value("lid_count", tables.destinations.size());
@@ -65,7 +65,7 @@ void RoutesReport::visit_unicast(out::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_place(out::Sink& sink, PlaceIndex place) const {
+void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place) const {
   const bool is_port = place != routing::none;
   if (is_port) {
     visit_names(sink, node_at(place));
@@ -79,7 +79,7 @@ void RoutesReport::visit_place(out::Sink& sink, PlaceIndex place) const {
   sink.null("port_num");
 }
 
-void RoutesReport::visit_cycle(out::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const {
+void RoutesReport::visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const {
   sink.begin_array("cycle");
   for (const routing::SwitchIndex at : cycle) {
     sink.begin_object();
@@ -91,20 +91,20 @@ void RoutesReport::visit_cycle(out::Sink& sink, const std::vector<routing::Switc
 
 namespace {
 
-void visit_pair(out::Sink& sink, std::string_view key, const routing::Pair& pair) {
+void visit_pair(report::Sink& sink, std::string_view key, const routing::Pair& pair) {
   sink.begin_object(key);
   sink.value("slid", pair.slid);
   sink.value("dlid", pair.dlid);
   sink.end_object();
 }
 
-void visit_lids(out::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) {
+void visit_lids(report::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) {
   sink.begin_array(key);
   for (const std::uint16_t lid : lids) sink.value({}, lid);
   sink.end_array();
 }
 
-void visit_summary(out::Sink& sink, const LoadSummary& sum) {
+void visit_summary(report::Sink& sink, const LoadSummary& sum) {
   sink.value("least", sum.least);
   sink.value("greatest", sum.greatest);
   sink.value("mean", sum.mean());
@@ -113,7 +113,7 @@ void visit_summary(out::Sink& sink, const LoadSummary& sum) {
 
 }  // namespace
 
-void RoutesReport::visit_cause(out::Sink& sink, const routing::Cause& cause) const {
+void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause) const {
   sink.begin_object();
   sink.value("fault", routing::name(cause.fault));
   visit_place(sink, cause.fault == routing::Fault::loop ? routing::none : cause.place);
@@ -124,7 +124,7 @@ void RoutesReport::visit_cause(out::Sink& sink, const routing::Cause& cause) con
   sink.end_object();
 }
 
-void RoutesReport::visit_load(out::Sink& sink) const {
+void RoutesReport::visit_load(report::Sink& sink) const {
   sink.begin_object("load");
   visit_links(sink);
   sink.begin_object("switch_links");
@@ -146,7 +146,7 @@ void RoutesReport::visit_load(out::Sink& sink) const {
   sink.end_object();
 }
 
-void RoutesReport::visit_links(out::Sink& sink) const {
+void RoutesReport::visit_links(report::Sink& sink) const {
   const routing::Network& network = tables.network;
   sink.begin_array("links");
   for (PlaceIndex place = 0; place < network.place_count(); ++place) {
@@ -163,7 +163,7 @@ void RoutesReport::visit_links(out::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_loops(out::Sink& sink, const routing::CreditLoops& loops) const {
+void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const {
   sink.value("verdict", routing::name(loops.verdict));
   sink.value("channel_count", loops.channel_count);
   sink.value("edge_count", loops.edge_count);
@@ -190,7 +190,7 @@ void RoutesReport::visit_loops(out::Sink& sink, const routing::CreditLoops& loop
   sink.end_array();
 }
 
-void RoutesReport::visit_adaptive(out::Sink& sink) const {
+void RoutesReport::visit_adaptive(report::Sink& sink) const {
   sink.begin_array("adaptive_routing");
   for (routing::SwitchIndex at = 0; at < tables.adaptive.size(); ++at) {
     if (tables.adaptive[at] == routing::Adaptive::off) continue;
@@ -202,7 +202,7 @@ void RoutesReport::visit_adaptive(out::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_group_cause(out::Sink& sink, const routing::GroupCause& cause) const {
+void RoutesReport::visit_group_cause(report::Sink& sink, const routing::GroupCause& cause) const {
   sink.begin_object();
   sink.value("fault", routing::name(cause.fault));
   visit_place(sink, cause.place);
@@ -213,7 +213,7 @@ void RoutesReport::visit_group_cause(out::Sink& sink, const routing::GroupCause&
   sink.end_object();
 }
 
-void RoutesReport::visit_multicast(out::Sink& sink) const {
+void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.begin_object("multicast");
   sink.value("mlid_count", found.multicast->groups());
   sink.value("member_count", found.multicast->members());

@@ -14,7 +14,7 @@ struct RoutesReport final : FabricReport {
   RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const Found& was_found)
       : FabricReport(of), wanted(asked), tables(read), found(was_found) {}
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
 
@@ -24,16 +24,16 @@ struct RoutesReport final : FabricReport {
 
  private:
   // report.cpp: JSON
-  void visit_unicast(out::Sink& sink) const;
-  void visit_cause(out::Sink& sink, const routing::Cause& cause) const;
-  void visit_group_cause(out::Sink& sink, const routing::GroupCause& cause) const;
-  void visit_multicast(out::Sink& sink) const;
-  void visit_load(out::Sink& sink) const;
-  void visit_links(out::Sink& sink) const;
-  void visit_place(out::Sink& sink, routing::PlaceIndex place) const;
-  void visit_cycle(out::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const;
-  void visit_loops(out::Sink& sink, const routing::CreditLoops& loops) const;
-  void visit_adaptive(out::Sink& sink) const;
+  void visit_unicast(report::Sink& sink) const;
+  void visit_cause(report::Sink& sink, const routing::Cause& cause) const;
+  void visit_group_cause(report::Sink& sink, const routing::GroupCause& cause) const;
+  void visit_multicast(report::Sink& sink) const;
+  void visit_load(report::Sink& sink) const;
+  void visit_links(report::Sink& sink) const;
+  void visit_place(report::Sink& sink, routing::PlaceIndex place) const;
+  void visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const;
+  void visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const;
+  void visit_adaptive(report::Sink& sink) const;
 
   // report_text.cpp
   void text_unicast(TextOut& out) const;

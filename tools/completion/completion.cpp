@@ -24,7 +24,7 @@ std::vector<std::string> shells() {
 struct ScriptReport final : Report {
   const Script* script{};
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("shell", script->shell);
     sink.value("script", script->text);
   }
@@ -34,7 +34,7 @@ struct ScriptReport final : Report {
 struct WordsReport final : Report {
   Candidates found;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("words");
     for (const Candidate& candidate : found.words) {
       sink.begin_object();

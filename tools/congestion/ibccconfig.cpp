@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "iba-gen/cc.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/congestion/settings.hpp"
 #include "tools/frame/commands.hpp"
@@ -49,10 +49,10 @@ struct SetReport final : Report {
   Keys keys;
 
   /// The current value of an attribute of the node.
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
-    out::visit_attribute(sink, bytes, info, keys);
+    report::visit_attribute(sink, bytes, info, keys);
   }
   void text(TextOut& /*out*/) const override {}
 };

@@ -7,8 +7,8 @@
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/libibmad_text.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/secrets.hpp"
@@ -47,17 +47,17 @@ struct QueryReport final : Report {
 
   std::string listed(Bytes bytes, const StructInfo& of) const { return libibmad_listing(bytes, of, keys); }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
-    if (!is_table && !has_ports) return out::visit_attribute(sink, records.front(), *info, keys);
+    if (!is_table && !has_ports) return report::visit_attribute(sink, records.front(), *info, keys);
     if (is_table) sink.value("attribute", info->iba_name);
     sink.begin_array(is_table ? "records" : "ports");
-    for (const Record& record : records) out::visit_fields(sink, {}, record, *info, keys);
+    for (const Record& record : records) report::visit_fields(sink, {}, record, *info, keys);
     for (const Port& port : ports) {
       sink.begin_object();
       sink.value("port_num", port.number);
-      out::visit_attribute(sink, port.setting, *info, keys);
+      report::visit_attribute(sink, port.setting, *info, keys);
       sink.end_object();
     }
     sink.end_array();

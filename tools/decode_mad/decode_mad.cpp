@@ -18,7 +18,7 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
-#include "out/structure.hpp"
+#include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/hex_input.hpp"
@@ -60,7 +60,7 @@ struct UmadHeader {
     return value;
   }
 
-  void visit(out::Sink& sink) const {
+  void visit(report::Sink& sink) const {
     for (const auto& [name, at] : {std::pair{"agent_id", 0U}, {"status", 4U}, {"timeout_ms", 8U}, {"retries", 12U}, {"length", 16U}})
       sink.value(name, host<std::uint32_t>(at));
     sink.value("qpn", network32(20));
@@ -105,7 +105,7 @@ struct DecodeReport final : Report {
   int verbosity{};
   Keys keys = Keys::hidden;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     if (umad) {
       sink.begin_object("umad");
       umad->visit(sink);
@@ -117,14 +117,14 @@ struct DecodeReport final : Report {
     for (const Part& part : headers) {
       sink.begin_object();
       sink.value("structure", part.info->iba_name);
-      out::visit_fields(sink, "data", part.bytes, *part.info, keys);
+      report::visit_fields(sink, "data", part.bytes, *part.info, keys);
       sink.end_object();
     }
     sink.end_array();
     sink.value("mad_description", mad_description(mad_bytes_found));
     sink.text_or_null("format", mad ? mad->info->iba_name : "");
     if (mad) {
-      out::visit_fields(sink, "mad", mad->bytes, *mad->info, keys);
+      report::visit_fields(sink, "mad", mad->bytes, *mad->info, keys);
     } else {
       sink.null("mad");
     }

@@ -20,7 +20,7 @@ namespace {
 
 /// What was exported. Its text is that of the format.
 struct ExportReport final : Report {
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("nodes_checked", nodes);
     sink.value("ports_checked", ports);
   }

@@ -74,7 +74,7 @@ async::TcpListener listen(const Address& address) {
 struct RunReport final : Report {
   RunReport(const metrics::Reading& of, const std::optional<std::string>& name) : reading(of), file(name) {}
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     if (file) sink.value("file", *file);
     sink.value("nodes_checked", reading.switches.size() + reading.hcas.size());
     sink.value("ports_checked", reading.rows.size());

@@ -239,7 +239,7 @@ class DumpTables final : public Command {
   void finish(const Session& session, Emit& emit, Fabric& fabric, std::vector<subnet::Failure> failures) const {
     struct Rest final : FabricReport {
       using FabricReport::FabricReport;
-      void visit(out::Sink& sink) const override { visit_failures(sink); }
+      void visit(report::Sink& sink) const override { visit_failures(sink); }
       void text(TextOut& /*out*/) const override {}
     };
     if (as_diags_) {

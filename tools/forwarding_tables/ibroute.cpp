@@ -34,7 +34,7 @@ struct RouteReport final : Report {
   TableText printer() const {
     return {session, wanted, names, [this](Lid lid) { return destinations.find(lid); }};
   }
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("switches");
     printer().visit(sink, table);
     sink.end_array();

@@ -317,10 +317,10 @@ void TableText::diags_multicast(TextOut& out, const SwitchTable& of) const {
   out.print("{} {}mlids dumped \n", count, wanted_.all ? "" : "valid ");
 }
 
-void TableText::visit_destination(out::Sink& sink, Lid lid) const {
+void TableText::visit_destination(report::Sink& sink, Lid lid) const {
   const auto to = find_(lid);
   if (!to) {
-    return sink.null_object("destination", [](out::Sink& unknown) {
+    return sink.null_object("destination", [](report::Sink& unknown) {
       unknown.null("node_guid");
       unknown.no_symbol("node_type");
       for (const char* key : {"node_description", "node_name", "port_guid", "lid", "lmc"}) unknown.null(key);
@@ -337,7 +337,7 @@ void TableText::visit_destination(out::Sink& sink, Lid lid) const {
   sink.end_object();
 }
 
-void TableText::visit(out::Sink& sink, const SwitchTable& of) const {
+void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
   sink.begin_object();
   path::visit(sink, "path", of.path);
   sink.value("node_guid", of.node.node_guid);
@@ -350,7 +350,7 @@ void TableText::visit(out::Sink& sink, const SwitchTable& of) const {
 }
 
 /// A table of which nothing was read is null.
-void TableText::visit_linear(out::Sink& sink, const SwitchTable& of) const {
+void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
   of.has_info ? sink.value("capacity", of.linear->capacity()) : sink.null("capacity");
   of.has_info ? sink.value("top", of.linear->top()) : sink.null("top");
   if (!of.any_read()) return sink.null("routes");
@@ -369,7 +369,7 @@ void TableText::visit_linear(out::Sink& sink, const SwitchTable& of) const {
   sink.end_array();
 }
 
-void TableText::visit_multicast(out::Sink& sink, const SwitchTable& of) const {
+void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const {
   of.has_info ? sink.value("capacity", of.multicast->capacity()) : sink.null("capacity");
   if (of.any_read()) {
     sink.begin_array("groups");

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "iba-gen/smp.hpp"
-#include "out/sink.hpp"
 #include "path/path.hpp"
+#include "report/sink.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/node_name_map.hpp"
 #include "tools/frame/session.hpp"
@@ -96,7 +96,7 @@ class TableText {
   bool row(TextOut& out, const SwitchTable& of, Rows& rows);
   void end_rows(TextOut& out, const SwitchTable& of, const Rows& rows) const;
   /// Writes an object, which is an element of a list.
-  void visit(out::Sink& sink, const SwitchTable& of) const;
+  void visit(report::Sink& sink, const SwitchTable& of) const;
   /// Prints the remarks of infiniband-diags on impossible numbers, on stderr.
   void diags_remarks(const SwitchTable& of) const;
 
@@ -108,9 +108,9 @@ class TableText {
   void diags_multicast(TextOut& out, const SwitchTable& of) const;
   std::string diags_destination(Lid lid, bool valid);
   std::string title(const SwitchTable& of) const;
-  void visit_linear(out::Sink& sink, const SwitchTable& of) const;
-  void visit_multicast(out::Sink& sink, const SwitchTable& of) const;
-  void visit_destination(out::Sink& sink, Lid lid) const;
+  void visit_linear(report::Sink& sink, const SwitchTable& of) const;
+  void visit_multicast(report::Sink& sink, const SwitchTable& of) const;
+  void visit_destination(report::Sink& sink, Lid lid) const;
 
   const Session& session_;
   const Wanted& wanted_;

@@ -27,7 +27,7 @@ class Command {
   virtual void options(OptionSet& set, CommonOptions& common) = 0;
   /// `NAME`, as a program of infiniband-diags: the same for its command line. For commands with CommandInfo::diags.
   virtual void diags_options(DiagsOptions& set);
-  /// Where the rows of the result are, with these options and operands, as out::TableSink names places: "nodes.ports". Empty where the
+  /// Where the rows of the result are, with these options and operands, as report::TableSink names places: "nodes.ports". Empty where the
   /// result is no table.
   virtual std::string_view table_rows() const { return {}; }
   /// Fetches what is wanted and emits what was found, in the same way for both dialects. Throws on failure.

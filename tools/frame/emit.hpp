@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "out/sink.hpp"
+#include "report/sink.hpp"
 
 namespace ib {
 class Log;
@@ -67,7 +67,7 @@ class Report {
   virtual ~Report() = default;
 
   /// The members of the report's JSON object, in a stable order.
-  virtual void visit(out::Sink& sink) const = 0;
+  virtual void visit(report::Sink& sink) const = 0;
   /// The report in the words of `ibtool NAME`.
   virtual void text(TextOut& out) const = 0;
   /// What the report means for the exit status: ok, findings or incomplete.
@@ -80,7 +80,7 @@ class Report {
 enum class Format : std::uint8_t {
   text,
   json,   ///< one document
-  lines,  ///< JSON lines: out::LinesSink
+  lines,  ///< JSON lines: report::LinesSink
   csv,
   tsv,
 };
@@ -98,7 +98,7 @@ enum class Dialect : std::uint8_t {
 };
 
 /// The one way to stdout. In JSON a run is one object: what the reports say, then `error` where the run failed, then `status`. A table
-/// (CSV, TSV) is a part of that object: see out::TableSink.
+/// (CSV, TSV) is a part of that object: see report::TableSink.
 class Emit {
  public:
   /// `file` and `log` as of TextOut.
@@ -122,7 +122,7 @@ class Emit {
   /// Drops the output, so that the run can begin again. Returns false, and does nothing, if a part of it has been written already.
   bool withdraw();
   /// The open object, for reports that come row by row. Where json() alone.
-  out::Sink& sink();
+  report::Sink& sink();
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);
   Exit status() const { return status_; }
@@ -146,7 +146,7 @@ class Emit {
   std::FILE* file_;
   const Log* log_;
   TextOut text_;
-  std::unique_ptr<out::Sink> sink_;
+  std::unique_ptr<report::Sink> sink_;
   bool ended_{};
   Exit status_ = Exit::ok;
   int diags_status_ = 0;

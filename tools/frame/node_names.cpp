@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "formats/node_name_map.hpp"
 
 namespace ib::tools {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 /// Reads a map and warns of wrong lines. A file that is not a map has many of them.
 subnet::NodeNameMap read_file(Log& log, const std::string& file) {
   constexpr std::size_t most_warnings = 10;
-  subnet::NodeNameMap map = subnet::NodeNameMap::read(file);
+  subnet::NodeNameMap map = formats::read_node_name_map(file);
   const auto& bad = map.bad_lines();
   for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
     log.warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));

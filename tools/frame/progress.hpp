@@ -11,7 +11,7 @@
 #include "async/loop.hpp"
 #include "base/log.hpp"
 #include "mad/stats.hpp"
-#include "out/progress.hpp"
+#include "report/progress.hpp"
 
 namespace ib::tools {
 
@@ -38,7 +38,7 @@ class ProgressLine final : private async::Timer {
 
   async::Loop& loop_;
   Log& log_;
-  out::Progress line_;
+  report::Progress line_;
   const mad::Stats* stats_{};
   std::string unit_;
   std::size_t done_{}, all_{};

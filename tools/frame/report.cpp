@@ -6,9 +6,9 @@
 #include <array>
 
 #include "base/log.hpp"
-#include "out/json.hpp"
-#include "out/lines.hpp"
-#include "out/table.hpp"
+#include "report/json.hpp"
+#include "report/lines.hpp"
+#include "report/table.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/json_words.hpp"
 
@@ -42,22 +42,22 @@ void Emit::set_table_rows(std::string_view rows) {
   table_rows_ = rows;
 }
 
-out::Sink& Emit::sink() {
+report::Sink& Emit::sink() {
   if (log_ != nullptr) log_->about_to_write();
   if (sink_) return *sink_;
-  const auto head = [command = command_](out::Sink& sink) {
+  const auto head = [command = command_](report::Sink& sink) {
     command.empty() ? sink.null("command") : sink.value("command", command);
     sink.value("schema", json_schema);
   };
   if (is_table(format_)) {
-    const auto style = format_ == Format::csv ? out::TableStyle::csv : out::TableStyle::tsv;
-    sink_ = std::make_unique<out::TableSink>(file_, style, table_rows_);
+    const auto style = format_ == Format::csv ? report::TableStyle::csv : report::TableStyle::tsv;
+    sink_ = std::make_unique<report::TableSink>(file_, style, table_rows_);
     sink_->begin_object();
   } else if (format_ == Format::lines) {
-    sink_ = std::make_unique<out::LinesSink>(file_, head);
+    sink_ = std::make_unique<report::LinesSink>(file_, head);
     sink_->begin_object();
   } else {
-    sink_ = std::make_unique<out::JsonSink>(file_, out::JsonStyle::pretty);
+    sink_ = std::make_unique<report::JsonSink>(file_, report::JsonStyle::pretty);
     sink_->begin_object();
     head(*sink_);
   }

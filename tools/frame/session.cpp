@@ -11,6 +11,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "formats/node_name_map.hpp"
 #include "iba/text.hpp"
 #include "mad/channel.hpp"
 #include "mad/describe.hpp"
@@ -26,7 +27,7 @@ namespace {
 subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
   const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
   try {
-    subnet::NodeNameMap map = subnet::NodeNameMap::read_as_diags(name);
+    subnet::NodeNameMap map = formats::read_node_name_map_as_diags(name);
     if (map.bad_lines().empty()) return map;
     const std::string& line = map.bad_lines().front().text;
     tell(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));

@@ -60,7 +60,7 @@ class Session {
   /// The snapshot of --from.
   snapshot::Snapshot& snapshot() { return host_.snapshot(); }
   /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Lines that say nothing are
-  /// warnings. In ibtool's dialect throws as NodeNameMap::read() does; in the other one a file that can not be read is a warning.
+  /// warnings. In ibtool's dialect throws as formats::read_node_name_map() does; in the other one a file that can not be read is a warning.
   const subnet::NodeNameMap& node_name_map();
 
   // See Stack.

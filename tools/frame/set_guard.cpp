@@ -12,8 +12,8 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "mad/rpc_names.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "subnet/set_target.hpp"
 
 namespace ib::tools {
@@ -70,7 +70,7 @@ void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys key
 
 }  // namespace
 
-void PlannedSets::visit(out::Sink& sink) const {
+void PlannedSets::visit(report::Sink& sink) const {
   sink.value("dry_run", true);
   sink.begin_array("sets");
   for (const PlannedSet& set : sets) {
@@ -83,7 +83,7 @@ void PlannedSets::visit(out::Sink& sink) const {
     sink.text_or_null("node_description", set.description);
     sink.value("modifier", header.attribute_modifier());
     if (attribute.info != nullptr) {
-      out::visit_attribute(sink, attribute.bytes, *attribute.info, keys);
+      report::visit_attribute(sink, attribute.bytes, *attribute.info, keys);
     } else {
       sink.null("attribute");
       sink.null("data");

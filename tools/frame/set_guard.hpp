@@ -28,7 +28,7 @@ struct PlannedSets final : Report {
   std::vector<PlannedSet> sets;
   Keys keys = Keys::hidden;
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   /// A line for each Set.
   void text(TextOut& out) const override;
 };

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "formats/node_name_map.hpp"
 #include "mad/channel.hpp"
 #include "mad/open.hpp"
-#include "subnet/node_name_map.hpp"
 
 namespace ib::tools {
 
@@ -40,7 +40,7 @@ World this_host() {
   world.from = environment("IBTOOL_FROM");
   world.cache = environment("IBTOOL_CACHE");
   world.cache_directory = "/var/cache/infiniband-diags";
-  world.node_name_maps = {subnet::node_name_map_files.begin(), subnet::node_name_map_files.end()};
+  world.node_name_maps = {formats::node_name_map_files.begin(), formats::node_name_map_files.end()};
   world.executable = executable();
   world.read_link = read_link;
   return world;

@@ -18,7 +18,7 @@ class HealthReport final : public FabricReport {
   HealthReport(const Fabric& of, const Fabric* before, const Wanted& asked, const ib::health::Diagnosis& found)
       : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found) {}
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
 
@@ -31,10 +31,10 @@ class HealthReport final : public FabricReport {
   ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
 
   // report_json.cpp
-  void visit_finding(out::Sink& sink, const ib::health::Finding& finding) const;
-  void visit_end(out::Sink& sink, const ib::health::Place& place) const;
-  static void visit_evidence(out::Sink& sink, const ib::health::Evidence& evidence);
-  void visit_checks(out::Sink& sink) const;
+  void visit_finding(report::Sink& sink, const ib::health::Finding& finding) const;
+  void visit_end(report::Sink& sink, const ib::health::Place& place) const;
+  static void visit_evidence(report::Sink& sink, const ib::health::Evidence& evidence);
+  void visit_checks(report::Sink& sink) const;
 
   // report_text.cpp
   void text_verdict(TextOut& out) const;

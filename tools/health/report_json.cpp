@@ -16,12 +16,12 @@ using ib::health::Place;
 
 namespace {
 
-void visit_optional(out::Sink& sink, std::string_view key, const std::optional<double>& value) {
+void visit_optional(report::Sink& sink, std::string_view key, const std::optional<double>& value) {
   value ? sink.value(key, *value) : sink.null(key);
 }
 
 /// A number as `key`, and its word as `key`_text.
-void visit_value(out::Sink& sink, std::string_view key, const ib::health::Value& value) {
+void visit_value(report::Sink& sink, std::string_view key, const ib::health::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value.number); count != nullptr) {
     sink.symbol(key, *count, value.word);
   } else if (const auto* number = std::get_if<double>(&value.number); number != nullptr) {
@@ -33,7 +33,7 @@ void visit_value(out::Sink& sink, std::string_view key, const ib::health::Value&
 
 }  // namespace
 
-void HealthReport::visit(out::Sink& sink) const {
+void HealthReport::visit(report::Sink& sink) const {
   sink.value("verdict", verdict());
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
@@ -51,7 +51,7 @@ void HealthReport::visit(out::Sink& sink) const {
   visit_failures(sink);
 }
 
-void HealthReport::visit_finding(out::Sink& sink, const Finding& finding) const {
+void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) const {
   sink.begin_object();
   sink.value("check", finding.check->id);
   sink.value("level", name(*finding.level));
@@ -68,7 +68,7 @@ void HealthReport::visit_finding(out::Sink& sink, const Finding& finding) const 
   sink.end_object();
 }
 
-void HealthReport::visit_end(out::Sink& sink, const Place& place) const {
+void HealthReport::visit_end(report::Sink& sink, const Place& place) const {
   sink.begin_object();
   if (place.node == subnet::none) {
     for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
@@ -89,7 +89,7 @@ void HealthReport::visit_end(out::Sink& sink, const Place& place) const {
   sink.end_object();
 }
 
-void HealthReport::visit_evidence(out::Sink& sink, const Evidence& evidence) {
+void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) {
   sink.begin_object();
   sink.value("check", evidence.check->id);
   sink.text_or_null("counter", evidence.counter != nullptr ? evidence.counter->name : std::string_view());
@@ -104,7 +104,7 @@ void HealthReport::visit_evidence(out::Sink& sink, const Evidence& evidence) {
   sink.end_object();
 }
 
-void HealthReport::visit_checks(out::Sink& sink) const {
+void HealthReport::visit_checks(report::Sink& sink) const {
   sink.begin_array("checks");
   for (const CheckResult& result : diagnosis_.checks) {
     sink.begin_object();

@@ -58,7 +58,7 @@ void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::he
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
   const HealthReport report(now, before, wanted_, diagnosis);
   if (emit_.json()) {
-    out::Sink& sink = emit_.sink();
+    report::Sink& sink = emit_.sink();
     sink.begin_object();
     sink.value("time", time);
     report.visit(sink);

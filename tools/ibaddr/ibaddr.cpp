@@ -31,7 +31,7 @@ struct IbaddrReport final : Report {
   unsigned last_lid() const { return lid.value + (1U << lmc) - 1; }
   Gid gid() const { return Gid::from(prefix == GidPrefix{} ? link_local_prefix : prefix, port_guid); }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("gid", gid());
     sink.value("port_guid", port_guid);

@@ -19,9 +19,9 @@
 namespace ib::tools {
 namespace {
 
-using subnet::CachedNode;
-using subnet::CachedPort;
-using subnet::NetdiscCache;
+using formats::CachedNode;
+using formats::CachedPort;
+using formats::NetdiscCache;
 
 constexpr auto adapter_type = static_cast<std::uint8_t>(smp::NodeType::channel_adapter);
 constexpr auto switch_type = static_cast<std::uint8_t>(smp::NodeType::switch_);
@@ -100,7 +100,7 @@ std::optional<NotThere> edit_ports(NetdiscCache& cache, const Edit& edit) {
 struct EditReport final : Report {
   std::vector<Edit> edits;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("edits");
     for (const Edit& edit : edits) {
       sink.begin_object();
@@ -217,10 +217,10 @@ class Ibcacheedit final : public Command {
 
   /// The new file, which can be read. infiniband-diags writes anything.
   std::vector<std::uint8_t> file_of(const NetdiscCache& cache) const {
-    std::vector<std::uint8_t> file = subnet::netdisc_cache_file(cache);
+    std::vector<std::uint8_t> file = formats::netdisc_cache_file(cache);
     if (as_diags_) return file;
     try {
-      subnet::read_netdisc_cache(file);
+      formats::read_netdisc_cache(file);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{} would be no stored fabric: {}", quoted(*changed_), error.message()));
     }

@@ -49,7 +49,7 @@ struct LinkReport final : FabricReport {
 
   using FabricReport::FabricReport;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("ends");
     for (const End& end : {near, far}) {
       sink.begin_object();
@@ -79,7 +79,7 @@ struct LinkReport final : FabricReport {
   }
 
  private:
-  void visit_end_port(out::Sink& sink, PortIndex at) const {
+  void visit_end_port(report::Sink& sink, PortIndex at) const {
     visit_names(sink, fabric.subnet.port(at).node);
     sink.value("port_guid", guid(at));
     const Lid lid = fabric.subnet.lid(at);

@@ -34,7 +34,7 @@ struct Row {
 struct IdsReport final : FabricReport {
   explicit IdsReport(const Fabric& of) : FabricReport(of) {}
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("checks");
     for (const Row& row : rows) {
       if (verbose || !row.findings.empty()) visit_row(sink, row);
@@ -69,7 +69,7 @@ struct IdsReport final : FabricReport {
     return count;
   }
 
-  void visit_row(out::Sink& sink, const Row& row) const {
+  void visit_row(report::Sink& sink, const Row& row) const {
     const subnet::Port& port = fabric.subnet.port(row.port);
     sink.begin_object();
     sink.value("check", "node");

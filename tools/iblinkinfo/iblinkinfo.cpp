@@ -17,8 +17,8 @@
 #include "tools/iblinkinfo/diags_links.hpp"
 #include "tools/iblinkinfo/link_diff.hpp"
 #include "tools/iblinkinfo/partial_scan.hpp"
-#include "tools/shared/devices_report.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/link_state_text.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
@@ -38,7 +38,7 @@ struct LinkReport final : FabricReport {
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
   /// Like the text: only the wanted ports, and only switches with such ports.
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     std::vector<NodeIndex> nodes;
     std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
     visit_nodes(sink, nodes, [this](PortIndex at) { return is_shown(at); });

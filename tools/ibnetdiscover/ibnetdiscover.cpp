@@ -5,8 +5,8 @@
 #include <ctime>
 #include <memory>
 
+#include "formats/topology_text.hpp"
 #include "subnet/order.hpp"
-#include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibnetdiscover/topology_diff.hpp"
 #include "tools/shared/diags_topology.hpp"
@@ -43,7 +43,7 @@ struct TopologyReport final : FabricReport {
     std::erase_if(order, [&](NodeIndex at) { return of.subnet.node(at).kind() != *shown.kind(); });
   }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     const subnet::Port& start = fabric.subnet.port(fabric.subnet.start);
     sink.begin_object("initiated_from");
     visit_names(sink, start.node);
@@ -57,7 +57,7 @@ struct TopologyReport final : FabricReport {
   }
 
   void text(TextOut& out) const override {
-    subnet::TopologyText text(fabric.subnet, &fabric.names);
+    formats::TopologyText text(fabric.subnet, &fabric.names);
     text.full = shown.full;
     if (shown.ports) {
       for (const NodeIndex at : order) text.ports(out.buffer(), at), out.write({});
@@ -121,7 +121,7 @@ struct TopologyReport final : FabricReport {
     return hops;
   }
 
-  void topology(TextOut& out, subnet::TopologyText& text) const {
+  void topology(TextOut& out, formats::TopologyText& text) const {
     text.header(out.buffer(), std::time(nullptr));
     if (shown.max_hops) out.print("# Reported max hops discovered: {}\n", max_hops());
     out.write("\n");
@@ -139,7 +139,7 @@ struct TopologyReport final : FabricReport {
     }
   }
 
-  void chassis(TextOut& out, const subnet::TopologyText& text, const subnet::Chassis& box) const {
+  void chassis(TextOut& out, const formats::TopologyText& text, const subnet::Chassis& box) const {
     text.chassis(out.buffer(), box);
     const auto section = [&](std::string_view title, const auto& nodes, std::optional<NodeKind> kind) {
       out.print("\n# {}\n", title);
@@ -156,7 +156,7 @@ struct TopologyReport final : FabricReport {
     out.write("\n");
   }
 
-  static void block(TextOut& out, const subnet::TopologyText& text, NodeIndex at) {
+  static void block(TextOut& out, const formats::TopologyText& text, NodeIndex at) {
     text.node(out.buffer(), at);
     out.write("\n");
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "formats/topology_text.hpp"
 #include "subnet/order.hpp"
-#include "subnet/topology_text.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
@@ -40,7 +40,7 @@ void append_lines(std::string& out, std::string_view lines, std::string_view pre
 }
 
 /// Appends the head of a node that is in both fabrics. If it differs, its last line is printed for both.
-void append_head(std::string& out, const subnet::TopologyText& was, const subnet::TopologyText& is, const NodeDifference& found) {
+void append_head(std::string& out, const formats::TopologyText& was, const formats::TopologyText& is, const NodeDifference& found) {
   std::string old_head, new_head;
   was.head(old_head, found.before);
   is.head(new_head, found.after);
@@ -80,7 +80,7 @@ std::vector<NodeDifference> DiffReport::compare(const Orders& orders) const {
   return all;
 }
 
-void DiffReport::visit(out::Sink& sink) const {
+void DiffReport::visit(report::Sink& sink) const {
   visit_differences(sink, before_, found_);
   visit_failures(sink);
 }
@@ -88,7 +88,7 @@ void DiffReport::visit(out::Sink& sink) const {
 Exit DiffReport::status() const { return found_.empty() ? FabricReport::status() : Exit::findings; }
 
 void DiffReport::text(TextOut& out) const {
-  subnet::TopologyText was(before_.subnet, &fabric.names), is(fabric.subnet, &fabric.names);
+  formats::TopologyText was(before_.subnet, &fabric.names), is(fabric.subnet, &fabric.names);
   was.full = is.full = full_;
   for (const NodeDifference& found : found_) {
     std::string text;

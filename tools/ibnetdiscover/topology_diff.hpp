@@ -18,7 +18,7 @@ struct DiffReport final : FabricReport {
   /// Both fabrics must outlive the report. `full` adds the codes of speed, width and VLCap. For `asks_fdr10`, see diags_order().
   DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full, bool asks_fdr10);
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
   Exit status() const override;

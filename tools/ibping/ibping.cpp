@@ -43,7 +43,7 @@ struct PingReport final : Report {
   std::string tried;         ///< the same for its line of text, which says the rest
 
   /// An element of the list that is open.
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_object();
     sink.value("seq", seq);
     answered ? sink.value("rtt_ms", milliseconds(time)) : sink.null("rtt_ms");
@@ -81,7 +81,7 @@ struct SummaryReport final : Report {
   std::uint64_t percent_lost() const { return transmitted == 0 ? 0 : lost * 100 / transmitted; }
   Duration mean() const { return received == 0 ? Duration{} : total / static_cast<std::int64_t>(received); }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("transmitted", transmitted);
     sink.value("received", received);
     sink.value("lost", lost);

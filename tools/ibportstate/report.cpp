@@ -73,7 +73,7 @@ void PortReport::show_mlnx(TextOut& out, const Side& side) {
             libibmad_listing(side.mlnx_bytes, smp::MlnxExtPortInfo::info()));
 }
 
-void QueryReport::visit(out::Sink& sink) const {
+void QueryReport::visit(report::Sink& sink) const {
   sink.value("operation", "query");
   path::visit(sink, "path", port.node.path);
   sink.value("port_num", port.port);
@@ -127,7 +127,7 @@ void QueryReport::diags_text(TextOut& out) const {
   show_mlnx(out, *peer);
 }
 
-void SetReport::visit(out::Sink& sink) const {
+void SetReport::visit(report::Sink& sink) const {
   sink.value("operation", "set");
   path::visit(sink, "path", port.node.path);
   sink.value("port_num", port.port);

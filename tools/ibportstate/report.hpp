@@ -50,7 +50,7 @@ struct QueryReport final : PortReport {
   bool lacks_peer{};        ///< there is one, but it did not answer
   std::string why_no_peer;  ///< the error
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
   Exit status() const override { return lacks_peer ? Exit::incomplete : Exit::ok; }
@@ -67,7 +67,7 @@ struct SetReport final : PortReport {
   std::string place() const;
   /// "\"leaf1\" 0005:… port 7: PortPhysicalState 5 -> 3".
   std::string what_changed() const;
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
 };

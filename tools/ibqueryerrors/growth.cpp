@@ -64,7 +64,7 @@ void GrowthReport::text(TextOut& out) const {
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_, bad_ports_);
 }
 
-void GrowthReport::visit(out::Sink& sink) const {
+void GrowthReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.begin_array("ports");
   for (const GrownPort& port : grown_ports_) {

@@ -19,7 +19,7 @@ class GrowthReport final : public FabricReport {
   /// `out`, if that is given, and not kept.
   void take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out);
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override { return bad_ports_ != 0 ? Exit::findings : FabricReport::status(); }
 

@@ -20,7 +20,7 @@ std::string human_count(std::uint64_t value, bool data);
 struct ErrorReport final : FabricReport {
   ErrorReport(const Fabric& of, const Wanted& what, const ErrorRules& applied) : FabricReport(of), wanted(what), rules(applied) {}
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   /// The summary.
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
@@ -57,8 +57,8 @@ struct ErrorReport final : FabricReport {
   std::string traffic_text(const counters::PmaReading& reading, bool with_zeros) const;
   void link_text(TextOut& out, subnet::PortIndex port) const;
   std::string external(subnet::PortIndex port) const;
-  void visit_node(out::Sink& sink, const counters::PmaNode& node) const;
-  void visit_reading(out::Sink& sink, const counters::PmaReading& reading) const;
+  void visit_node(report::Sink& sink, const counters::PmaNode& node) const;
+  void visit_reading(report::Sink& sink, const counters::PmaReading& reading) const;
   /// Sets that reset counters of a port, or of all of a node.
   struct Reset {
     const counters::PmaReading* after{};  ///< of a port that is reset by itself, before the next one is read; else null

@@ -8,25 +8,25 @@
 namespace ib::tools::ibqueryerrors {
 namespace {
 
-void visit_details(out::Sink& sink, Bytes details, const StructInfo& info) {
+void visit_details(report::Sink& sink, Bytes details, const StructInfo& info) {
   for (const FieldInfo& field : info.fields) {
     if (details.empty() || field.reserved || field.name == "port_select" || field.name == "counter_select") continue;
     sink.begin_object();
     sink.value("counter", field.name);
-    sink.value("count", read_number(details, field), out::counter(field.unit));
+    sink.value("count", read_number(details, field), report::counter(field.unit));
     sink.end_object();
   }
 }
 
 }  // namespace
 
-void ErrorReport::visit_reading(out::Sink& sink, const counters::PmaReading& reading) const {
+void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading) const {
   if (!wanted.data_only) {
     sink.begin_array("errors");
     for (const CountedError& error : rules.errors_of(reading)) {
       sink.begin_object();
       sink.value("counter", error.counter->name);
-      sink.value("count", error.value.value, out::counter(error.counter->field().unit));
+      sink.value("count", error.value.value, report::counter(error.counter->field().unit));
       sink.value("threshold", error.threshold);
       sink.value("saturated", error.value.saturated());
       sink.end_object();
@@ -46,13 +46,13 @@ void ErrorReport::visit_reading(out::Sink& sink, const counters::PmaReading& rea
     if (!value.known()) continue;
     sink.begin_object();
     sink.value("counter", counter.name);
-    sink.value("count", value.value, out::counter(counter.field().unit));
+    sink.value("count", value.value, report::counter(counter.field().unit));
     sink.end_object();
   }
   sink.end_array();
 }
 
-void ErrorReport::visit_node(out::Sink& sink, const counters::PmaNode& node) const {
+void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
   sink.begin_object();
   visit_names(sink, node.node);
   if (node.all && is_told(*node.all)) {
@@ -60,7 +60,7 @@ void ErrorReport::visit_node(out::Sink& sink, const counters::PmaNode& node) con
     visit_reading(sink, *node.all);
     sink.end_object();
   } else {
-    sink.null_object("all_ports", [this](out::Sink& unknown) {
+    sink.null_object("all_ports", [this](report::Sink& unknown) {
       if (!wanted.data_only) unknown.null("errors");
       if (wanted.details) unknown.null("details");
       if (wanted.data || wanted.data_only) unknown.null("traffic");
@@ -78,7 +78,7 @@ void ErrorReport::visit_node(out::Sink& sink, const counters::PmaNode& node) con
   sink.end_object();
 }
 
-void ErrorReport::visit(out::Sink& sink) const {
+void ErrorReport::visit(report::Sink& sink) const {
   sink.begin_array("nodes");
   for (const counters::PmaNode& node : readings.nodes) {
     const bool told = (node.all && is_told(*node.all)) ||

@@ -10,6 +10,7 @@
 #include "tools/frame/offered_words.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/devices_report.hpp"
+#include "tools/shared/link_state_text.hpp"
 
 namespace ib::tools {
 namespace {

@@ -15,8 +15,8 @@
 #include "iba/dump.hpp"
 #include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -71,7 +71,7 @@ struct SysstatReport final : Report {
     return lines;
   }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", operation->name);
     path::visit(sink, "path", path);
     if (is_cpus()) {
@@ -81,7 +81,7 @@ struct SysstatReport final : Report {
     } else if (is_text()) {
       sink.value("host", fixed_text(bytes));
     } else {
-      out::visit_attribute(sink, bytes, operation->info());
+      report::visit_attribute(sink, bytes, operation->info());
     }
   }
   void text(TextOut& out) const override {

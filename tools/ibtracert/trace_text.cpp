@@ -139,7 +139,7 @@ void TraceText::diags_multicast(TextOut& out, const Trace& trace) const {
   if (trace.to) end("To", *trace.to);
 }
 
-void TraceText::visit_members(out::Sink& sink, const Place& at) const {
+void TraceText::visit_members(report::Sink& sink, const Place& at) const {
   sink.value("node_guid", at.node.node_guid);
   sink.symbol("node_type", at.node.node_type, to_text(at.node.node_type));
   sink.value("node_description", at.description);
@@ -149,9 +149,9 @@ void TraceText::visit_members(out::Sink& sink, const Place& at) const {
   sink.value("lmc", at.lmc);
 }
 
-void TraceText::visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const {
+void TraceText::visit_place(report::Sink& sink, std::string_view key, const std::optional<Place>& at) const {
   if (!at) {
-    return sink.null_object(key, [](out::Sink& unknown) {
+    return sink.null_object(key, [](report::Sink& unknown) {
       unknown.null("node_guid");
       unknown.no_symbol("node_type");
       for (const char* member : {"node_description", "node_name", "port_guid", "lid", "lmc", "port_num"}) unknown.null(member);
@@ -163,7 +163,7 @@ void TraceText::visit_place(out::Sink& sink, std::string_view key, const std::op
   sink.end_object();
 }
 
-void TraceText::visit(out::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
+void TraceText::visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
   sink.begin_object();
   visit_place(sink, "source", trace.from);
   visit_place(sink, "destination", trace.to);

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "out/sink.hpp"
+#include "report/sink.hpp"
 #include "subnet/node_name_map.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/ibtracert/tracer.hpp"
@@ -22,7 +22,7 @@ struct TraceText {
 
   /// The way to `dlid`, as ibtool shows it.
   void text(TextOut& out, const Trace& trace, Lid dlid) const;
-  void visit(out::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
+  void visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
 
   void diags_unicast(TextOut& out, const Trace& trace) const;
   /// The way to where a trace begins: with `hops` its hops alone, in full, else nothing but what -d tells.
@@ -37,8 +37,8 @@ struct TraceText {
   void diags_hop(TextOut& out, const Hop& hop, bool full) const;
   void diags_step(TextOut& out, const TracedStep& step) const;
   void diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const;
-  void visit_members(out::Sink& sink, const Place& at) const;
-  void visit_place(out::Sink& sink, std::string_view key, const std::optional<Place>& at) const;
+  void visit_members(report::Sink& sink, const Place& at) const;
+  void visit_place(report::Sink& sink, std::string_view key, const std::optional<Place>& at) const;
 };
 
 }  // namespace ib::tools::tracert

@@ -45,7 +45,7 @@ struct InitReport final : FabricReport {
   std::vector<Step> steps;
   std::size_t ports_set{}, ports_failed{};
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("dry_run", dry_run);
     sink.value("ports_set", ports_set);
     sink.value("ports_failed", ports_failed);

@@ -10,9 +10,9 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "formats/topology_text.hpp"
 #include "iba/text.hpp"
 #include "subnet/order.hpp"
-#include "subnet/topology_text.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/node_lists/topology_lines.hpp"
@@ -31,12 +31,12 @@ using Scripts = std::vector<std::pair<std::string_view, NodeKind>>;
 struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     visit_nodes(sink, nodes);
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
-    const subnet::TopologyText text(fabric.subnet, &fabric.names);
+    const formats::TopologyText text(fabric.subnet, &fabric.names);
     for (const NodeIndex at : nodes) {
       text.summary(out.buffer(), at);
       out.write({});
@@ -49,12 +49,12 @@ struct ListingReport final : FabricReport {
 struct NodeReport final : FabricReport {
   NodeReport(const Fabric& of, NodeIndex which) : FabricReport(of), at(which) {}
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     visit_nodes(sink, {at}, known_ports());
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
-    subnet::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
+    formats::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
     out.write({});
   }
 

@@ -12,8 +12,8 @@
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "subnet/survey.hpp"
 #include "tools/shared/attribute_text.hpp"
 
@@ -44,13 +44,13 @@ PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) 
   return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortCounts::time)->time};
 }
 
-void CountersReport::visit(out::Sink& sink) const {
+void CountersReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", node.path);
   sink.begin_array("ports");
   for (const PortCounts& at : ports) {
     sink.begin_object();
     sink.value("port_num", at.port);
-    out::visit_attribute(sink, at.bytes, info, options.keys);
+    report::visit_attribute(sink, at.bytes, info, options.keys);
     sink.end_object();
   }
   sink.end_array();

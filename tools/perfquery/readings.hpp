@@ -40,7 +40,7 @@ struct CountersReport final : Report {
   CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)
       : set(of), info(structure), options(common), node(std::move(from)) {}
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   void diags_text(TextOut& out) const override;
 

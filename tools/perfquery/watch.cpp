@@ -41,7 +41,7 @@ void WatchReport::text(TextOut& out) const {
   }
 }
 
-void WatchReport::visit(out::Sink& sink) const {
+void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.value("attribute", info.iba_name);
   sink.begin_array("ports");

@@ -24,7 +24,7 @@ struct WatchReport final : Report {
   };
 
   explicit WatchReport(const StructInfo& structure) : info(structure) {}
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
 
   const StructInfo& info;

@@ -36,7 +36,7 @@ struct ClearReport final : FabricReport {
   bool is_switch(const ClearRow& row) const { return kind_of(row) == subnet::NodeKind::sw; }
   subnet::NodeKind kind_of(const ClearRow& row) const { return fabric.subnet.node(fabric.subnet.port(row.port).node).kind(); }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("ports");
     for (const ClearRow& row : rows) {
       sink.begin_object();

@@ -81,7 +81,7 @@ class OnePort final : public Command {
 
   struct ThresholdReport final : Report {
     std::vector<counters::ErrorThresholds::Threshold> thresholds;
-    void visit(out::Sink& sink) const override {
+    void visit(report::Sink& sink) const override {
       sink.begin_array("thresholds");
       for (const auto& threshold : thresholds) {
         sink.begin_object();

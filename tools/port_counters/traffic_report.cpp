@@ -67,7 +67,7 @@ void TrafficReport::text(TextOut& out) const {
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", checked_, failed_);
 }
 
-void TrafficReport::visit(out::Sink& sink) const {
+void TrafficReport::visit(report::Sink& sink) const {
   if (element) begin_round(sink, round);
   sink.begin_array("ports");
   for (const TrafficRow& row : rows) {
@@ -88,7 +88,7 @@ void TrafficReport::visit(out::Sink& sink) const {
       }
       sink.begin_object();
       sink.value("counter", grown.name);
-      sink.value("count", grown.count, out::counter(grown.unit));
+      sink.value("count", grown.count, report::counter(grown.unit));
       sink.end_object();
     }
     sink.end_array();

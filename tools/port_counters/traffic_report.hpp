@@ -34,7 +34,7 @@ struct TrafficRow {
 class TrafficReport final : public FabricReport {
  public:
   explicit TrafficReport(const Fabric& of) : FabricReport(of) {}
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   /// The summary; of a report about one port, its row.
   void text(TextOut& out) const override;
 

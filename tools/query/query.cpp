@@ -13,8 +13,8 @@
 #include "iba/generic.hpp"
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -36,18 +36,18 @@ struct QueryReport final : Report {
   bool planned = false;  ///< a Set that --dry-run kept back: there is no answer
   Keys keys = Keys::hidden;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("method", method);
     path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     if (!table) {
-      out::visit_attribute(sink, answer.bytes[0], *answer.type, keys);
+      report::visit_attribute(sink, answer.bytes[0], *answer.type, keys);
       return;
     }
     sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.torn);
     sink.begin_array("records");
-    for (const Bytes record : answer.bytes) out::visit_fields(sink, {}, record, *answer.type, keys);
+    for (const Bytes record : answer.bytes) report::visit_fields(sink, {}, record, *answer.type, keys);
     sink.end_array();
   }
 

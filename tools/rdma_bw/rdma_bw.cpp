@@ -21,7 +21,7 @@ double megabytes_per_second(const BandwidthMessage& what, async::Duration time) 
 struct RdmaBwReport final : Report {
   RdmaBwReport(bool is_client, const BandwidthResult& of) : client(is_client), result(of) {}
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("role", client ? "client" : "server");
     path::visit(sink, "path", result.path);
     sink.value("peer_address", result.peer);
@@ -37,7 +37,7 @@ struct RdmaBwReport final : Report {
   }
 
  private:
-  void visit_direction(out::Sink& sink, std::string_view key, const std::optional<async::Duration>& time) const {
+  void visit_direction(report::Sink& sink, std::string_view key, const std::optional<async::Duration>& time) const {
     if (!time) {
       sink.null(key);
       return;

@@ -33,7 +33,7 @@ struct NodesReport final : Report {
   std::vector<Node> nodes;
   bool torn = false;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
     sink.begin_array("nodes");
     for (const Node& node : nodes) {
@@ -139,7 +139,7 @@ struct ManagersReport final : Report {
   explicit ManagersReport(const Ask& ask) : active(ask.report(with("IsSM"))), disabled(ask.report(with("IsSMdisabled"))) {
     active.form = disabled.form = &port_summary_form;
   }
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("attribute", active.records.type->iba_name);
     sink.value("complete", !active.records.torn && !disabled.records.torn);
     active.visit_records(sink, "is_sm");

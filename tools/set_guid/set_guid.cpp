@@ -7,8 +7,8 @@
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
@@ -23,9 +23,9 @@ struct GuidReport final : Report {
   path::Path path = path::IbPath();
   std::vector<std::uint8_t> bytes;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
-    out::visit_attribute(sink, bytes, sa::GuidInfoRecord::info());
+    report::visit_attribute(sink, bytes, sa::GuidInfoRecord::info());
   }
   void text(TextOut& out) const override {
     const StructInfo& info = sa::GuidInfoRecord::info();

@@ -25,7 +25,7 @@ struct NodedescReport final : Report {
   std::vector<Entry> entries;
   bool set = false, dry_run = false;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.begin_array("devices");
     for (const Entry& entry : entries) {
       sink.begin_object();

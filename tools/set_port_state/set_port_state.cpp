@@ -55,7 +55,7 @@ struct StateReport final : FabricReport {
   bool dry_run{};
   std::vector<Chosen> ports;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.text_or_null("operation", action != nullptr ? action->name : "");
     sink.value("dry_run", dry_run);
     sink.begin_array("ports");

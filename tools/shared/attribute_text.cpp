@@ -8,7 +8,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/wire.hpp"
-#include "out/structure.hpp"
+#include "report/structure.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -21,9 +21,9 @@ AttributeText::AttributeText(const CommonOptions& options, const StructInfo& str
       int_names(options.int_names),
       keys(options.keys) {}
 
-void AttributeText::visit(out::Sink& sink) const { out::visit_structure(sink, bytes, *info, keys); }
+void AttributeText::visit(report::Sink& sink) const { report::visit_structure(sink, bytes, *info, keys); }
 
-void AttributeText::visit_attribute(out::Sink& sink) const { out::visit_attribute(sink, bytes, *info, keys); }
+void AttributeText::visit_attribute(report::Sink& sink) const { report::visit_attribute(sink, bytes, *info, keys); }
 
 void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
   DottedOptions style = int_names ? DottedOptions{} : listing;

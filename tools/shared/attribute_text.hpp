@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "iba/dump.hpp"
-#include "out/sink.hpp"
+#include "report/sink.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/emit.hpp"
 
@@ -26,9 +26,9 @@ struct AttributeText {
   AttributeText(const CommonOptions& options, const StructInfo& structure, Bytes payload);
 
   /// Writes the members of an open JSON object.
-  void visit(out::Sink& sink) const;
-  /// Writes the members `attribute` and `data` in the form of out::visit_attribute().
-  void visit_attribute(out::Sink& sink) const;
+  void visit(report::Sink& sink) const;
+  /// Writes the members `attribute` and `data` in the form of report::visit_attribute().
+  void visit_attribute(report::Sink& sink) const;
   /// `listing` is the usual text of the command for this attribute.
   void text(TextOut& out, const DottedOptions& listing) const;
 };

@@ -122,7 +122,7 @@ void CheckReport::text(TextOut& out) const {
   if (has_[2]) out.print("##          {} ports checked, {} ports have errors beyond threshold\n", errors.checked, errors.bad);
 }
 
-void CheckReport::visit_row(out::Sink& sink, const CheckRow& row) const {
+void CheckReport::visit_row(report::Sink& sink, const CheckRow& row) const {
   sink.begin_object();
   sink.value("check", kind_words[static_cast<unsigned>(row.kind)]);
   sink.value("verdict", row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning");
@@ -145,7 +145,7 @@ void CheckReport::visit_row(out::Sink& sink, const CheckRow& row) const {
   sink.end_object();
 }
 
-void CheckReport::visit(out::Sink& sink) const {
+void CheckReport::visit(report::Sink& sink) const {
   sink.begin_array("checks");
   for (const CheckRow& row : rows_) visit_row(sink, row);
   sink.end_array();

@@ -49,7 +49,7 @@ class CheckReport final : public FabricReport {
   /// "lid 3 port 1", "lid 3 all ports"
   std::string place(const CheckRow& row) const;
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
 
@@ -61,7 +61,7 @@ class CheckReport final : public FabricReport {
   const Counts& counts(CheckKind kind) const { return counts_[static_cast<unsigned>(kind)]; }
   std::string header(const CheckRow& row) const;
   std::string coloured(std::string_view code, std::string text) const;
-  void visit_row(out::Sink& sink, const CheckRow& row) const;
+  void visit_row(report::Sink& sink, const CheckRow& row) const;
 
   std::vector<CheckRow> rows_;
   std::array<Counts, 3> counts_{};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The JSON form that ibstat, ibstatus and ibv_devices share.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
-#include "out/sink.hpp"
+#include "report/sink.hpp"
 #include "tools/shared/devices_report.hpp"
 
 namespace ib::tools {
@@ -15,13 +13,13 @@ namespace {
 
 /// A value without a number in sysfs is null.
 template <class Code>
-void visit_code(out::Sink& sink, std::string_view key, unsigned number) {
+void visit_code(report::Sink& sink, std::string_view key, unsigned number) {
   number != 0 ? sink.symbol(key, number, smp::to_text(static_cast<Code>(number))) : sink.no_symbol(key);
 }
 
-void visit_lid(out::Sink& sink, std::string_view key, Lid lid) { lid != Lid{} ? sink.value(key, lid) : sink.null(key); }
+void visit_lid(report::Sink& sink, std::string_view key, Lid lid) { lid != Lid{} ? sink.value(key, lid) : sink.null(key); }
 
-void visit_port(out::Sink& sink, const sys::EndPort& port) {
+void visit_port(report::Sink& sink, const sys::EndPort& port) {
   sink.begin_object();
   sink.value("port_num", port.number);
   sink.value("end_port", port.name());
@@ -45,42 +43,6 @@ void visit_port(out::Sink& sink, const sys::EndPort& port) {
 
 }  // namespace
 
-std::string link_state_text(unsigned state) {
-  switch (state) {
-    case 1:
-      return "Down";
-    case 2:
-      return "Init";
-    case 3:
-      return "Armed";
-    case 4:
-      return "Active";
-    default:
-      return fmt::format("?? {}", state);
-  }
-}
-
-std::string phys_link_state_text(unsigned state) {
-  switch (state) {
-    case 1:
-      return "Sleep";
-    case 2:
-      return "Polling";
-    case 3:
-      return "Disabled";
-    case 4:
-      return "Config.Train";
-    case 5:
-      return "Link UP";
-    case 6:
-      return "Error Recovery";
-    case 7:
-      return "PHY Test";
-    default:
-      return fmt::format("?? {}", state);
-  }
-}
-
 std::string link_layer_text(const sys::EndPort& port) {
   return port.link_layer_text.empty() ? "InfiniBand" : escaped(port.link_layer_text);
 }
@@ -103,7 +65,7 @@ void DevicesReport::add(const sys::Device& device) {
 
 void DevicesReport::add(const sys::EndPort& port) { devices.push_back({port.device, {&port}}); }
 
-void DevicesReport::visit(out::Sink& sink) const {
+void DevicesReport::visit(report::Sink& sink) const {
   sink.begin_array("devices");
   for (const auto& [device, ports] : devices) {
     sink.begin_object();

@@ -10,9 +10,6 @@
 
 namespace ib::tools {
 
-/// The words of python-rdma for port states (IBA 14.2.5.6): `Active`, `Link UP`; `?? 9` for others.
-std::string link_state_text(unsigned state);
-std::string phys_link_state_text(unsigned state);
 /// `InfiniBand` or `Ethernet`: the escaped text of sysfs. If sysfs has none, InfiniBand.
 std::string link_layer_text(const sys::EndPort& port);
 
@@ -33,7 +30,7 @@ struct DevicesReport : Report {
   void add(const sys::Device& device);
   /// Adds one port with its device.
   void add(const sys::EndPort& port);
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
 };
 
 }  // namespace ib::tools

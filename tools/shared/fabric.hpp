@@ -55,7 +55,7 @@ void open_for_libibnetdisc(Session& session);
 /// the failures (add_failures()).
 struct Fabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
-  std::shared_ptr<const subnet::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
+  std::shared_ptr<const formats::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
   /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
   std::optional<std::vector<std::uint8_t>> route_to_start = std::vector<std::uint8_t>();
 };
@@ -115,27 +115,27 @@ struct FabricReport : Report {
   PortFilter known_ports() const;
 
   /// Writes the member `nodes`: an object for each of `nodes`, with the ports that `ports` selects.
-  void visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
+  void visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
   /// Writes the members that identify a node: GUID, type, description and the name in the node name map.
-  void visit_names(out::Sink& sink, subnet::NodeIndex at) const;
+  void visit_names(report::Sink& sink, subnet::NodeIndex at) const;
   /// Writes the member `differences`: the differences from the fabric `before`.
-  void visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
+  void visit_differences(report::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
   /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
-  void visit_port_members(out::Sink& sink, subnet::PortIndex at) const;
+  void visit_port_members(report::Sink& sink, subnet::PortIndex at) const;
   /// Writes the member `unreachable`: the failures of the fabric and of the report, with their reasons.
-  void visit_failures(out::Sink& sink) const;
+  void visit_failures(report::Sink& sink) const;
 
   const Fabric& fabric;
   subnet::Failures failures;  ///< besides those of the fabric
 
  private:
-  void visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
-  void visit_route(out::Sink& sink, subnet::NodeIndex at) const;
-  void visit_addresses(out::Sink& sink, subnet::PortIndex at) const;
-  void visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
-  void visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
-  void visit_peer(out::Sink& sink, subnet::PortIndex at) const;
-  void visit_failure(out::Sink& sink, const subnet::Failure& failure) const;
+  void visit_node(report::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
+  void visit_route(report::Sink& sink, subnet::NodeIndex at) const;
+  void visit_addresses(report::Sink& sink, subnet::PortIndex at) const;
+  void visit_port(report::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
+  void visit_head(report::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
+  void visit_peer(report::Sink& sink, subnet::PortIndex at) const;
+  void visit_failure(report::Sink& sink, const subnet::Failure& failure) const;
 };
 
 }  // namespace ib::tools

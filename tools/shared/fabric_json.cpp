@@ -11,15 +11,15 @@ namespace ib::tools {
 namespace {
 
 template <class T>
-void optional(out::Sink& sink, std::string_view key, bool known, const T& value) {
+void optional(report::Sink& sink, std::string_view key, bool known, const T& value) {
   known ? sink.value(key, value) : sink.null(key);
 }
 
-void visit_width(out::Sink& sink, std::string_view key, unsigned lanes) {
+void visit_width(report::Sink& sink, std::string_view key, unsigned lanes) {
   lanes != 0 ? sink.symbol(key, lanes, std::to_string(lanes) + 'x') : sink.no_symbol(key);
 }
 
-void visit_speed(out::Sink& sink, std::string_view key, subnet::Speed speed) {
+void visit_speed(report::Sink& sink, std::string_view key, subnet::Speed speed) {
   speed != subnet::Speed::unknown ? sink.symbol(key, subnet::lane_mbps(speed), subnet::name(speed)) : sink.no_symbol(key);
 }
 
@@ -30,7 +30,7 @@ std::string_view attribute_name(std::string_view title) {
 }
 
 /// The members of visit_names() where no node is known.
-void unknown_names(out::Sink& sink) {
+void unknown_names(report::Sink& sink) {
   sink.null("node_guid");
   sink.no_symbol("node_type");
   sink.null("node_description");
@@ -39,7 +39,7 @@ void unknown_names(out::Sink& sink) {
 
 }  // namespace
 
-void FabricReport::visit_names(out::Sink& sink, subnet::NodeIndex at) const {
+void FabricReport::visit_names(report::Sink& sink, subnet::NodeIndex at) const {
   const subnet::Node& node = fabric.subnet.node(at);
   sink.value("node_guid", node.guid());
   sink.symbol("node_type", node.info.node_type, smp::to_text(node.info.node_type));
@@ -49,7 +49,7 @@ void FabricReport::visit_names(out::Sink& sink, subnet::NodeIndex at) const {
 }
 
 /// Writes the members that address an end port.
-void FabricReport::visit_addresses(out::Sink& sink, subnet::PortIndex at) const {
+void FabricReport::visit_addresses(report::Sink& sink, subnet::PortIndex at) const {
   const subnet::Port& end_port = fabric.subnet.port(fabric.subnet.end_port_of(at));
   const subnet::Node& node = fabric.subnet.node(end_port.node);
   const bool is_switch = node.kind() == subnet::NodeKind::sw;
@@ -60,10 +60,10 @@ void FabricReport::visit_addresses(out::Sink& sink, subnet::PortIndex at) const 
   optional(sink, "lmc", end_port.has_info, fabric.subnet.lmc(at));
 }
 
-void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
+void FabricReport::visit_peer(report::Sink& sink, subnet::PortIndex at) const {
   const subnet::PortIndex peer = fabric.subnet.port(at).peer;
   if (peer == subnet::none) {
-    return sink.null_object("peer", [](out::Sink& to) {
+    return sink.null_object("peer", [](report::Sink& to) {
       unknown_names(to);
       for (const char* key : {"port_num", "lid"}) to.null(key);
     });
@@ -76,13 +76,13 @@ void FabricReport::visit_peer(out::Sink& sink, subnet::PortIndex at) const {
   sink.end_object();
 }
 
-void FabricReport::visit_port(out::Sink& sink, subnet::PortIndex at, std::string_view key) const {
+void FabricReport::visit_port(report::Sink& sink, subnet::PortIndex at, std::string_view key) const {
   sink.begin_object(key);
   visit_port_members(sink, at);
   sink.end_object();
 }
 
-void FabricReport::visit_port_members(out::Sink& sink, subnet::PortIndex at) const {
+void FabricReport::visit_port_members(report::Sink& sink, subnet::PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Port& port = subnet.port(at);
   const smp::PortInfo info = port.info();
@@ -107,7 +107,7 @@ void FabricReport::visit_port_members(out::Sink& sink, subnet::PortIndex at) con
   visit_peer(sink, at);
 }
 
-void FabricReport::visit_route(out::Sink& sink, subnet::NodeIndex at) const {
+void FabricReport::visit_route(report::Sink& sink, subnet::NodeIndex at) const {
   if (!fabric.route_to_start) return sink.null("route");
   sink.begin_array("route");
   for (const std::uint8_t port : *fabric.route_to_start) sink.value({}, port);
@@ -117,7 +117,7 @@ void FabricReport::visit_route(out::Sink& sink, subnet::NodeIndex at) const {
   sink.end_array();
 }
 
-void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const {
+void FabricReport::visit_node(report::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const {
   const subnet::Subnet& subnet = fabric.subnet;
   const subnet::Node& node = subnet.node(at);
   const bool is_switch = node.kind() == subnet::NodeKind::sw;
@@ -146,7 +146,7 @@ void FabricReport::visit_node(out::Sink& sink, subnet::NodeIndex at, const PortF
   sink.end_object();
 }
 
-void FabricReport::visit_failure(out::Sink& sink, const subnet::Failure& failure) const {
+void FabricReport::visit_failure(report::Sink& sink, const subnet::Failure& failure) const {
   sink.begin_object();
   sink.value("reason", name(failure.kind));
   if (failure.node != subnet::none) {
@@ -169,14 +169,14 @@ FabricReport::PortFilter FabricReport::known_ports() const {
   };
 }
 
-void FabricReport::visit_nodes(out::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
+void FabricReport::visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
   sink.begin_array("nodes");
   for (const subnet::NodeIndex at : nodes) visit_node(sink, at, ports);
   sink.end_array();
 }
 
 /// The values of a node that a comparison uses.
-void FabricReport::visit_head(out::Sink& sink, subnet::NodeIndex at, std::string_view key) const {
+void FabricReport::visit_head(report::Sink& sink, subnet::NodeIndex at, std::string_view key) const {
   if (at == subnet::none) {
     sink.null(key);
     return;
@@ -190,10 +190,10 @@ void FabricReport::visit_head(out::Sink& sink, subnet::NodeIndex at, std::string
   sink.end_object();
 }
 
-void FabricReport::visit_differences(out::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const {
+void FabricReport::visit_differences(report::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const {
   struct Side final : FabricReport {
     using FabricReport::FabricReport;
-    void visit(out::Sink&) const override {}
+    void visit(report::Sink&) const override {}
     void text(TextOut&) const override {}
   };
   const Side was(before), is(fabric);
@@ -220,7 +220,7 @@ void FabricReport::visit_differences(out::Sink& sink, const Fabric& before, cons
   sink.end_array();
 }
 
-void FabricReport::visit_failures(out::Sink& sink) const {
+void FabricReport::visit_failures(report::Sink& sink) const {
   sink.begin_array("unreachable");
   for (const subnet::Failure& failure : fabric.failures) visit_failure(sink, failure);
   for (const subnet::Failure& failure : failures) visit_failure(sink, failure);

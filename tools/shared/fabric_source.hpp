@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "async/task.hpp"
+#include "formats/netdisc_cache.hpp"
 #include "path/path.hpp"
 #include "subnet/discovery.hpp"
-#include "subnet/netdisc_cache.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -41,7 +41,7 @@ class FabricSource {
   /// it. Throws if nothing can be read.
   virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) = 0;
   /// What was read, where that is a cache of libibnetdisc.
-  virtual std::shared_ptr<const subnet::NetdiscCache> stored() const { return nullptr; }
+  virtual std::shared_ptr<const formats::NetdiscCache> stored() const { return nullptr; }
   /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
   virtual bool asks_nodes() const { return false; }
 };

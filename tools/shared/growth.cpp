@@ -26,18 +26,18 @@ std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const 
   return traffic;
 }
 
-void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
+void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
   sink.begin_object();
   sink.value("counter", counter.name);
   if (members.index) counter.index ? sink.value("index", *counter.index) : sink.null("index");
-  sink.value("count", counter.count, out::counter(counter.unit));
+  sink.value("count", counter.count, report::counter(counter.unit));
   counter.change.delta ? sink.value("delta", *counter.change.delta) : sink.null("delta");
   counter.per_second ? sink.value("per_second", *counter.per_second) : sink.null("per_second");
   if (members.threshold && counter.threshold) sink.value("threshold", *counter.threshold);
   sink.end_object();
 }
 
-void visit_growth(out::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members) {
+void visit_growth(report::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members) {
   sink.begin_array(key);
   for (const GrownCounter& counter : counters) visit_growth(sink, counter, members);
   sink.end_array();
@@ -59,7 +59,7 @@ std::string growth_words(std::string_view label, const GrownCounter& counter) {
   return fmt::format(" [{} + {} ({:.3f}/s)]", label, *counter.change.delta, counter.per_second.value_or(0));
 }
 
-void begin_round(out::Sink& sink, const Round& round) {
+void begin_round(report::Sink& sink, const Round& round) {
   sink.begin_object();
   sink.value("time", round.time);
   round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");

@@ -13,7 +13,7 @@
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "iba/struct_info.hpp"
-#include "out/sink.hpp"
+#include "report/sink.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/shared/interval.hpp"
 
@@ -43,9 +43,9 @@ struct GrowthMembers {
 };
 
 /// Writes an element of an array: `counter`, `count`, `delta`, `per_second`, and what `members` says.
-void visit_growth(out::Sink& sink, const GrownCounter& counter, GrowthMembers members = {});
+void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers members = {});
 /// Writes the array `key` of such elements.
-void visit_growth(out::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members = {});
+void visit_growth(report::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members = {});
 
 /// Writes the line of a counter, whose name `label` has its dots already: "PortXmitData:....123      (+ 4.000/s)".
 void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter);
@@ -53,6 +53,6 @@ void growth_line(TextOut& out, std::string_view label, const GrownCounter& count
 std::string growth_words(std::string_view label, const GrownCounter& counter);
 
 /// Begins one of several readings in JSON, an object with `time` and `seconds`.
-void begin_round(out::Sink& sink, const Round& round);
+void begin_round(report::Sink& sink, const Round& round);
 
 }  // namespace ib::tools

@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "iba/registry.hpp"
-#include "out/structure.hpp"
+#include "report/structure.hpp"
 #include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
@@ -33,7 +33,7 @@ std::string json_name(const StructInfo& form, std::string_view member) {
 
 }  // namespace
 
-void RecordsReport::visit(out::Sink& sink) const {
+void RecordsReport::visit(report::Sink& sink) const {
   sink.value("attribute", records.type->iba_name);
   sink.begin_object("match");
   for (const sa::Pattern::Match& match : pattern.matches()) {
@@ -41,7 +41,7 @@ void RecordsReport::visit(out::Sink& sink) const {
     if (match.secret && keys == Keys::hidden) {
       sink.null(name);
     } else {
-      out::visit_field(sink, name, pattern.bytes(), *find_path(pattern.form(), match.member));
+      report::visit_field(sink, name, pattern.bytes(), *find_path(pattern.form(), match.member));
     }
   }
   sink.end_object();
@@ -49,9 +49,9 @@ void RecordsReport::visit(out::Sink& sink) const {
   visit_records(sink, "records");
 }
 
-void RecordsReport::visit_records(out::Sink& sink, std::string_view key) const {
+void RecordsReport::visit_records(report::Sink& sink, std::string_view key) const {
   sink.begin_array(key);
-  for (const Bytes record : records.bytes) out::visit_fields(sink, {}, record, *records.type, keys);
+  for (const Bytes record : records.bytes) report::visit_fields(sink, {}, record, *records.type, keys);
   sink.end_array();
 }
 

@@ -18,9 +18,9 @@ struct RecordsReport : Report {
   Keys keys = Keys::hidden;
 
   explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   /// Writes only the records, as the array `key`.
-  void visit_records(out::Sink& sink, std::string_view key) const;
+  void visit_records(report::Sink& sink, std::string_view key) const;
   /// A line for each record.
   void text(TextOut& out) const override;
   Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }

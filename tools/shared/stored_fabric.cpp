@@ -19,7 +19,7 @@ constexpr std::size_t largest_file = std::size_t{1} << 29U;  // 2,000,000 ports 
 
 Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
-void fill(const subnet::NetdiscCache& cache, subnet::Subnet& subnet, const std::string& file) {
+void fill(const formats::NetdiscCache& cache, subnet::Subnet& subnet, const std::string& file) {
   try {
     fill_subnet(cache, subnet);
   } catch (const UsageError& error) {
@@ -41,7 +41,7 @@ class StoredFabric final : public FabricSource {
   StoredFabric(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
 
   std::string_view name() const override { return {}; }
-  std::shared_ptr<const subnet::NetdiscCache> stored() const override { return cache_; }
+  std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", quoted(file_)));
     if (snapshot::is_snapshot_file(file_)) {
@@ -58,15 +58,15 @@ class StoredFabric final : public FabricSource {
  private:
   std::string file_;
   bool quiet_;
-  std::shared_ptr<const subnet::NetdiscCache> cache_;
+  std::shared_ptr<const formats::NetdiscCache> cache_;
 };
 
 }  // namespace
 
-std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file) {
+std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file) {
   try {
     const std::string content = read_regular_file(file, largest_file);
-    return std::make_shared<subnet::NetdiscCache>(subnet::read_netdisc_cache(bytes_of(content)));
+    return std::make_shared<formats::NetdiscCache>(formats::read_netdisc_cache(bytes_of(content)));
   } catch (const SysError& error) {
     throw CannotLoad(error.message());
   } catch (const UsageError& error) {
@@ -86,10 +86,10 @@ void load_fabric(const std::string& file, Fabric& fabric) {
 }
 
 void store_fabric(const Fabric& fabric, bool asks_fdr10, const std::string& file) {
-  if (fabric.stored) return replace_file(file, subnet::netdisc_cache_file(*fabric.stored));
+  if (fabric.stored) return replace_file(file, formats::netdisc_cache_file(*fabric.stored));
   const subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, false, asks_fdr10);
   const std::vector<subnet::NodeIndex> order = subnet::legacy_order(fabric.subnet, sweep);
-  replace_file(file, subnet::netdisc_cache_file(subnet::cache_of(fabric.subnet, sweep, order)));
+  replace_file(file, formats::netdisc_cache_file(formats::cache_of(fabric.subnet, sweep, order)));
 }
 
 std::vector<subnet::NodeIndex> diags_order(const Fabric& fabric, bool asks_fdr10) {

@@ -27,7 +27,7 @@ class CannotLoad : public UsageError {
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet);
 
 /// What is in `file`. Throws CannotLoad.
-std::shared_ptr<const subnet::NetdiscCache> read_cache(const std::string& file);
+std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file);
 
 /// Reads `file` into `fabric`, which must be empty. Throws CannotLoad.
 void load_fabric(const std::string& file, Fabric& fabric);

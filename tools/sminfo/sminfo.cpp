@@ -8,8 +8,8 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -27,10 +27,10 @@ struct SminfoReport final : Report {
     return fmt::format("sminfo: sm lid {} sm guid {}, activity count {} priority {} state {}", lid, to_text(info.guid), info.act_count,
                        info.priority, state());
   }
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("lid", lid);
-    out::visit_attribute(sink, info, keys);
+    report::visit_attribute(sink, info, keys);
   }
   void text(TextOut& out) const override { out.print("{}\n", line()); }
   void diags_text(TextOut& out) const override {

@@ -15,9 +15,9 @@
 #include "iba/text.hpp"
 #include "mad/rpc.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
 #include "path/parse.hpp"
+#include "report/structure.hpp"
 #include "subnet/smp_tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_route.hpp"
@@ -48,7 +48,7 @@ struct SmpdumpReport final : Report {
   const StructInfo* attribute() const { return find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id()); }
   const StructInfo* format() const { return ib::find_format(header().mgmt_class(), header().class_version()); }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("mad_description", mad_description(mad));
     sink.value("mad_status", header().raw_status());
@@ -57,7 +57,7 @@ struct SmpdumpReport final : Report {
     sink.value("hex", hex);
     if (const StructInfo* info = format()) {
       sink.value("format", info->iba_name);
-      out::visit_fields(sink, "mad", mad, *info, keys);
+      report::visit_fields(sink, "mad", mad, *info, keys);
     } else {
       sink.null("format");
       sink.null("mad");

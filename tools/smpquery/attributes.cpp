@@ -29,7 +29,7 @@ struct AttributeReport final : Report {
   AttributeText attribute;
   Keys keys{};
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
     sink.value("modifier", modifier);
@@ -90,7 +90,7 @@ struct DescriptionReport final : Report {
   std::string description;
   std::optional<std::string> name;  ///< the name in the node name map of the site
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", "NodeDesc");
     path::visit(sink, "path", path);
     sink.value("modifier", 0U);

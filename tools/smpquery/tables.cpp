@@ -28,13 +28,13 @@ struct TableReport : Report {
   bool complete = true;
 
   TableReport(std::string_view of, const Ask& ask) : operation(of), path(ask.path()), name(ask.node.name), modifier(ask.modifier) {}
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
     sink.value("modifier", modifier);
     visit_table(sink);
   }
-  virtual void visit_table(out::Sink& sink) const = 0;
+  virtual void visit_table(report::Sink& sink) const = 0;
 };
 
 /// Emits a table that may be incomplete.
@@ -79,7 +79,7 @@ void print_rows(TextOut& out, const std::vector<T>& cells, std::size_t count, st
 }
 
 template <class T>
-void visit_list(out::Sink& sink, std::string_view key, const std::vector<T>& values, std::size_t count) {
+void visit_list(report::Sink& sink, std::string_view key, const std::vector<T>& values, std::size_t count) {
   sink.begin_array(key);
   for (std::size_t i = 0; i < std::min(count, values.size()); ++i) sink.value({}, values[i]);
   sink.end_array();
@@ -90,7 +90,7 @@ struct PkeyReport final : TableReport {
   std::size_t capacity{};
   std::vector<std::uint16_t> pkeys;  ///< of whole blocks
 
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("capacity", capacity);
     visit_list(sink, "pkeys", pkeys, capacity);
   }
@@ -109,7 +109,7 @@ struct GuidReport final : TableReport {
   std::size_t capacity{};
   std::vector<Guid> guids;  ///< of whole blocks
 
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("capacity", capacity);
     visit_list(sink, "guids", guids, capacity);
   }
@@ -130,7 +130,7 @@ struct Sl2vlReport final : TableReport {
   SmpBlocks by_in_port;
   std::size_t read{};  ///< the number of elements of by_in_port that were read
 
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("out_port", out_port);
     sink.begin_array("in_ports");
     for (std::size_t in = 0; in < read; ++in) {
@@ -182,7 +182,7 @@ struct VlArbReport final : TableReport {
   static unsigned vl(std::uint16_t entry) { return entry >> 8 & 0xf; }
   static unsigned weight(std::uint16_t entry) { return entry & 0xff; }
 
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("has_tables", has_tables);
     sink.value("low_capacity", low_capacity);
     sink.value("high_capacity", high_capacity);
@@ -237,7 +237,7 @@ struct LftReport final : TableReport {
   using TableReport::TableReport;
   subnet::LinearTable table;
 
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("capacity", table.capacity());
     sink.value("top", table.top());
     sink.begin_array("port_by_lid");
@@ -268,7 +268,7 @@ struct MftReport final : TableReport {
       if (!members.empty()) use(mlid, members);
     }
   }
-  void visit_table(out::Sink& sink) const override {
+  void visit_table(report::Sink& sink) const override {
     sink.value("capacity", table.capacity());
     sink.begin_array("groups");
     each_group([&](unsigned mlid, const std::vector<std::uint8_t>& members) {

@@ -45,7 +45,7 @@ std::size_t SnapshotReport::silent_node_count() const {
   return nodes.size();
 }
 
-void SnapshotReport::visit(out::Sink& sink) const {
+void SnapshotReport::visit(report::Sink& sink) const {
   sink.value("file", escaped(file));
   sink.value("file_bytes", bytes);
   sink.value("elapsed_seconds", seconds);

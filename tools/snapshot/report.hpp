@@ -24,7 +24,7 @@ struct PartRow {
 struct SnapshotReport final : FabricReport {
   explicit SnapshotReport(const Fabric& of) : FabricReport(of) {}
 
-  void visit(out::Sink& sink) const override;
+  void visit(report::Sink& sink) const override;
   /// A line for each part with -v, and a last line that says what was read.
   void text(TextOut& out) const override;
 

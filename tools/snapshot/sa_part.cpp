@@ -18,9 +18,9 @@ bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::tr
 
 }  // namespace
 
-async::Task<snapshot::PartReading> read_sa_part(Session& session, snapshot::Writer& writer) {
+async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer) {
   using Kind = subnet::Failure::Kind;
-  snapshot::PartReading result;
+  snapshot::SurveyedPart result;
   co_await session.prepare_sa();
   mad::Transactor& transactor = session.transactor();
   const path::IbPath& sa = transactor.sa_path().ib();

@@ -2,14 +2,14 @@
 // The part `sa` of a snapshot: the tables of the subnet administrator.
 #pragma once
 
-#include "snapshot/reading.hpp"
+#include "snapshot/fabric_survey.hpp"
 #include "snapshot/writer.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
 
-/// Reads the tables into `writer`. PartReading counts tables. A table that the SA does not have is refused; one that does not arrive is a
+/// Reads the tables into `writer`. SurveyedPart counts tables. A table that the SA does not have is refused; one that does not arrive is a
 /// failure, and an SA that answers nothing is one failure.
-async::Task<snapshot::PartReading> read_sa_part(Session& session, snapshot::Writer& writer);
+async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer);
 
 }  // namespace ib::tools

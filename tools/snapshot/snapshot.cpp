@@ -17,7 +17,7 @@
 #include "base/nearest.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
-#include "snapshot/reading.hpp"
+#include "snapshot/fabric_survey.hpp"
 #include "snapshot/recording.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/mlnx.hpp"
@@ -153,8 +153,8 @@ class Snapshot final : public Command {
     subnet::PortPaths paths(fabric.subnet, start);
     PartsProgress progress(session);
     std::map<Part, async::Time> begun;
-    std::map<Part, snapshot::PartReading> readings;
-    snapshot::ReadingOptions how(start);
+    std::map<Part, snapshot::SurveyedPart> readings;
+    snapshot::FabricSurveyOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
     how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
@@ -165,13 +165,13 @@ class Snapshot final : public Command {
       begun[part] = session.loop().now();
       tell_plan(session, part, planned);
     };
-    how.ended = [&](Part part, snapshot::PartReading done) {
+    how.ended = [&](Part part, snapshot::SurveyedPart done) {
       report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(session, begun[part])});
       readings[part] = std::move(done);
       writer.put_part(name(part));
     };
     snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
-    snapshot::Reading reading(recording, fabric, std::move(how));
+    snapshot::FabricSurvey reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;
     std::ranges::copy_if(snapshot::all_parts(), std::back_inserter(wanted), [this](Part part) { return is_wanted(part); });

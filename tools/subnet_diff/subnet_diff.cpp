@@ -10,8 +10,8 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "formats/topology_reader.hpp"
 #include "iba/text.hpp"
-#include "subnet/topology_reader.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
@@ -28,9 +28,9 @@ constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times 
 /// Reads a stored fabric: a topology file of ibnetdiscover, or a file for load_fabric(). Throws UsageError if the file has no fabric.
 void load(const std::string& file, Fabric& fabric) {
   const std::string text = read_regular_file(file, longest_file);
-  if (!subnet::is_topology_text(text)) return load_fabric(file, fabric);
+  if (!formats::is_topology_text(text)) return load_fabric(file, fabric);
   try {
-    subnet::read_topology_text(text, fabric.subnet);
+    formats::read_topology_text(text, fabric.subnet);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", harmless(file), error.message()));
   }
@@ -76,7 +76,7 @@ struct DiffReport final : FabricReport {
     print_lids(out);
   }
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     visit_counts(sink, "current", found.end_ports.current, found.nodes.current, found.links.current, found.current_lids);
     visit_counts(sink, "reference", found.end_ports.reference, found.nodes.reference, found.links.reference, found.reference_lids);
     sink.begin_array("differences");
@@ -114,7 +114,7 @@ struct DiffReport final : FabricReport {
     }
   }
 
-  static void visit_counts(out::Sink& sink, std::string_view key, std::size_t ports, std::size_t nodes, std::size_t links,
+  static void visit_counts(report::Sink& sink, std::string_view key, std::size_t ports, std::size_t nodes, std::size_t links,
                            std::size_t lids) {
     sink.begin_object(key);
     sink.value("end_port_count", ports);
@@ -124,7 +124,7 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
-  static void visit_link(out::Sink& sink, const LinkEnds& link) {
+  static void visit_link(report::Sink& sink, const LinkEnds& link) {
     sink.value("port_guid", link.first.guid);
     sink.value("port_num", link.first.port);
     sink.begin_object("peer");
@@ -134,7 +134,7 @@ struct DiffReport final : FabricReport {
   }
 
   /// Writes one side of a difference; null if the object is missing on this side.
-  static void visit_side(out::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
+  static void visit_side(report::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
     if (!is_there) {
       sink.null(key);
       return;
@@ -145,7 +145,7 @@ struct DiffReport final : FabricReport {
   }
 
   template <class T>
-  static void visit_set(out::Sink& sink, std::string_view what, const SetDifference<T>& set,
+  static void visit_set(report::Sink& sink, std::string_view what, const SetDifference<T>& set,
                         const std::function<void(const T&)>& visit_one) {
     const auto visit_all = [&](const std::vector<T>& list, bool added) {
       for (const T& one : list) {
@@ -160,14 +160,14 @@ struct DiffReport final : FabricReport {
     visit_all(set.missing, false);
   }
 
-  static void visit_link_rate(out::Sink& sink, const LinkEnds& link, const subnet::LinkRate& rate) {
+  static void visit_link_rate(report::Sink& sink, const LinkEnds& link, const subnet::LinkRate& rate) {
     visit_link(sink, link);
     rate.lanes != 0 ? sink.symbol("width", rate.lanes, fmt::format("{}x", rate.lanes)) : sink.no_symbol("width");
     rate.speed != subnet::Speed::unknown ? sink.symbol("speed", subnet::lane_mbps(rate.speed), subnet::name(rate.speed))
                                          : sink.no_symbol("speed");
   }
 
-  static void visit_rate(out::Sink& sink, const subnet::RateDifference& one) {
+  static void visit_rate(report::Sink& sink, const subnet::RateDifference& one) {
     sink.begin_object();
     sink.value("difference", "rate");
     visit_side(sink, "before", true, [&] { visit_link_rate(sink, one.link, one.reference); });
@@ -175,7 +175,7 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
-  static void visit_lid(out::Sink& sink, const subnet::LidDifference& one) {
+  static void visit_lid(report::Sink& sink, const subnet::LidDifference& one) {
     sink.begin_object();
     sink.value("difference", "lid");
     sink.value("lid", one.lid);

@@ -12,8 +12,8 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
-#include "out/structure.hpp"
 #include "path/json.hpp"
+#include "report/structure.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -40,7 +40,7 @@ struct AttributeReport final : Report {
   AttributeText attribute;
   std::string diags_lines;
 
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     attribute.visit_attribute(sink);
   }
@@ -64,11 +64,11 @@ struct LinesReport final : Report {
     lines += told;
     diags_lines += told;
   }
-  void visit(out::Sink& sink) const override {
+  void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("attribute", info->iba_name);
     sink.begin_array("records");
-    for (const auto& record : records) out::visit_fields(sink, {}, record, *info);
+    for (const auto& record : records) report::visit_fields(sink, {}, record, *info);
     sink.end_array();
   }
   void text(TextOut& out) const override { out.write(lines); }

@@ -3,7 +3,7 @@
 #include "path/json.hpp"
 
 #include "iba/text.hpp"
-#include "out/json.hpp"
+#include "report/json.hpp"
 #include "support/catch.hpp"
 
 using namespace ib;
@@ -12,7 +12,7 @@ namespace {
 
 std::string json_of(const path::Path& path) {
   std::string out;
-  out::JsonSink sink(out, out::JsonStyle::lines);
+  report::JsonSink sink(out, report::JsonStyle::lines);
   sink.begin_object();
   path::visit(sink, "path", path);
   sink.end_object();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What a node claims does not make a snapshot ask it without end, and what ports of such a number truly have is read.
 #include "iba-gen/smp.hpp"
-#include "snapshot/reading.hpp"
+#include "snapshot/fabric_survey.hpp"
 #include "support/catch.hpp"
 #include "unit/snapshot/recorder.hpp"
 
@@ -9,7 +9,7 @@ using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::ReadFabric;
 using snapshot::Part;
-using snapshot::PartReading;
+using snapshot::SurveyedPart;
 
 TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not read; SLtoVL tables of as many ports are") {
   FakeFabric fabric;
@@ -20,7 +20,7 @@ TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not re
   fabric.node(leaf).info.partition_cap = 8;
   fabric.node(leaf).switch_info.partition_enforcement_cap = 65535;
   ReadFabric read(fabric);
-  const PartReading done = read.read(Part::pkeys);
+  const SurveyedPart done = read.read(Part::pkeys);
   CHECK(done.planned == 2 + 1 + 254 * 32);  // here, port 0, and 1,024 P_Keys of each other port
   CHECK(read.times(smp::PKeyTable::attribute_id) == done.planned);
   REQUIRE(done.failures.size() == 1);
@@ -29,7 +29,7 @@ TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not re
 
   fabric.node(leaf).switch_info.partition_enforcement_cap = 1024;
   ReadFabric large(fabric);
-  const PartReading whole = large.read(Part::pkeys);
+  const SurveyedPart whole = large.read(Part::pkeys);
   CHECK(whole.planned == 2 + 1 + 254 * 32);
   CHECK(whole.failures.empty());
   CHECK(large.read(Part::sl2vl).planned == 1 + 255 * 255);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mad/rpc.hpp"
-#include "snapshot/reading.hpp"
+#include "snapshot/fabric_survey.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/port_paths.hpp"
 #include "support/counting_fabric.hpp"
@@ -79,25 +79,25 @@ struct ReadFabric : ib::subnet::SweptSubnet {
     start.retries = retries;
     loop.run(sweep(*this));
     swept = recorder->passed.size();
-    reading = std::make_unique<ib::snapshot::Reading>(*recorder, *this, options());
+    reading = std::make_unique<ib::snapshot::FabricSurvey>(*recorder, *this, options());
   }
   static ib::async::Task<> sweep(ReadFabric& self) {
     ib::subnet::Discovered discovered = co_await ib::subnet::discover(*self.recorder, self.subnet, self.start, {});
     self.failures = std::move(discovered.failures);
   }
-  ib::snapshot::ReadingOptions options() {
-    ib::snapshot::ReadingOptions how{ib::path::Path(start)};
+  ib::snapshot::FabricSurveyOptions options() {
+    ib::snapshot::FabricSurveyOptions how{ib::path::Path(start)};
     how.progress = [this](ib::snapshot::Part, std::uint64_t done, std::uint64_t of) { progress = {done, of}; };
-    how.ended = [this](ib::snapshot::Part part, ib::snapshot::PartReading reading_of) { ended.emplace_back(part, std::move(reading_of)); };
+    how.ended = [this](ib::snapshot::Part part, ib::snapshot::SurveyedPart reading_of) { ended.emplace_back(part, std::move(reading_of)); };
     return how;
   }
   /// Reads a part; `of_part` is then what passed.
-  ib::snapshot::PartReading read(ib::snapshot::Part part) {
+  ib::snapshot::SurveyedPart read(ib::snapshot::Part part) {
     const std::size_t before = recorder->passed.size();
     ended.clear();
     std::vector<ib::snapshot::Part> parts{part};
     loop.run(reading->read(std::move(parts)));
-    ib::snapshot::PartReading result;
+    ib::snapshot::SurveyedPart result;
     if (!ended.empty()) result = std::move(ended.back().second);
     of_part.assign(recorder->passed.begin() + static_cast<std::ptrdiff_t>(before), recorder->passed.end());
     return result;
@@ -128,10 +128,10 @@ struct ReadFabric : ib::subnet::SweptSubnet {
   std::unique_ptr<ib::mad::Rpc> rpc;
   std::unique_ptr<Recorder> recorder;
   ib::path::IbDrPath start;
-  std::unique_ptr<ib::snapshot::Reading> reading;
+  std::unique_ptr<ib::snapshot::FabricSurvey> reading;
   std::size_t swept{};
   std::vector<Passed> of_part;
-  std::vector<std::pair<ib::snapshot::Part, ib::snapshot::PartReading>> ended;
+  std::vector<std::pair<ib::snapshot::Part, ib::snapshot::SurveyedPart>> ended;
   std::pair<std::uint64_t, std::uint64_t> progress;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Targets in a swept model: every form that people write, and what is said where nothing is found.
 #include "subnet/find_port.hpp"
+#include "formats/node_name_map.hpp"
 
 #include "path/parse.hpp"
 #include "support/catch.hpp"
@@ -114,7 +115,7 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
 
 TEST_CASE("a node is found by its name, or its description where it has none") {
   Bench bench;
-  const NodeNameMap names = NodeNameMap::parse("0x100010 \"second\"\n0x5000 \"leaf\"\n");
+  const NodeNameMap names = formats::parse_node_name_map("0x100010 \"second\"\n0x5000 \"leaf\"\n");
   const auto find = [&](std::string_view name, const NodeNameMap* map) { return find_named_port(*bench.sweep, name, map); };
   CHECK(find("leaf", nullptr).port == bench.port(0x6000, 0));
   CHECK(find("second", &names).port == bench.port(0x100010, 1));

@@ -19,7 +19,7 @@ namespace {
 struct Sample final : Report {
   ib::Exit exit = ib::Exit::ok;
 
-  void visit(ib::out::Sink& sink) const override {
+  void visit(ib::report::Sink& sink) const override {
     sink.value("number", 1U);
     sink.begin_array("rows");
     for (const unsigned n : {2U, 3U}) {

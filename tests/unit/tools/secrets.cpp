@@ -21,8 +21,8 @@
 #include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "mad/trace.hpp"
-#include "out/json.hpp"
-#include "out/structure.hpp"
+#include "report/json.hpp"
+#include "report/structure.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
@@ -109,9 +109,9 @@ using Print = std::function<std::string(const Sample&, Keys)>;
 
 std::string json_text(const Sample& sample, Keys keys) {
   std::string text;
-  out::JsonSink sink(text);
+  report::JsonSink sink(text);
   sink.begin_object();
-  out::visit_structure(sink, sample.bytes, *sample.info, keys);
+  report::visit_structure(sink, sample.bytes, *sample.info, keys);
   sink.end_object();
   return text;
 }

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <vector>
 
-#include "subnet/node_name_map.hpp"
+#include "formats/node_name_map.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(Site, "the site's names are those of the first file that is the
   const auto old_place = ibtest::diags(fabric, legacy, {.node_name_maps = {missing, file}});
   CHECK_THAT(old_place.out, contains("\"leaf 1\""));
   CHECK(old_place.err == first_place.err);
-  CHECK(std::string(subnet::node_name_map_files.front()) == "/etc/rdma/ib-node-name-map");
+  CHECK(std::string(formats::node_name_map_files.front()) == "/etc/rdma/ib-node-name-map");
 }
 
 TEST_CASE_METHOD(Site, "a device that can not be opened: infiniband-diags' words, each on its stream") {

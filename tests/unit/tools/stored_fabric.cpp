@@ -9,7 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "subnet/netdisc_cache.hpp"
+#include "formats/netdisc_cache.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 

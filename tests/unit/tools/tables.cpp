@@ -174,12 +174,12 @@ TEST_CASE("--format and --json name the same forms") {
 }
 
 TEST_CASE("every number that the dictionary calls a measure has a unit that is a word") {
-  using ib::out::Measure;
+  using ib::report::Measure;
   for (const ib::tools::JsonWord& word : ib::tools::json_words()) {
     INFO(word.key);
     const bool is_number = word.type == ib::tools::JsonType::integer || word.type == ib::tools::JsonType::number;
     if (word.measure != Measure()) CHECK(is_number);
-    if (word.key.ends_with("_ms")) CHECK(word.measure == ib::out::gauge("ms"));
+    if (word.key.ends_with("_ms")) CHECK(word.measure == ib::report::gauge("ms"));
     CHECK(ib::tools::measure_of(word.key) == word.measure);
   }
   CHECK(ib::tools::measure_of("nosuch") == Measure());

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A line is read from both of its ends, since descriptions, which stand in the middle, may hold anything, quotes and '#' too.
+#include "formats/topology_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "iba/text.hpp"
+#include "subnet/rate.hpp"
+
+namespace ib::formats {
+
+using subnet::LinkRate;
+using subnet::Node;
+using subnet::NodeIndex;
+using subnet::NodeKind;
+using subnet::none;
+using subnet::PortIndex;
+using subnet::Speed;
+using subnet::Subnet;
+
+namespace {
+
+constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;  // IBA 14.2.5.6: PortInfo.CapabilityMask
+constexpr std::uint16_t extended_speeds2 = 1U << 11;
+
+/// Takes words from the front of a line.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view line) : rest_(line) {}
+
+  std::string_view rest() const { return rest_; }
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  void skip_blanks() {
+    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
+  }
+  /// What stands before `end`, which goes too; nothing where it does not come.
+  std::optional<std::string_view> until(char end) {
+    const auto at = rest_.find(end);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view word = rest_.substr(0, at);
+    rest_.remove_prefix(at + 1);
+    return word;
+  }
+  /// `[NUMBER]`, and `[ext NUMBER]` if that follows.
+  std::optional<unsigned> port() {
+    if (!take("[")) return std::nullopt;
+    const auto word = until(']');
+    const auto number = word ? parse_digits(*word, 10) : std::nullopt;
+    if (!number || *number > 255) return std::nullopt;
+    if (take("[ext ") && !until(']')) return std::nullopt;
+    return static_cast<unsigned>(*number);
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+/// A GUID in colons, or in digits as infiniband-diags has them, with 0x or without.
+std::optional<Guid> guid_in(std::string_view word) {
+  if (word.find(':') != std::string_view::npos || word.starts_with("0x")) return parse_guid(word);
+  const auto digits = word.size() <= 16 ? parse_digits(word, 16) : std::nullopt;
+  return digits ? std::optional(Guid{*digits}) : std::nullopt;
+}
+
+/// The last of the words of `text` that `read` understands.
+template <class Read>
+auto last_word(std::string_view text, Read read) -> decltype(read(text)) {
+  while (!text.empty()) {
+    text = trim(text);
+    const auto blank = text.find_last_of(" \t");
+    const std::string_view word = blank == std::string_view::npos ? text : text.substr(blank + 1);
+    if (const auto value = read(word)) return value;
+    text.remove_suffix(word.size());
+  }
+  return std::nullopt;
+}
+
+/// "4xEDR", "??" where it was not known.
+std::optional<LinkRate> rate_in(std::string_view word) {
+  const auto x = word.find('x');
+  if (x == std::string_view::npos) return std::nullopt;
+  const auto width = parse_digits(word.substr(0, x), 10);
+  if (!width) return std::nullopt;
+  for (unsigned speed = 1; speed <= static_cast<unsigned>(Speed::xdr); ++speed) {
+    if (name(static_cast<Speed>(speed)) == word.substr(x + 1)) return LinkRate{static_cast<unsigned>(*width), static_cast<Speed>(speed)};
+  }
+  return std::nullopt;
+}
+
+/// The number that follows `word` where that stands last in `text`.
+std::optional<unsigned> number_after(std::string_view text, std::string_view word) {
+  const auto at = text.rfind(word);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + word.size());
+  const auto number = parse_digits(rest.substr(0, rest.find_first_not_of("0123456789")), 10);
+  return number && *number <= 0xffff ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
+}
+
+void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
+  for (unsigned code = 1; code <= 16; code *= 2) {
+    if (subnet::lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
+  }
+  info.link_speed_active = 4;  // QDR; a faster port says so beside the extended speeds
+  switch (rate.speed) {
+    case Speed::sdr:
+      info.link_speed_active = 1;
+      break;
+    case Speed::ddr:
+      info.link_speed_active = 2;
+      break;
+    case Speed::fdr10:
+      fdr10 = 1;
+      break;
+    case Speed::fdr:
+      info.link_speed_ext_active = 1;
+      break;
+    case Speed::edr:
+      info.link_speed_ext_active = 2;
+      break;
+    case Speed::hdr:
+      info.link_speed_ext_active = 4;
+      break;
+    case Speed::ndr:
+      info.link_speed_ext_active = 8;
+      break;
+    case Speed::xdr:
+      info.link_speed_ext_active2 = 1;
+      break;
+    case Speed::qdr:
+    case Speed::unknown:
+      break;
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(Subnet& subnet) : subnet_(subnet) {}
+
+  void line(std::string_view text) {
+    ++number_;
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    if (trim(text).empty()) {
+      info_ = {};
+      node_ = subnet::none;
+    } else if (text.front() == '#' || text.starts_with("Chassis ")) {
+      return;
+    } else if (text.front() == '[') {
+      link(text);
+    } else if (text.find('=') < text.find_first_of(" \t\"")) {
+      value(text);
+    } else {
+      node(text);
+    }
+  }
+
+  void finish() {
+    for (const Pending& pending : pending_) {
+      number_ = pending.line;
+      const NodeIndex peer = subnet_.find_node(pending.peer);
+      const PortIndex there = peer == none ? none : subnet_.port_of(peer, pending.peer_port);
+      if (there == none) refuse(fmt::format("port {} of node {} is not in the listing", pending.peer_port, to_text(pending.peer)));
+      if (subnet_.port(pending.port).peer == none) subnet_.link(pending.port, there);
+    }
+    if (subnet_.nodes().empty()) throw UsageError("no node is listed");
+    subnet_.start = subnet_.end_port_of(subnet_.node(0).first_port + (subnet_.node(0).kind() == NodeKind::sw ? 0U : 1U));
+  }
+
+ private:
+  struct Pending {
+    std::size_t line;
+    PortIndex port;
+    Guid peer;
+    unsigned peer_port;
+  };
+
+  [[noreturn]] void refuse(const std::string& why) const { throw UsageError(fmt::format("line {}: {}", number_, why)); }
+
+  /// vendid=0x2c9, switchguid=0x200000(200000)
+  void value(std::string_view text) {
+    const auto equals = text.find('=');
+    const std::string_view key = text.substr(0, equals);
+    constexpr std::size_t longest_key = 16;
+    if (key.size() > longest_key || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos)
+      refuse("not a line of a listing");
+    std::string_view word = text.substr(equals + 1);
+    word = word.substr(0, word.find_first_of(" \t"));
+    std::string_view inner;
+    if (const auto open = word.find('('); open != std::string_view::npos && word.ends_with(')')) {
+      inner = word.substr(open + 1, word.size() - open - 2);
+      word = word.substr(0, open);
+    }
+    const std::optional<Guid> guid = guid_in(word);
+    if (!guid) refuse(fmt::format("{} has no number", key));
+    if (key == "vendid") info_.vendor_id = static_cast<std::uint32_t>(guid->value & 0xffffff);
+    if (key == "devid") info_.device_id = static_cast<std::uint16_t>(guid->value);
+    if (key == "sysimgguid") info_.system_image_guid = *guid;
+    if (key == "switchguid") info_.port_guid = inner.empty() ? *guid : guid_in(inner).value_or(*guid);
+  }
+
+  /// Switch 8 "S-0000000000200000"  # "Switch1" base port 0 lid 2 lmc 0
+  void node(std::string_view text) {
+    Scanner scanner(text);
+    const auto kind = scanner.until('\t');
+    const auto count = kind ? scanner.until(' ') : std::nullopt;
+    const auto ports = count ? parse_digits(*count, 10) : std::nullopt;
+    if (!ports || *ports > 255 || !scanner.take("\"")) refuse("not a line of a listing");
+    const auto guid = node_guid(scanner);
+    if (!guid || subnet_.find_node(*guid) != none) refuse("a node without a GUID of its own");
+    info_.node_type = *kind == "Switch" ? smp::NodeType::switch_ : *kind == "Rt" ? smp::NodeType::router : smp::NodeType::channel_adapter;
+    info_.num_ports = static_cast<std::uint8_t>(*ports);
+    info_.node_guid = *guid;
+    if (info_.port_guid == Guid{}) info_.port_guid = *guid;
+    if (!subnet_.has_room_for(info_)) refuse(std::string(no_room_text));
+    node_ = subnet_.add_node(info_);
+    describe(scanner.rest());
+    if (info_.node_type != smp::NodeType::switch_) return;
+    const PortIndex port0 = subnet_.node(node_).first_port;
+    subnet_.set_port_guid(port0, info_.port_guid);
+    set_port(port0, number_after(scanner.rest(), " lid "), number_after(scanner.rest(), " lmc "), std::nullopt);
+  }
+
+  /// Keeps the text in quotes behind the `#`, which is the description, or the name that the site has for the node.
+  void describe(std::string_view rest) {
+    constexpr std::string_view opening = "# \"";
+    const auto begin = rest.find(opening);
+    auto end = rest.rfind('"');
+    for (const std::string_view behind : {"\" base port 0", "\" enhanced port 0"}) {
+      if (const auto at = rest.rfind(behind); at != std::string_view::npos) end = at;
+    }
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + opening.size()) return;
+    const std::string_view text = rest.substr(begin + opening.size(), end - begin - opening.size());
+    Node& node = subnet_.node(node_);
+    std::ranges::copy(text.substr(0, node.description_bytes.size()), node.description_bytes.begin());
+    node.has_description = true;
+  }
+
+  /// [1](100001)  "S-0000000000200000"[1]  # lid 1 lmc 0 "Switch1" lid 2 4xSDR
+  void link(std::string_view text) {
+    Scanner scanner(text);
+    const std::optional<unsigned> number = scanner.port();
+    if (node_ == none || !number || subnet_.port_of(node_, *number) == none) refuse("not a port of the node above");
+    const PortIndex port = subnet_.port_of(node_, *number);
+    const bool is_switch = subnet_.node(node_).kind() == NodeKind::sw;
+    if (scanner.take("(")) {
+      const auto word = scanner.until(')');
+      const auto guid = word ? guid_in(*word) : std::nullopt;
+      if (!guid) refuse("not a port GUID");
+      if (!is_switch) subnet_.set_port_guid(port, *guid);
+    }
+    scanner.skip_blanks();
+    const auto peer = scanner.take("\"") ? node_guid(scanner) : std::nullopt;
+    const auto peer_port = peer ? scanner.port() : std::nullopt;
+    if (!peer_port) refuse("no node and port at the other end");
+    pending_.push_back({number_, port, *peer, *peer_port});
+    const std::string_view rest = scanner.rest();
+    std::optional<unsigned> lid, lmc;
+    if (!is_switch) {
+      const std::string_view own = rest.substr(0, rest.find('"'));
+      lid = number_after(own, " lid ");
+      lmc = number_after(own, " lmc ");
+    }
+    set_port(port, lid, lmc, last_word(rest, rate_in));
+  }
+
+  /// S-0000000000200000"
+  static std::optional<Guid> node_guid(Scanner& scanner) {
+    const auto word = scanner.until('"');
+    if (!word || word->size() < 3 || (*word)[1] != '-') return std::nullopt;
+    return guid_in(word->substr(2));
+  }
+
+  void set_port(PortIndex port, std::optional<unsigned> lid, std::optional<unsigned> lmc, const std::optional<LinkRate>& rate) {
+    smp::PortInfo info;
+    info.lid = Lid{static_cast<std::uint16_t>(lid.value_or(0))};
+    info.lmc = static_cast<std::uint8_t>(lmc.value_or(0) & 7U);
+    info.capability_mask = extended_speeds | capability_mask2;
+    info.capability_mask2 = extended_speeds2;
+    if (rate) {
+      info.port_physical_state = smp::PortPhysicalState::link_up;
+      set_rate(info, subnet_.port(port).fdr10, *rate);
+    }
+    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
+    info.pack(bytes);
+    subnet_.set_port_info(port, bytes);
+  }
+
+  Subnet& subnet_;
+  std::size_t number_{};
+  smp::NodeInfo info_;  ///< of the node whose lines are being read
+  NodeIndex node_ = none;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+bool is_topology_text(std::string_view text) {
+  const auto first = text.find_first_not_of("\r\n");
+  if (first == std::string_view::npos) return false;
+  text.remove_prefix(first);
+  return text.front() == '#' || text.starts_with("vendid=");
+}
+
+void read_topology_text(std::string_view text, Subnet& subnet) {
+  Reader reader(subnet);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    reader.line(line);
+  }
+  reader.finish();
+}
+
+}  // namespace ib::formats

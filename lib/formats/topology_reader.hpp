@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The listing of ibnetdiscover read back into a model, in the form of ibtool and in that of infiniband-diags: nodes with their
+// descriptions, links, port GUIDs, LIDs, LMCs and the rate of each link. What the listing does not say stays zero or unread: states, what
+// ports support, counters of ports without a link.
+#pragma once
+
+#include <string_view>
+
+#include "subnet/model.hpp"
+
+namespace ib::formats {
+
+/// Whether `text` looks like such a listing: its first line that is not empty is a comment or `vendid=…`.
+bool is_topology_text(std::string_view text);
+
+/// Fills `subnet`, which must be empty. Throws UsageError with the number of a line that can not be read, or names what is not there.
+void read_topology_text(std::string_view text, subnet::Subnet& subnet);
+
+}  // namespace ib::formats

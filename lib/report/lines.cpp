@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "report/lines.hpp"
+
+#include <cassert>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace ib::report {
+
+LinesSink::LinesSink(std::string& out, std::function<void(Sink&)> head)
+    : out_(out), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
+
+LinesSink::LinesSink(std::FILE* file, std::function<void(Sink&)> head)
+    : out_(own_), file_(file), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
+
+void LinesSink::begin_object(std::string_view key) {
+  ++depth_;
+  if (depth_ == 1) {
+    last_.begin_object();
+    head_(last_);
+    return;
+  }
+  if (depth_ == 3 && array_ == Array::empty) array_ = Array::lines;
+  if (depth_ == 3 && array_ == Array::lines) {
+    begin_line();
+    key = "item";
+  }
+  place().begin_object(key);
+}
+
+void LinesSink::end_object() {
+  assert(depth_ > 0);
+  --depth_;
+  place().end_object();
+  if (depth_ == 0) put(last_text_);
+  if (at_element() && array_ == Array::lines) end_line();
+}
+
+void LinesSink::begin_array(std::string_view key) {
+  ++depth_;
+  if (depth_ == 2) {
+    array_ = Array::empty;
+    list_ = key;
+    return;
+  }
+  if (depth_ == 3 && array_ == Array::empty) begin_plain();
+  place().begin_array(key);
+}
+
+void LinesSink::end_array() {
+  assert(depth_ > 0);
+  --depth_;
+  const bool is_list = depth_ == 1;
+  if (is_list && array_ == Array::empty) last_.begin_array(list_);
+  if (!is_list || array_ != Array::lines) place().end_array();
+  if (is_list) array_ = Array::none;
+}
+
+template <class Write>
+void LinesSink::scalar(std::string_view key, Write write) {
+  if (at_element() && array_ == Array::empty) begin_plain();
+  if (at_element() && array_ == Array::lines) {
+    begin_line();
+    write(*line_, "item");
+    end_line();
+    return;
+  }
+  write(place(), key);
+}
+
+void LinesSink::null(std::string_view key) {
+  scalar(key, [](Sink& to, std::string_view k) { to.null(k); });
+}
+void LinesSink::boolean(std::string_view key, bool value) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.boolean(k, value); });
+}
+void LinesSink::integer(std::string_view key, std::int64_t value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.integer(k, value, measure); });
+}
+void LinesSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.unsigned_integer(k, value, measure); });
+}
+void LinesSink::real(std::string_view key, double value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.real(k, value, measure); });
+}
+void LinesSink::text(std::string_view key, std::string_view value) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.text(k, value); });
+}
+void LinesSink::guid(std::string_view key, Guid value) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.guid(k, value); });
+}
+void LinesSink::gid(std::string_view key, const Gid& value) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.gid(k, value); });
+}
+
+void LinesSink::unwind() {
+  line_.reset();
+  line_text_.clear();
+  last_.unwind();
+  array_ = Array::none;
+  if (depth_ > 1) depth_ = 1;
+}
+
+void LinesSink::begin_plain() {
+  array_ = Array::plain;
+  last_.begin_array(list_);
+}
+
+void LinesSink::begin_line() {
+  line_.emplace(line_text_, JsonStyle::lines);
+  line_->begin_object();
+  head_(*line_);
+  line_->text("list", list_);
+}
+
+void LinesSink::end_line() {
+  line_->end_object();
+  line_.reset();
+  put(line_text_);
+}
+
+/// Writes a whole line and empties `text`.
+void LinesSink::put(std::string& text) {
+  if (file_ == nullptr) {
+    out_ += text;
+    text.clear();
+    return;
+  }
+  written_ = true;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
+  const int code = errno;
+  text.clear();
+  if (!written) throw SysError(code, "write", "output");
+}
+
+}  // namespace ib::report

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The one output model: a report describes itself to a Sink as a stream of named, typed values, of which a number knows what it
+// measures. JSON, JSON lines and tables (CSV, TSV) are sinks. A document tree of a whole fabric is never built.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "iba/types.hpp"
+
+namespace ib::report {
+
+/// What a number is the measure of, for formats that tell such numbers apart.
+struct Measure {
+  enum class Kind : std::uint8_t {
+    none,     ///< an address, a name, a capability, …
+    counter,  ///< only grows until it is set to zero, stops at the greatest value of its field or wraps
+    gauge,    ///< goes up and down
+    state,    ///< one of several states, or a set of flags
+  };
+  Kind kind{};
+  std::string_view unit{};  ///< "ms", "4 bytes", …; empty: a plain number. Has static storage duration
+  bool operator==(const Measure&) const = default;
+};
+
+/// A counter, gauge or state in a unit.
+constexpr Measure counter(std::string_view unit = {}) { return {Measure::Kind::counter, unit}; }
+constexpr Measure gauge(std::string_view unit = {}) { return {Measure::Kind::gauge, unit}; }
+constexpr Measure state() { return {Measure::Kind::state, {}}; }
+
+/// "counter", "gauge" or "state"; empty for none.
+constexpr std::string_view name(Measure::Kind kind) {
+  switch (kind) {
+    case Measure::Kind::counter:
+      return "counter";
+    case Measure::Kind::gauge:
+      return "gauge";
+    case Measure::Kind::state:
+      return "state";
+    case Measure::Kind::none:
+      break;
+  }
+  return {};
+}
+
+/// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are ignored. Strings
+/// may hold any bytes that a remote node sent; the sink escapes them.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  virtual void begin_object(std::string_view key = {}) = 0;
+  virtual void end_object() = 0;
+  virtual void begin_array(std::string_view key = {}) = 0;
+  virtual void end_array() = 0;
+
+  virtual void null(std::string_view key) = 0;
+  virtual void boolean(std::string_view key, bool value) = 0;
+  virtual void integer(std::string_view key, std::int64_t value, const Measure& measure) = 0;
+  virtual void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) = 0;
+  virtual void real(std::string_view key, double value, const Measure& measure) = 0;
+  virtual void text(std::string_view key, std::string_view value) = 0;
+  virtual void guid(std::string_view key, Guid value) = 0;
+  virtual void gid(std::string_view key, const Gid& value) = 0;
+  /// A key, mask or ID of 64 bits, which is no quantity. Many readers of numbers round those of 64 bits: it is a text, 0x and 16 digits.
+  virtual void hex64(std::string_view key, std::uint64_t value);
+  /// An object that is not known. `unknown_members` writes its members as null, into an object that is open. A sink of tables takes them
+  /// as columns; for others the object is null.
+  virtual void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members);
+  /// What a number with this key is the measure of, where the report does not say it. A sink that tells measures apart knows it from
+  /// the dictionary of keys.
+  virtual Measure measure_of(std::string_view /*key*/) const { return {}; }
+  /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
+  virtual void unwind() = 0;
+  /// Drops the document. Returns false, and does nothing, if a part of it has been written already.
+  virtual bool withdraw() { return false; }
+
+  void value(std::string_view key, bool v) { boolean(key, v); }
+  template <std::signed_integral T>
+  void value(std::string_view key, T v) {
+    integer(key, v, measure_of(key));
+  }
+  template <std::signed_integral T>
+  void value(std::string_view key, T v, const Measure& measure) {
+    integer(key, v, measure);
+  }
+  template <std::unsigned_integral T>
+  void value(std::string_view key, T v) {
+    unsigned_integer(key, v, measure_of(key));
+  }
+  template <std::unsigned_integral T>
+  void value(std::string_view key, T v, const Measure& measure) {
+    unsigned_integer(key, v, measure);
+  }
+  void value(std::string_view key, double v) { real(key, v, measure_of(key)); }
+  void value(std::string_view key, double v, const Measure& measure) { real(key, v, measure); }
+  void value(std::string_view key, std::string_view v) { text(key, v); }
+  void value(std::string_view key, const char* v) { text(key, v); }
+  void value(std::string_view key, Guid v) { guid(key, v); }
+  void value(std::string_view key, const Gid& v) { gid(key, v); }
+  void value(std::string_view key, Lid v) { unsigned_integer(key, v.value, {}); }
+  void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value, {}); }
+  void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value, {}); }
+
+  /// Writes a coded value: the number as `key` and its word as `key`_text. An empty `word` means that the number has no word;
+  /// it becomes null.
+  template <class T>
+  void symbol(std::string_view key, T number, std::string_view word) {
+    if constexpr (std::is_enum_v<T>) {
+      value(key, static_cast<std::underlying_type_t<T>>(number));
+    } else {
+      value(key, number);
+    }
+    text_or_null(std::string(key) + "_text", word);
+  }
+  /// Writes a coded value that is not known: both members are null.
+  void no_symbol(std::string_view key) {
+    null(key);
+    null(std::string(key) + "_text");
+  }
+  /// Writes a text, or null if the text is empty.
+  void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
+};
+
+/// "0x" and 16 digits.
+std::string hex64_text(std::uint64_t value);
+
+}  // namespace ib::report

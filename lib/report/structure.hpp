@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Writes a structure of the IBA to a sink field by field, from its bytes and its descriptor. No attribute needs JSON code of
+// its own.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/keys.hpp"
+#include "iba/generic.hpp"
+#include "iba/struct_info.hpp"
+#include "report/sink.hpp"
+
+namespace ib::report {
+
+/// Writes a member for each field that is not reserved, under its C++ name, into the open object. Arrays and nested structures
+/// become arrays and objects. A field with an enumeration is followed by NAME_text, which is null if the number has no word. Numbers of
+/// more than 32 bits that are no counters are texts, 0x and 16 digits. With Keys::hidden, keys that are set become null. In a MAD format,
+/// `data` is decoded as the attribute that the header names.
+void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
+/// Writes the same members as an object of its own: the member `key`, or an element of an array.
+void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
+
+/// Writes one field, at `ref` of the structure that begins at `bytes`, as the member `key`, and KEY_text as in visit_structure(). `ref` is
+/// not a nested structure.
+void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref);
+
+/// Writes an attribute in the form of all reports: the member `attribute` is its name, the member `data` holds its fields.
+void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
+/// Writes a typed attribute in the same form.
+template <class T>
+requires requires { T::info(); }
+void visit_attribute(Sink& sink, const T& value, Keys keys = Keys::hidden) {
+  std::array<std::uint8_t, T::wire_size> bytes{};
+  value.pack(bytes);
+  visit_attribute(sink, bytes, T::info(), keys);
+}
+
+}  // namespace ib::report

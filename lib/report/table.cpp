@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "iba/text.hpp"
+#include "report/cell.hpp"
+
+namespace ib::report {
+namespace {
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', at), path.size());
+    parts.emplace_back(path.substr(at, dot - at));
+    at = dot + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+TableSink::TableSink(std::string& out, TableStyle style, std::string_view rows) : out_(out), style_(style), path_(parts_of(rows)) {}
+
+TableSink::TableSink(std::FILE* file, TableStyle style, std::string_view rows)
+    : out_(own_), file_(file), style_(style), path_(parts_of(rows)) {}
+
+std::string TableSink::encoded(std::string_view value) const { return style_ == TableStyle::csv ? csv_cell(value) : tsv_cell(value); }
+
+/// Whether the member `key` of the present element or document is the list, or the object, that leads to the rows.
+bool TableSink::leads_on(std::string_view key) const {
+  const bool may_lead = place() == Place::document || place() == Place::element;
+  return may_lead && open_.size() < path_.size() && path_[open_.size()] == key;
+}
+
+void TableSink::begin_element() {
+  levels_.push_back({.place = Place::element, .first_row = rows_.size()});
+  open_.emplace_back();
+}
+
+void TableSink::end_element() {
+  const std::size_t depth = open_.size() - 1;
+  const auto cells = std::make_shared<const Cells>(std::move(open_.back()));
+  open_.pop_back();
+  if (depth + 1 == path_.size()) rows_.emplace_back(path_.size());
+  for (std::size_t row = levels_.back().first_row; row < rows_.size(); ++row) rows_[row][depth] = cells;
+  levels_.pop_back();
+  if (depth != 0) return;
+  for (const Row& row : rows_) write(row);
+  rows_.clear();
+  flush();
+}
+
+void TableSink::begin_object(std::string_view key) {
+  if (to_json([&](Sink& to) { to.begin_object(key); })) {
+    ++json_depth_;
+  } else if (levels_.empty()) {
+    levels_.push_back({.place = Place::document});
+  } else if (place() == Place::list || (leads_on(key) && open_.size() + 1 == path_.size())) {
+    begin_element();
+  } else if (holds_cells()) {
+    levels_.push_back({.place = Place::inside, .prefix = prefix_.size()});
+    prefix_ += std::string(key) + ".";
+  } else {
+    levels_.push_back({.place = Place::ignored});
+  }
+}
+
+void TableSink::end_object() {
+  if (to_json([](Sink& to) { to.end_object(); })) {
+    --json_depth_;
+    return;
+  }
+  assert(!levels_.empty());
+  if (place() == Place::element) return end_element();
+  if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
+  levels_.pop_back();
+  if (levels_.empty()) flush();
+}
+
+void TableSink::begin_array(std::string_view key) {
+  if (to_json([&](Sink& to) { to.begin_array(key); })) {
+    ++json_depth_;
+  } else if (leads_on(key)) {
+    levels_.push_back({.place = Place::list});
+  } else if (holds_cells()) {
+    begin_json(key);
+  } else {
+    levels_.push_back({.place = Place::ignored});
+  }
+}
+
+void TableSink::end_array() {
+  if (!json_) {
+    levels_.pop_back();
+    return;
+  }
+  json_->end_array();
+  if (--json_depth_ > 0) return;
+  json_.reset();
+  json_text_.pop_back();  // the newline behind a document
+  open_.back().push_back({json_name_, encoded(json_text_)});
+}
+
+void TableSink::begin_json(std::string_view key) {
+  json_name_ = prefix_ + std::string(key);
+  json_text_.clear();
+  json_.emplace(json_text_, JsonStyle::lines);
+  json_->begin_array();
+  json_depth_ = 1;
+}
+
+/// Hands an event to the list within a row, where one is open.
+template <class Write>
+bool TableSink::to_json(Write write) {
+  if (!json_) return false;
+  write(static_cast<Sink&>(*json_));
+  return true;
+}
+
+/// Adds a cell with an encoded text.
+void TableSink::cell(std::string_view key, std::string text) {
+  if (holds_cells()) open_.back().push_back({prefix_ + std::string(key), std::move(text)});
+}
+
+void TableSink::null(std::string_view key) {
+  if (to_json([&](Sink& to) { to.null(key); }) || leads_on(key)) return;
+  cell(key, {});
+}
+void TableSink::boolean(std::string_view key, bool value) {
+  if (!to_json([&](Sink& to) { to.boolean(key, value); })) cell(key, value ? "true" : "false");
+}
+void TableSink::integer(std::string_view key, std::int64_t value, const Measure& measure) {
+  if (!to_json([&](Sink& to) { to.integer(key, value, measure); })) cell(key, std::to_string(value));
+}
+void TableSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) {
+  if (!to_json([&](Sink& to) { to.unsigned_integer(key, value, measure); })) cell(key, std::to_string(value));
+}
+void TableSink::real(std::string_view key, double value, const Measure& measure) {
+  if (!to_json([&](Sink& to) { to.real(key, value, measure); })) cell(key, std::isfinite(value) ? real_text(value) : std::string());
+}
+void TableSink::text(std::string_view key, std::string_view value) {
+  if (!to_json([&](Sink& to) { to.text(key, value); })) cell(key, encoded(value));
+}
+void TableSink::guid(std::string_view key, Guid value) { text(key, to_text(value)); }
+void TableSink::gid(std::string_view key, const Gid& value) { text(key, to_text(value)); }
+
+void TableSink::null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) {
+  if (json_ || !holds_cells()) return null(key);
+  begin_object(key);
+  unknown_members(*this);
+  end_object();
+}
+
+void TableSink::unwind() {
+  json_.reset();
+  open_.clear();
+  rows_.clear();
+  prefix_.clear();
+  if (levels_.size() > 1) levels_.resize(1, {.place = Place::document});
+}
+
+/// The names of the columns of a row. A member of an element around the row that has the name of a member of the row is LIST.MEMBER.
+std::vector<std::string> TableSink::names_of(const Row& row) const {
+  std::vector<std::string> names;
+  for (std::size_t depth = 0; depth < row.size(); ++depth) {
+    for (const Cell& one : *row[depth]) {
+      const auto is_it = [&one](const Cell& other) { return other.name == one.name; };
+      const bool is_taken = std::any_of(row.begin() + static_cast<std::ptrdiff_t>(depth) + 1, row.end(),
+                                        [&](const auto& cells) { return std::ranges::any_of(*cells, is_it); });
+      names.push_back(is_taken ? path_[depth] + "." + one.name : one.name);
+    }
+  }
+  return names;
+}
+
+/// The cells of a row in the order of the columns. Throws Error where it has one that the first row has not.
+std::vector<std::string_view> TableSink::cells_of(const Row& row) const {
+  std::vector<std::string_view> cells;
+  bool is_as_first = true;
+  for (const auto& part : row) {
+    for (const Cell& one : *part) {
+      is_as_first = is_as_first && cells.size() < members_.size() && members_[cells.size()] == one.name;
+      cells.emplace_back(one.text);
+    }
+  }
+  if (is_as_first && cells.size() == columns_.size()) return cells;
+  const std::vector<std::string> names = names_of(row);
+  std::vector<std::string_view> sorted(columns_.size());
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    const auto column = static_cast<std::size_t>(std::ranges::find(columns_, names[at]) - columns_.begin());
+    if (column == columns_.size()) throw Error(fmt::format("This is no table: a row has '{}', which the first row has not", names[at]));
+    sorted[column] = cells[at];
+  }
+  return sorted;
+}
+
+void TableSink::write(const Row& row) {
+  if (columns_.empty()) {
+    columns_ = names_of(row);
+    line({columns_.begin(), columns_.end()});
+    for (const auto& part : row) {
+      for (const Cell& one : *part) members_.push_back(one.name);
+    }
+  }
+  line(cells_of(row));
+}
+
+void TableSink::line(const std::vector<std::string_view>& cells) {
+  for (std::size_t at = 0; at < cells.size(); ++at) {
+    if (at != 0) out_ += style_ == TableStyle::csv ? ',' : '\t';
+    out_ += cells[at];
+  }
+  out_ += style_ == TableStyle::csv ? "\r\n" : "\n";
+}
+
+void TableSink::flush() {
+  if (file_ == nullptr || out_.empty()) return;
+  written_ = true;
+  const bool written = std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size() && std::fflush(file_) == 0;
+  const int code = errno;
+  out_.clear();
+  if (!written) throw SysError(code, "write", "output");
+}
+
+}  // namespace ib::report

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A Sink that writes one list of a document as a table: CSV (RFC 4180) or tab-separated values. Each element of the list is a row, or of
+// a list in its elements each of those, with the members of the elements around it:
+//
+//   nodes        one row a node
+//   nodes.ports  one row a port, with the members of its node
+//
+// An object that is no list may be named too, and is a table of one row. A member of an object has the column OBJECT.MEMBER, a list
+// within a row is a cell that holds JSON. Everything else in the document is left out.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/json.hpp"
+
+namespace ib::report {
+
+enum class TableStyle {
+  csv,  ///< RFC 4180: commas, CRLF, cells in double quotes where they need it
+  tsv,  ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
+};
+
+/// The first line names the columns; it comes with the first row. Cells hold what JSON holds: digits, true and false, texts; null is an
+/// empty cell. A text that a spreadsheet would take for a formula, or that begins with an apostrophe, has an apostrophe in front.
+/// Characters that could disturb a terminal, and bytes that are not UTF-8, become U+FFFD.
+///
+/// Rows leave this object when the element of the document's list that they are in is complete.
+class TableSink : public Sink {
+ public:
+  /// Appends to `out`, which must outlive the sink. `rows` is the place of the rows: "nodes.ports".
+  TableSink(std::string& out, TableStyle style, std::string_view rows);
+  /// Writes to `file`. Throws SysError if a write fails (EPIPE, ENOSPC).
+  TableSink(std::FILE* file, TableStyle style, std::string_view rows);
+  TableSink(const TableSink&) = delete;
+  TableSink& operator=(const TableSink&) = delete;
+
+  void begin_object(std::string_view key = {}) override;
+  void end_object() override;
+  void begin_array(std::string_view key = {}) override;
+  void end_array() override;
+  void null(std::string_view key) override;
+  void boolean(std::string_view key, bool value) override;
+  void integer(std::string_view key, std::int64_t value, const Measure& measure) override;
+  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override;
+  void real(std::string_view key, double value, const Measure& measure) override;
+  void text(std::string_view key, std::string_view value) override;
+  void guid(std::string_view key, Guid value) override;
+  void gid(std::string_view key, const Gid& value) override;
+  void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override;
+  /// Drops the rows of the element that is not complete.
+  void unwind() override;
+  bool withdraw() override { return file_ != nullptr && !written_; }
+
+ private:
+  /// What an open object or array is.
+  enum class Place {
+    document,
+    list,     ///< a list that leads to the rows, or is that of the rows
+    element,  ///< an object that is an element of such a list, the row itself or what is around it
+    inside,   ///< an object in one
+    ignored,
+  };
+  struct Level {
+    Place place;
+    std::size_t prefix = 0;     ///< of `inside`: size of the prefix of names before it
+    std::size_t first_row = 0;  ///< of `element`: number of pending rows before it
+  };
+  struct Cell {
+    std::string name, text;
+  };
+  using Cells = std::vector<Cell>;
+  using Row = std::vector<std::shared_ptr<const Cells>>;  ///< by depth of the elements
+
+  Place place() const { return levels_.empty() ? Place::ignored : levels_.back().place; }
+  bool holds_cells() const { return place() == Place::element || place() == Place::inside; }
+  bool leads_on(std::string_view key) const;
+  void begin_element();
+  void end_element();
+  void begin_json(std::string_view key);
+  template <class Write>
+  bool to_json(Write write);
+  void cell(std::string_view key, std::string text);
+  std::string encoded(std::string_view value) const;
+  std::vector<std::string> names_of(const Row& row) const;
+  std::vector<std::string_view> cells_of(const Row& row) const;
+  void write(const Row& row);
+  void line(const std::vector<std::string_view>& cells);
+  void flush();
+
+  std::string own_;
+  std::string& out_;
+  std::FILE* file_ = nullptr;
+  TableStyle style_;
+  std::vector<std::string> path_;
+  bool written_{};
+  std::vector<Level> levels_;
+  std::vector<Cells> open_;                     ///< the cells of the elements that are open
+  std::string prefix_;                          ///< of the names of cells
+  std::vector<Row> rows_;                       ///< those of the present element of the document's list
+  std::vector<std::string> columns_, members_;  ///< of the first row: names of columns, and of the members that they are of
+  std::string json_text_, json_name_;
+  std::optional<JsonSink> json_;  ///< of a list within a row
+  unsigned json_depth_ = 0;
+};
+
+}  // namespace ib::report

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "snapshot/fabric_survey.hpp"
+
+#include <algorithm>
+
+#include "async/group.hpp"
+#include "iba-gen/mad.hpp"
+#include "subnet/mlnx_vendor.hpp"
+#include "subnet/port_paths.hpp"
+
+namespace ib::snapshot {
+namespace {
+
+async::Task<> ask_arrival(mad::Transactor& transactor, const path::Path& path) {
+  const mad::Result<smp::NodeInfo> told = co_await transactor.try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(told);
+}
+
+using subnet::NodeIndex;
+using subnet::none;
+using subnet::PortIndex;
+
+constexpr std::size_t requests_at_once = 16;  // to one agent; more than the engine sends to one node (mad::Limits)
+constexpr std::uint8_t any_class = 0;         // for GMPs that have no path
+
+std::uint8_t class_of(Part part) {
+  if (Questionnaire::by_smp(part)) return mad::mgmt_class::smp;
+  if (part == Part::congestion) return mad::mgmt_class::congestion;
+  return part == Part::vendor ? subnet::mlnx_vendor_class : mad::mgmt_class::performance;
+}
+
+/// Whether a status says that the agent has not got the attribute or the class, for whatever port (IBA 13.4.7).
+bool is_lacking(std::uint16_t status) {
+  return status == mad::status::bad_version || status == mad::status::unsupported_method ||
+         status == mad::status::unsupported_method_attribute;
+}
+
+/// The failure that a node claims more than is believed of it.
+subnet::Failure unbelieved(NodeIndex node, std::string why) {
+  subnet::Failure failure;
+  failure.kind = subnet::Failure::Kind::false_answer;
+  failure.node = node;
+  failure.attribute = smp::PKeyTable::info().title;
+  failure.why = std::move(why);
+  return failure;
+}
+
+}  // namespace
+
+/// The survey of one part.
+class FabricSurvey::Run {
+ public:
+  Run(FabricSurvey& survey, Part part, SurveyedPart& result) : survey_(survey), part_(part), result_(result) {}
+
+  /// Asks an agent all that is left to ask. The survey calls this again for an agent that was silent at first.
+  async::Task<mad::Result<bool>> ask(subnet::SurveyPort port) {
+    Row& row = rows_[port.index];
+    row.answers = 0;
+    if (!row.begun && (part_ == Part::counters || part_ == Part::details)) row.learnt = survey_.pmas_[port.index];
+    row.begun = true;
+    const path::Path path = path_of(port);
+    Round round{row, port, path};
+    std::vector<Questions> unanswered;
+    while (round.is_heard && (row.step < Questionnaire::steps || !row.left.empty())) {
+      if (row.left.empty()) row.left = survey_.questionnaire_.questions(part_, port.index, row.step++, row.learnt);
+      co_await ask_step(round);
+      std::erase_if(row.left, [](const Questions& asked) { return asked.values.empty(); });
+      std::ranges::move(row.left, std::back_inserter(unanswered));
+      row.left.clear();
+    }
+    row.left = std::move(unanswered);
+    if (part_ == Part::counters) survey_.pmas_[port.index] = row.learnt;
+    if (round.error) co_return round.error;
+    co_return true;
+  }
+
+  /// Whether the agent gave no answer at all when it was asked last.
+  bool is_silent(PortIndex agent) const {
+    const auto row = rows_.find(agent);
+    return row == rows_.end() || row->second.answers == 0;
+  }
+
+ private:
+  struct Row {
+    std::vector<Questions> left;
+    unsigned step{};     ///< the next one
+    unsigned answers{};  ///< of any kind, since it was asked last
+    bool begun{};
+    Learnt learnt;
+  };
+  /// One asking of an agent.
+  struct Round {
+    Row& row;
+    subnet::SurveyPort port;
+    const path::Path& path;
+    std::shared_ptr<const mad::MadError> error{};  ///< of a request that was not answered
+    bool is_heard = true;                          ///< false: requests are not sent any more, because the agent is silent
+    std::vector<std::pair<Questions*, std::uint32_t>> unanswered{};
+  };
+  struct Asked {
+    Questions* questions;
+    std::uint32_t value;
+    bool first;  ///< the answer tells whether the agent has the attribute
+  };
+
+  /// The path to the agent. A survey's path by SMPs leads to the port by which the sweep reached the node. Another port of the node is
+  /// reached through its link.
+  path::Path path_of(const subnet::SurveyPort& port) const {
+    const subnet::Subnet& subnet = survey_.subnet_;
+    path::Path path = port.path;
+    if (part_ == Part::congestion) path.ib().cc_key = survey_.options_.cc_key;
+    const subnet::Port& at = subnet.port(port.index);
+    const PortIndex via = subnet.node(at.node).via;
+    const bool is_reached = at.number == 0 || via == at.peer || port.index == subnet.start;
+    if (!Questionnaire::by_smp(part_) || is_reached || at.peer == none) return path;
+    const subnet::Port& before = subnet.port(at.peer);
+    const path::IbDrPath to_link = subnet::route_from(subnet::smp_path(subnet, before.node, survey_.options_.start));
+    const std::optional<path::IbDrPath> route = to_link.advance(before.number);
+    return route ? *route : path;
+  }
+
+  /// Asks what is left of a row: first one request for each attribute, then the others. What is not answered stays.
+  async::Task<> ask_step(Round& round) {
+    std::vector<Asked> now;
+    for (Questions& asked : round.row.left) {
+      if (asked.values.empty()) continue;
+      now.push_back({&asked, asked.values.front(), true});
+      asked.values.erase(asked.values.begin());
+    }
+    co_await ask_all(round, std::move(now));
+    if (round.error && round.row.answers == 0) round.is_heard = false;
+    now.clear();
+    for (Questions& asked : round.row.left) {
+      if (!round.is_heard) break;
+      if (asked.lacking) ended(asked.values.size());
+      for (const std::uint32_t value : asked.values) {
+        if (!asked.lacking) now.push_back({&asked, value, false});
+      }
+      asked.values.clear();
+    }
+    co_await ask_all(round, std::move(now));
+    for (const auto& [asked, value] : std::exchange(round.unanswered, {})) asked->values.push_back(value);
+  }
+
+  async::Task<> ask_all(Round& round, std::vector<Asked> now) {
+    const auto one = [this, &round](const Asked& asked) { return ask_one(round, asked); };
+    async::Task<> all = async::for_each(now, requests_at_once, one);
+    co_await std::move(all);
+  }
+
+  async::Task<> ask_one(Round& round, Asked asked) {
+    Questions& questions = *asked.questions;
+    const std::vector<std::uint8_t> payload = questions.payload(asked.value);
+    mad::Request request = mad::attribute_request(round.path, *questions.attribute, mad::method::get, questions.modifier(asked.value),
+                                                  payload, questions.mgmt_class);
+    request.optional = questions.unsure;
+    const mad::Result<mad::Reply> reply = co_await round.port.transactor.try_call(request);
+    if (reply) {
+      take(round, questions, asked.value, *reply);
+    } else {
+      failed(round, asked, reply.shared_error());
+    }
+  }
+
+  void take(Round& round, Questions& asked, std::uint32_t value, const mad::Reply& reply) {
+    ++round.row.answers;
+    ++result_.answered;
+    asked.unsure = false;
+    round.row.learnt.take(asked, value, reply.payload());
+    if (asked.attribute == &smp::PortInfo::info()) survey_.questionnaire_.take_port_info(round.port.index, value, reply.payload());
+    if (asked.attribute == &smp::MlnxExtPortInfo::info()) take_mlnx(round.port.index, value, reply.payload());
+    ended(1);
+  }
+
+  void take_mlnx(PortIndex agent, std::uint32_t number, Bytes payload) const {
+    const PortIndex port = survey_.subnet_.port_of(survey_.subnet_.port(agent).node, number);
+    if (survey_.options_.take_mlnx && port != none) survey_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(payload));
+  }
+
+  void failed(Round& round, const Asked& asked, const std::shared_ptr<const mad::MadError>& error) {
+    const std::optional<unsigned> tries = mad::tries_in_vain(*error);
+    if (tries && (!asked.questions->unsure || tries == 0U)) {
+      if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent tells more
+      if (tries == 0U) round.is_heard = false;
+      round.unanswered.emplace_back(asked.questions, asked.value);
+      return;
+    }
+    if (!tries) ++round.row.answers;
+    if (asked.first && (tries || is_lacking(error->status()))) asked.questions->lacking = true;
+    if (asked.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.asked = true;
+    ++result_.refused;
+    ended(1);
+  }
+
+  void ended(std::uint64_t count) {
+    done_ += count;
+    if (survey_.options_.progress) survey_.options_.progress(part_, std::min(done_, result_.planned), result_.planned);
+  }
+
+  FabricSurvey& survey_;
+  Part part_;
+  SurveyedPart& result_;
+  std::map<PortIndex, Row> rows_;
+  std::uint64_t done_{};
+};
+
+FabricSurvey::FabricSurvey(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, FabricSurveyOptions options)
+    : transactor_(transactor), subnet_(fabric.subnet), options_(std::move(options)), questionnaire_(fabric.subnet, fabric.failures) {
+  for (const subnet::Failure& failure : fabric.failures) {
+    const bool fell_silent = failure.kind == subnet::Failure::Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
+    if (fell_silent && failure.node != none) silent_.emplace(subnet_.node(failure.node).first_port, mad::mgmt_class::smp);
+  }
+}
+
+FabricSurvey::AgentKey FabricSurvey::key_of(Part part, PortIndex port) const {
+  const std::uint8_t mgmt_class = class_of(part);
+  return {mad::is_smp(mgmt_class) ? subnet_.node(subnet_.port(port).node).first_port : port, mgmt_class};
+}
+
+/// The agents to ask: without those that are known to be silent.
+std::vector<PortIndex> FabricSurvey::agents(Part part) const {
+  std::vector<PortIndex> all = questionnaire_.agents(part);
+  const bool by_smp = Questionnaire::by_smp(part);
+  std::erase_if(all, [&](PortIndex port) {
+    return silent_.contains(key_of(part, port)) || (!by_smp && silent_.contains({port, any_class}));
+  });
+  return all;
+}
+
+std::uint64_t FabricSurvey::plan(Part part) const {
+  std::uint64_t count = 0;
+  for (const PortIndex port : agents(part)) count += questionnaire_.plan(part, port, part == Part::details && pmas_.contains(port));
+  return count;
+}
+
+async::Task<> FabricSurvey::read(std::vector<Part> parts) {
+  async::Loop& loop = co_await async::current_loop;
+  std::ranges::sort(parts);
+  std::vector<Part> by_smp, by_gmp, last;
+  for (const Part part : parts) {
+    if (part != Part::topology) (Questionnaire::by_smp(part) ? by_smp : part <= Part::counters ? by_gmp : last).push_back(part);
+  }
+  async::TaskGroup both(loop);
+  both.spawn(read_in_turn(std::move(by_smp)));
+  both.spawn(read_in_turn(std::move(by_gmp)));
+  co_await both.join();
+  co_await read_in_turn(std::move(last));
+}
+
+async::Task<> FabricSurvey::read_in_turn(std::vector<Part> parts) {
+  for (const Part part : parts) {
+    const bool needs_paths = part != Part::sa && !Questionnaire::by_smp(part);
+    if (needs_paths && options_.find_paths && !std::exchange(has_paths_, true)) co_await options_.find_paths();
+    if (options_.began) options_.began(part, plan(part));
+    SurveyedPart done = co_await read_part(part);
+    if (options_.ended) options_.ended(part, std::move(done));
+  }
+}
+
+async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
+  SurveyedPart result;
+  if (part == Part::sa) {
+    if (options_.read_sa) result = co_await options_.read_sa(transactor_);
+    co_return result;
+  }
+  result.planned = plan(part);
+  Run run(*this, part, result);
+  subnet::SurveyOptions how(options_.start, Questionnaire::by_smp(part) ? subnet::SurveyWay::smp : subnet::SurveyWay::gmp);
+  how.paths = options_.paths;
+  how.window = options_.window;
+  const subnet::SurveyQuestion<bool> ask = [&run](subnet::SurveyPort port) { return run.ask(port); };
+  subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), ask);
+  for (const auto& row : found.rows) {
+    if (row.failure == none || !run.is_silent(row.port)) continue;
+    const bool has_path = found.failures[row.failure].error != nullptr;
+    silent_.insert(has_path ? key_of(part, row.port) : AgentKey{row.port, any_class});
+  }
+  result.failures = std::move(found.failures);
+  for (const auto& row : found.rows) {
+    const std::optional<std::string> left_out = row.failure == none ? questionnaire_.left_out(part, row.port) : std::nullopt;
+    if (left_out) result.failures.push_back(unbelieved(subnet_.port(row.port).node, *left_out));
+  }
+  co_return result;
+}
+
+async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
+  std::vector<path::Path> paths;
+  for (const subnet::Node& node : subnet.nodes()) {
+    if (node.kind() != subnet::NodeKind::sw) continue;
+    if (auto path = subnet::lid_path(subnet, node.first_port, start, Qpn{0})) paths.push_back(*path);
+  }
+  constexpr std::size_t window = 1024;
+  const auto ask = [&transactor](const path::Path& path) { return ask_arrival(transactor, path); };
+  co_await async::for_each(paths, window, ask);
+}
+
+}  // namespace ib::snapshot
