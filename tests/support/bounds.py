@@ -53,7 +53,8 @@ CHANGES = [(re.compile(expression, re.MULTILINE), make) for expression, make in 
     (r"->(?P<value>0x[0-9a-f]{12}):", OneToOne),
     (r"\bnode (?P<value>0x[0-9a-f]{12})\b", OneToOne),
     (r"\b(?:port|remoteport) (?P<value>0x[0-9a-f]{12})\b", OneToOne),
-    (r" data (?P<value>0x[0-9a-f]{12})$", OneToOne),
+    # A buffer of a reply, which may be another one each time.
+    (r" data (?P<value>0x[0-9a-f]{12})$", lambda: anything),
     (r" tr(?:y|ies) in (?P<value>\d+\.\d) s\b", lambda: at_most(20)),
     (r"(?:\btime |[=/] ?)(?P<value>\d+\.\d{3})(?=(?:/[\d.]+)* ?ms\b)", lambda: at_most(20000)),
     (r" packet loss, time (?P<value>\d+) ms$", lambda: at_most(20000)),

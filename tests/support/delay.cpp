@@ -5,7 +5,8 @@
 // the program's own timeouts fire. Delays overlap: a thread sends what is due, in order.
 //
 //   IBTEST_DELAY_US=200       microseconds from the program's write to ibsim
-//   IBTEST_DROP=0.05          the fraction of requests that is lost, chosen by IBTEST_SEED (default 1)
+//   IBTEST_DROP=0.05          the fraction of requests that is lost, chosen by IBTEST_SEED (default 1): of each request the same
+//                             tries, in whatever order requests are sent
 //   IBTEST_DEAD_PATH=1,19:1,4 directed-route requests that start with these output ports are all lost
 //   IBTEST_SILENT=1,19@7:1,20@8  SMPs to the node at the end of these output ports, and those to its LID, are lost…
 //   IBTEST_SILENT_AFTER=3     …after so many have reached it (default 0)
@@ -205,7 +206,17 @@ class Wire {
       for (const auto& [route, lid, reached] : dead_)
         if (bytes[kMad + 7] >= route.size() && std::memcmp(bytes + kMad + 129, route.data(), route.size()) == 0) return true;
     if (goes_to_silent(bytes)) return true;
-    return drop_ > 0 && static_cast<double>(scramble(seed_ + sent_ * 0x1000193U) >> 11) * 0x1p-53 < drop_;
+    if (drop_ <= 0) return false;
+    const std::uint64_t request = identity(bytes);
+    return static_cast<double>(scramble(request ^ scramble(seed_ + tries_[request]++)) >> 11) * 0x1p-53 < drop_;
+  }
+
+  /// What all tries of a request have in common: all of its bytes but the transaction ID (IBA 13.4.2: bytes 8 to 15).
+  static std::uint64_t identity(const std::uint8_t* bytes) {
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i != kDatagram; ++i)
+      if (i < kMad + 8 || i >= kMad + 16) hash = scramble(hash ^ bytes[i]);
+    return hash;
   }
 
   void start() {
@@ -248,6 +259,7 @@ class Wire {
   std::deque<Held> queue_;
   bool started_ = false;
   std::uint64_t sent_ = 0, lost_ = 0;
+  std::map<std::uint64_t, std::uint64_t> tries_;  // by identity()
   std::map<std::pair<std::uint8_t, std::uint16_t>, std::uint64_t> by_attribute_;
 };
 
