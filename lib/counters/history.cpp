@@ -75,13 +75,11 @@ std::optional<double> CounterGrowth::per_second(const FieldInfo& field, std::uin
 }
 
 bool CounterGrowth::began_anew() const {
-  bool any = false, all = true;
+  NewBeginning beginning;
   each_counter(*now.attribute, [&](const FieldInfo& field, std::uint32_t index) {
-    if (read_number(before.bytes, field, index) == 0) return;
-    any = true;
-    all = all && change(field, index).kind == Kind::reset;
+    beginning.add(read_number(before.bytes, field, index), change(field, index));
   });
-  return any && all;
+  return beginning.found();
 }
 
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select) {

@@ -44,6 +44,26 @@ CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits);
 CounterChange change_of(std::uint64_t before, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
                         std::optional<double> octets_per_second);
 
+/// Whether the counters of a port, taken together, began anew: all that had counted something were cleared, or the node restarted. A
+/// restart may itself count a few errors, so that a small counter that was not reset does not speak against it.
+class NewBeginning {
+ public:
+  /// A counter that held `before`, and its change.
+  void add(std::uint64_t before, const CounterChange& change) {
+    constexpr std::uint64_t counted_by_a_restart = 3;
+    if (before == 0) return;
+    if (change.kind == CounterChange::Kind::reset) {
+      any_reset_ = true;
+    } else if (before > counted_by_a_restart) {
+      any_kept_ = true;
+    }
+  }
+  bool found() const { return any_reset_ && !any_kept_; }
+
+ private:
+  bool any_reset_{}, any_kept_{};
+};
+
 /// The seconds from `before` to `now`. Absent if no time has passed.
 std::optional<double> seconds_between(async::Time before, async::Time now);
 
@@ -64,7 +84,7 @@ struct CounterGrowth {
   CounterChange change(const FieldInfo& field, std::uint32_t index = 0) const;
   /// What the counter has counted in a second, in its unit. Absent if that is not known.
   std::optional<double> per_second(const FieldInfo& field, std::uint32_t index = 0) const;
-  /// Whether all counters that had counted something begin anew: all were reset, or the node restarted.
+  /// Whether the counters of the attribute began anew: see NewBeginning.
   bool began_anew() const;
 };
 

@@ -46,7 +46,10 @@ std::size_t open_descriptors() {
 }
 
 /// Bytes of the heap in use. 0 where a sanitizer has a heap of its own, which finds leaks itself.
-std::size_t heap() { return ::mallinfo2().uordblks; }
+std::size_t heap() {
+  const struct mallinfo2 used = ::mallinfo2();
+  return used.uordblks + used.hblkhd;
+}
 
 /// What the process sees of itself: one end port in sysfs, whose device can be missing.
 class Site {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "tools/frame/commands.hpp"
 #include "tools/frame/offered_words.hpp"
+#include "tools/frame/run.hpp"
 
 namespace ib::tools::completion {
 namespace {
@@ -165,14 +167,40 @@ Candidates command_names(std::string_view begin) {
   return found;
 }
 
+/// Values of an option that stands before the name of a command.
+Candidates value_of_common_option(const World& world, const std::string& option, std::string_view begin) {
+  CommonOptions common;
+  common.world = &world;
+  OptionSet set;
+  add_common(set, common, ~0U);
+  Candidates found;
+  const Option* const taken = set.takes_next(option);
+  if (taken == nullptr) return found;
+  found.files = names_file(taken->metavar);
+  for (const std::string& value : words_of(taken->offered))
+    if (value.starts_with(begin)) found.words.push_back({value, {}});
+  return found;
+}
+
 }  // namespace
 
 Candidates candidates(const World& world, const std::vector<std::string>& words) {
   if (words.empty()) return {};
-  if (words.size() == 1) return command_names(words.front());
-  const CommandInfo* const info = find_command(words.front());
+  // Options of all commands may stand before the name. The command's line takes them as if they stood behind it.
+  std::size_t name = 0;
+  try {
+    name = leading_options(std::span(words).first(words.size() - 1));
+  } catch (const UsageError&) {
+    return {};
+  }
+  if (name + 1 == words.size()) return command_names(words.back());
+  if (name >= words.size()) return value_of_common_option(world, words[words.size() - 2], words.back());
+  const CommandInfo* const info = find_command(words[name]);
   if (info == nullptr) return {};
-  return Line(world, *info, words).complete();
+  std::vector<std::string> line{words[name]};
+  line.insert(line.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(name));
+  line.insert(line.end(), words.begin() + static_cast<std::ptrdiff_t>(name) + 1, words.end());
+  return Line(world, *info, line).complete();
 }
 
 }  // namespace ib::tools::completion

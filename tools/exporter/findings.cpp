@@ -53,15 +53,11 @@ class RowPair {
     const FieldInfo& field = metrics::field_of(column, now_.is_wide(column));
     return counters::change_of(before_->value(column), now_.value(column), field, seconds_, octets_per_second_);
   }
-  /// Whether all counters that had counted something begin again.
   bool began_anew() const {
-    bool any = false, all = true;
-    for (std::size_t column = 0; column < metrics::counter_columns; ++column) {
-      if (!is_pair(column) || before_->value(column) == 0) continue;
-      any = true;
-      all = all && change(column).kind == Kind::reset;
-    }
-    return any && all;
+    counters::NewBeginning beginning;
+    for (std::size_t column = 0; column < metrics::counter_columns; ++column)
+      if (is_pair(column)) beginning.add(before_->value(column), change(column));
+    return beginning.found();
   }
 
   void add(PortCounts& counts, std::size_t column) const {

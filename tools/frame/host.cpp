@@ -62,9 +62,7 @@ void Host::reread() {
   if (options_.from) return;
   auto now = std::make_unique<sys::DeviceList>(world_.devices());
   const sys::EndPort* port = nullptr;
-  if (end_port_ != nullptr) {
-    port = is_named_ ? &now->select(end_port_->device->name, std::to_string(end_port_->number)) : &select(*now);
-  }
+  if (end_port_ != nullptr) port = &now->select(end_port_->device->name, std::to_string(end_port_->number));
   devices_before_ = std::exchange(devices_, std::move(now));
   end_port_ = port;
 }

@@ -37,13 +37,13 @@ class Host {
   const sys::EndPort& end_port();
   /// The end port, if it was chosen already; else null.
   const sys::EndPort* chosen_end_port() const { return end_port_; }
-  /// Whether -P or a target named the end port, so that it can not be another one any more.
+  /// Whether -P or a target named the end port.
   bool is_end_port_named() const { return is_named_; }
   /// A target names the end port.
   void name_end_port(const sys::EndPort& port);
-  /// Reads sysfs anew, since LIDs, states and the devices themselves change while a process runs. The end port is then the one of the same
-  /// device and number, or is chosen anew if no target named it. Throws SysError, and UsageError if the port is gone; devices() and
-  /// end_port() are then those of before. Nothing may be open on the end port; paths that refer to it stay valid until the next call.
+  /// Reads sysfs anew, since LIDs, states and the devices themselves change while a process runs. An end port that was chosen is then the
+  /// one of the same device and number: another one may lead to another fabric. Throws SysError, and UsageError if the port is gone;
+  /// devices() and end_port() are then those of before. Nothing may be open on the end port; paths that refer to it stay valid until the next call.
   void reread();
 
   /// The snapshot of --from. Throws as snapshot::Snapshot() does.

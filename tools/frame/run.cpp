@@ -133,18 +133,6 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   return run_command(info, args, again);
 }
 
-/// How many of `args` are options, and their values, before the first other word. Throws OptionError for what no command takes.
-std::size_t leading_options(std::span<const std::string> args) {
-  CommonOptions common;
-  General general;
-  OptionSet set;
-  add_common(set, common, ~0U);
-  add_general(set, common, general);
-  std::size_t at = 0;
-  while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
-  return std::min(at, args.size());
-}
-
 /// Runs `ibtool …`: finds the command, or handles the options of the program itself.
 int run_ibtool(std::span<const std::string> args, const World& world) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, command_list());
@@ -153,7 +141,7 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   std::size_t at = 0;
   try {
     if (args[0].starts_with('-')) at = leading_options(args);
-    if (at == args.size()) throw UsageError("No command is named (see ibtool help)");
+    if (at >= args.size()) throw UsageError("No command is named (see ibtool help)");
   } catch (const Error& error) {
     refuse_in_json(world, {}, args, error);
     throw;
@@ -250,6 +238,17 @@ std::string unknown_name(std::string_view name) {
 }
 
 }  // namespace
+
+std::size_t leading_options(std::span<const std::string> args) {
+  CommonOptions common;
+  General general;
+  OptionSet set;
+  add_common(set, common, ~0U);
+  add_general(set, common, general);
+  std::size_t at = 0;
+  while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
+  return at;
+}
 
 int run(std::span<char* const> argv, const World& outside) {
   Log log(outside.err);

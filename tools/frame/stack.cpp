@@ -25,6 +25,7 @@ Stack::~Stack() { close(); }
 void Stack::close() {
   resolver_.reset();
   no_sa_.reset();
+  is_sa_prepared_ = false;
   top_.reset();
   cache_.reset();
   guard_.reset();

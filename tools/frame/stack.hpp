@@ -141,7 +141,7 @@ class Stack {
   Host& host_;
   async::Loop& loop_;
   StackManners manners_;
-  std::optional<path::Path> sa_target_;  ///< of --sa-path, until it is in use
+  std::optional<path::Path> sa_target_;  ///< of --sa-path
   std::string why_no_sets_;              ///< see refuse_sets()
   bool told_sl_0_{};
 
@@ -153,6 +153,7 @@ class Stack {
   std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa
   std::unique_ptr<sa::PathResolver> resolver_;
   std::optional<std::string> no_sa_;  ///< why no SA answers, once it is known
+  bool is_sa_prepared_{};             ///< the path of --sa-path is in use
 };
 
 }  // namespace ib::tools

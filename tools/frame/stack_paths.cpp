@@ -4,6 +4,8 @@
 // there is none.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "path/indexes.hpp"
@@ -53,9 +55,8 @@ path::Path Stack::here() {
 }
 
 async::Task<> Stack::prepare_sa() {
-  if (!sa_target_) co_return;
+  if (!sa_target_ || std::exchange(is_sa_prepared_, true)) co_return;
   path::Path path = *sa_target_;
-  sa_target_.reset();
   const CommonOptions& options = host_.options();
   path::IbPath& ib = path.ib();
   ib.end_port = &host_.end_port();

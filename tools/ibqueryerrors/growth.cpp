@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/ibqueryerrors/growth.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -10,12 +11,15 @@
 
 namespace ib::tools::ibqueryerrors {
 
+using Kind = counters::CounterChange::Kind;
+
 std::vector<GrownCounter> GrowthReport::errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const {
   std::vector<GrownCounter> errors;
   for (const counters::CounterInfo* counter : error_counters()) {
     const counters::CounterChange change = growth.error_change(*counter);
     const std::uint64_t threshold = rules_.threshold_of(*counter);
-    if (change.delta.value_or(0) <= threshold || rules_.is_suppressed(*counter)) continue;
+    const bool is_unclear = change.kind == Kind::reset || change.kind == Kind::implausible;
+    if (rules_.is_suppressed(*counter) || (!is_unclear && change.delta.value_or(0) <= threshold)) continue;
     errors.push_back(GrownCounter::of(counter->name, counter->field(), now.error_count(*counter).value, change, growth.error_seconds()));
     errors.back().threshold = threshold;
   }
@@ -34,8 +38,9 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     GrownPort port{reading.port, {}, {}, wanted_.data_only ? growth.traffic_seconds() : growth.error_seconds()};
     if (!wanted_.data_only) port.errors = errors_of(reading, growth);
     if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(reading, growth);
-    bad_ports_ += port.errors.empty() ? 0 : 1;
-    is_bad = is_bad || !port.errors.empty();
+    const bool has_counted = std::ranges::any_of(port.errors, [](const GrownCounter& error) { return error.change.delta.has_value(); });
+    bad_ports_ += has_counted ? 1 : 0;
+    is_bad = is_bad || has_counted;
     if (port.errors.empty() && !wanted_.data_only) continue;
     if (out == nullptr) {
       grown_ports_.push_back(std::move(port));
@@ -81,6 +86,7 @@ void GrowthReport::visit(report::Sink& sink) const {
   sink.value("nodes_bad", bad_nodes_);
   sink.value("ports_checked", ports_);
   sink.value("ports_bad", bad_ports_);
+  visit_failures(sink);
   sink.end_object();
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -11,13 +12,29 @@
 
 namespace ib::tools::port_counters {
 
-void TrafficRow::Grown::add(const counters::CounterChange& change, std::optional<double> seconds) {
+void TrafficRow::Grown::add(const counters::CounterChange& of, std::optional<double> seconds) {
+  using Kind = counters::CounterChange::Kind;
   const bool is_first = !std::exchange(any, true);
-  if (is_first) delta = 0, per_second = 0;
-  if (!change.delta || !seconds) per_second.reset();
-  if (!change.delta) delta.reset();
-  if (delta) *delta += *change.delta;
-  if (per_second) *per_second += static_cast<double>(*change.delta) / *seconds;
+  if (is_first) change = {of.kind, 0}, per_second = 0;
+  // What is not known of one port is not known of their sum.
+  if (change.kind == Kind::unknown || of.kind == Kind::unknown) {
+    change.kind = Kind::unknown;
+  } else {
+    change.kind = std::max(change.kind, of.kind);
+  }
+  if (!of.delta || !seconds) per_second.reset();
+  if (!of.delta) change.delta.reset();
+  if (change.delta) *change.delta += *of.delta;
+  if (per_second) *per_second += static_cast<double>(*of.delta) / *seconds;
+}
+
+GrownCounter TrafficRow::grown_counter(std::size_t at) const {
+  const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
+  return {.name = info.name,
+          .count = counts.at(at).value,
+          .change = grown.at(at).change,
+          .per_second = grown.at(at).per_second,
+          .unit = info.field().unit};
 }
 
 void TrafficReport::add(TrafficRow row, TextOut* out) {
@@ -53,9 +70,7 @@ void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
   for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
     const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
     const std::string counter = name(*info.narrow) + ':';
-    GrownCounter grown{.name = info.name, .count = row.counts.at(at).value, .change = {}, .per_second = row.grown.at(at).per_second};
-    grown.change.delta = row.grown.at(at).delta;
-    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), grown);
+    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.grown_counter(at));
   }
   if (verbose && single) out.write("OK\n");
   if (verbose && !single) out.print("{} OK\n", place(row));
@@ -78,10 +93,7 @@ void TrafficReport::visit(report::Sink& sink) const {
     sink.text_or_null("error", row.failure);
     sink.begin_array("traffic");
     for (std::size_t at = 0; at < traffic_counters.size() && row.failure.empty(); ++at) {
-      GrownCounter grown{.name = traffic_counters.at(at), .count = row.counts.at(at).value};
-      grown.change.delta = row.grown.at(at).delta;
-      grown.per_second = row.grown.at(at).per_second;
-      grown.unit = counters::find_counter(grown.name)->field().unit;
+      const GrownCounter grown = row.grown_counter(at);
       if (element) {
         visit_growth(sink, grown);
         continue;
@@ -95,11 +107,8 @@ void TrafficReport::visit(report::Sink& sink) const {
     sink.end_object();
   }
   sink.end_array();
-  if (element) {
-    sink.end_object();
-  } else {
-    visit_failures(sink);
-  }
+  visit_failures(sink);
+  if (element) sink.end_object();
 }
 
 }  // namespace ib::tools::port_counters

@@ -22,13 +22,16 @@ struct TrafficRow {
   std::array<counters::CounterValue, traffic_counters.size()> counts{};
   /// What was counted since the readings before. Of several ports: the sums, as long as all of them are known.
   struct Grown {
-    std::optional<std::uint64_t> delta;
+    counters::CounterChange change;  ///< of several ports: `saturated`, `reset` or `implausible` if it is so of one of them
     std::optional<double> per_second;
     bool any{};  ///< add() was called
-    void add(const counters::CounterChange& change, std::optional<double> seconds);
+    void add(const counters::CounterChange& of, std::optional<double> seconds);
   };
   std::array<Grown, traffic_counters.size()> grown{};
   std::string failure;  ///< the reason why the counts are not known; empty if they are
+
+  /// The counter of traffic_counters at that place, with what it has counted.
+  GrownCounter grown_counter(std::size_t at) const;
 };
 
 class TrafficReport final : public FabricReport {

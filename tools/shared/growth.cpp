@@ -7,6 +7,27 @@ namespace ib::tools {
 
 using Kind = counters::CounterChange::Kind;
 
+namespace {
+
+/// The word of JSON for a change; empty if nothing is known.
+std::string_view change_word(Kind kind) {
+  switch (kind) {
+    case Kind::counted:
+      return "counted";
+    case Kind::saturated:
+      return "saturated";
+    case Kind::reset:
+      return "reset";
+    case Kind::implausible:
+      return "implausible";
+    case Kind::unknown:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
 GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
                               std::optional<double> seconds) {
   GrownCounter grown{name, count, change};
@@ -20,7 +41,7 @@ std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const 
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
     const counters::CounterChange change = growth.traffic_change(counter);
-    if (!change.delta) continue;
+    if (change.kind == Kind::unknown) continue;
     traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
   }
   return traffic;
@@ -31,9 +52,10 @@ void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers
   sink.value("counter", counter.name);
   if (members.index) counter.index ? sink.value("index", *counter.index) : sink.null("index");
   sink.value("count", counter.count, report::counter(counter.unit));
+  sink.text_or_null("change", change_word(counter.change.kind));
   counter.change.delta ? sink.value("delta", *counter.change.delta) : sink.null("delta");
   counter.per_second ? sink.value("per_second", *counter.per_second) : sink.null("per_second");
-  if (members.threshold && counter.threshold) sink.value("threshold", *counter.threshold);
+  if (members.threshold) counter.threshold ? sink.value("threshold", *counter.threshold) : sink.null("threshold");
   sink.end_object();
 }
 
@@ -46,17 +68,21 @@ void visit_growth(report::Sink& sink, std::string_view key, std::span<const Grow
 void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter) {
   const bool has_grown = counter.change.delta && *counter.change.delta != 0 && counter.per_second;
   if (has_grown) {
-    out.print("{}{:<8} (+ {:.3f}/s)\n", label, counter.count, *counter.per_second);
+    const bool is_least = counter.change.kind == Kind::saturated;
+    out.print("{}{:<8} (+ {:.3f}/s{})\n", label, counter.count, *counter.per_second, is_least ? " or more" : "");
   } else if (counter.change.kind == Kind::reset || counter.change.kind == Kind::implausible) {
-    out.print("{}{:<8} ({})\n", label, counter.count, counter.change.kind == Kind::reset ? "reset" : "implausible");
+    out.print("{}{:<8} ({})\n", label, counter.count, change_word(counter.change.kind));
   } else {
     out.print("{}{}\n", label, counter.count);
   }
 }
 
 std::string growth_words(std::string_view label, const GrownCounter& counter) {
+  const Kind kind = counter.change.kind;
+  if (kind == Kind::reset || kind == Kind::implausible) return fmt::format(" [{} {}]", label, change_word(kind));
   if (counter.change.delta.value_or(0) == 0) return {};
-  return fmt::format(" [{} + {} ({:.3f}/s)]", label, *counter.change.delta, counter.per_second.value_or(0));
+  return fmt::format(" [{} + {}{} ({:.3f}/s)]", label, *counter.change.delta, kind == Kind::saturated ? " or more" : "",
+                     counter.per_second.value_or(0));
 }
 
 void begin_round(report::Sink& sink, const Round& round) {

@@ -42,14 +42,14 @@ struct GrowthMembers {
   bool index{}, threshold{};
 };
 
-/// Writes an element of an array: `counter`, `count`, `delta`, `per_second`, and what `members` says.
+/// Writes an element of an array: `counter`, `count`, `change`, `delta`, `per_second`, and what `members` says.
 void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers members = {});
 /// Writes the array `key` of such elements.
 void visit_growth(report::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members = {});
 
 /// Writes the line of a counter, whose name `label` has its dots already: "PortXmitData:....123      (+ 4.000/s)".
 void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter);
-/// " [PortXmitData + 123 (4.000/s)]", or nothing if the counter did not grow.
+/// " [PortXmitData + 123 (4.000/s)]"; " [PortXmitData reset]" if it was reset, and the like. Nothing if the counter did not grow.
 std::string growth_words(std::string_view label, const GrownCounter& counter);
 
 /// Begins one of several readings in JSON, an object with `time` and `seconds`.

@@ -101,6 +101,9 @@ TEST_CASE("a node that restarted, or was cleared, begins anew") {
   CHECK_FALSE(history.take(key, wide, async::Time(1s), extended(1100, 110))->began_anew());
   CHECK_FALSE(history.take(key, wide, async::Time(2s), extended(3, 111))->began_anew());  // one of them was reset
   CHECK(history.take(key, wide, async::Time(3s), extended(1, 0))->began_anew());
+  // What a restart itself counts does not speak against it: 1 before, 1 after.
+  history.take(key, wide, async::Time(3500ms), extended(5000, 1));
+  CHECK(history.take(key, wide, async::Time(3600ms), extended(2, 1))->began_anew());
   history.take(key, wide, async::Time(4s), extended(0));
   CHECK_FALSE(history.take(key, wide, async::Time(5s), extended(7))->began_anew());  // nothing had been counted
 }

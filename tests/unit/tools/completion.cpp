@@ -56,6 +56,11 @@ TEST_CASE_METHOD(Bench, "Completion: commands") {
   CHECK(completed({"help", "smpq"}) == Words{"smpquery"});
   CHECK(completed({"nosuch", ""}).empty());
   CHECK_THAT(printed({"smpq"}), starts_with("smpquery\tPrint an attribute of a node or port"));
+  // Behind options of all commands.
+  CHECK(completed({"--json", "smpq"}) == Words{"smpquery"});
+  CHECK(completed({"-t", "100", "smpquery", "nodei"}) == completed({"smpquery", "nodei"}));
+  CHECK(completed({"-C", ""}) == completed({"ibaddr", "-C", ""}));
+  CHECK(completed({"--nosuch", "smpq"}).empty());
 }
 
 TEST_CASE_METHOD(Bench, "Completion: options of every command, each with its help") {

@@ -65,7 +65,7 @@ TEST_CASE("names of a map and ibdiag.conf by legacy names") {
   CHECK_THAT(done.out + done.err, contains(" [2J"));
   CHECK(plain(done.out + done.err));
 
-  const auto names = formats::parse_node_name_map("0x0 \x1b[2Jgr\xc3\xbc\xc3\x9f\n");
+  const auto names = ib::formats::parse_node_name_map("0x0 \x1b[2Jgr\xc3\xbc\xc3\x9f\n");
   const std::array<std::uint8_t, 112> record{};
   CHECK(ib::tools::saquery::node_name(record, names) == " [2Jgr\xc3\xbc\xc3\x9f");
 }
