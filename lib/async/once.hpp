@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Values that many tasks want and one of them gets. For answers of the fabric, which must not be asked for twice.
+// A cache of values by key. Where several tasks want one value, one task fetches it and the others wait. It keeps answers of the fabric, so
+// that no request is sent twice.
 #pragma once
 
 #include <map>
@@ -10,7 +11,8 @@
 
 namespace ib::async {
 
-/// Values by key. T is a value that may fail, like mad::Result; failures are not kept, unless the constructor is told which are.
+/// A cache: values by key. T is a type that may hold a failure, like mad::Result. Failures are not kept, unless `keeps` of the constructor
+/// accepts them.
 template <class Key, class T>
 class Once {
  public:
@@ -26,8 +28,9 @@ class Once {
   }
   void erase(const Key& key) { entries_.erase(key); }
   void clear() { entries_.clear(); }
-  /// The value of `key`: the kept one, or that which another task is getting just now, or else what `ask` brings, which is not started
-  /// otherwise. If the task that gets it is cancelled or throws, one of those that wait asks instead. The object must outlive the task.
+  /// The value of `key`: the kept value; else the value that another task is fetching now; else the result of `ask`. `ask` is started only
+  /// in the third case. If the fetching task is cancelled or throws, one of the waiting tasks starts its own `ask`. The object must outlive
+  /// the task.
   Task<T> get(Key key, Task<T> ask) {
     for (;;) {
       const auto [place, is_new] = entries_.try_emplace(key);
@@ -49,7 +52,7 @@ class Once {
     std::optional<T> value;
     Event ended;
   };
-  /// Lives as long as the task that asks.
+  /// Lives as long as the task that fetches the value. Its end wakes the waiting tasks.
   struct Asking {
     Asking(Once& in, const Key& of, std::shared_ptr<Entry> at) : once(in), key(of), entry(std::move(at)) {}
     Asking(const Asking&) = delete;

@@ -39,8 +39,8 @@ struct CounterChange {
 /// The change of a counter of `bits` bits from `before` to `now`. Counters of 64 bits wrap; others stop at the greatest value of their
 /// field (IBA 16.1.3.5). One of 64 bits that grew by half of its range or more went below zero, which some adapters let happen.
 CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits);
-/// The same of the counter in `field`, read `seconds` apart at a port that can carry `octets_per_second` in one direction: more than that
-/// is implausible. Either may be absent; then nothing is.
+/// The change of the counter in `field`, read `seconds` apart at a port that can carry `octets_per_second` in one direction. A greater
+/// change is implausible. If `seconds` or `octets_per_second` is absent, this is not checked.
 CounterChange change_of(std::uint64_t before, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
                         std::optional<double> octets_per_second);
 

@@ -26,7 +26,8 @@ std::string libibmad_line(std::string_view name, std::string_view value);
 /// All fields of a structure that libibmad knows, one line each, in libibmad's order. As in infiniband-diags, a hidden key is
 /// hidden also if it is zero. Fields that are newer than libibmad (rank 2) are listed if any of them is not zero.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
-/// The same listing for `fields` only, which are our names.
+/// The fields named in `fields`, one line each, in the order of `fields`. The names are those of this project. Throws std::logic_error for
+/// a name that the structure does not have.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys = Keys::hidden);
 
 /// The VL of each SL in an SLtoVLMappingTable, `| 0| 1|…|`, with a newline. `table` has 8 bytes; missing bytes count as zero.

@@ -48,7 +48,7 @@ std::uint8_t class_version_of(std::uint8_t mgmt_class);
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
                           Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
-/// The same request on another path, which must live as long as it.
+/// A copy of `request` with the path `path`, which must outlive the copy.
 Request on_path(const Request& request, const path::Path& path);
 
 /// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, CC_Key, the directed route come from its path. It has

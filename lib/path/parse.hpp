@@ -44,7 +44,8 @@ Path parse_target(std::string_view text, const ParseOptions& options = {});
 /// are not named have their defaults. end_port is looked up in `devices`. Throws UsageError.
 Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr);
 
-/// The same. `names_sl` becomes whether the spec names an SL, which may be that of a spec without one.
+/// Parses a path spec as the other parse_spec() does. Sets `names_sl` to whether the spec names an SL: SL 0 in the result may be the
+/// default.
 Path parse_spec(std::string_view text, const sys::DeviceList* devices, bool& names_sl);
 
 /// A target in a form that an error may repeat. In a path spec, right or wrong, the values of keys are hidden. Other targets

@@ -34,8 +34,8 @@ bool is_foreign(const Gid& gid, const sys::EndPort& end_port) {
 }
 bool is_multicast(const Gid& gid) { return gid.bytes[0] == 0xff; }
 
-/// Limits a value that rises with its code: an MTU, a life time. Returns false if the path does not qualify. As opensm, a path
-/// with more than the limit is offered with the limit.
+/// Limits an MTU or a packet life time, whose value rises with its code. Returns false if the path does not qualify. As opensm, a path with
+/// more than the limit is offered with the limit.
 bool limit(std::uint8_t& value, Selector selector, std::uint8_t wanted) {
   switch (selector) {
     case Selector::greater_than:
@@ -55,7 +55,8 @@ bool limit(std::uint8_t& value, Selector selector, std::uint8_t wanted) {
   return true;
 }
 
-/// The same for a rate. As opensm, a faster path is not offered with exactly a lower rate.
+/// Limits a rate, whose value does not rise with its code. Returns false if the path does not qualify. As opensm, a faster path is not
+/// offered where exactly a lower rate is wanted.
 bool limit_rate(Rate& value, Selector selector, Rate wanted) {
   switch (selector) {
     case Selector::greater_than:

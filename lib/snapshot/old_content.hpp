@@ -13,10 +13,10 @@
 
 namespace ib::snapshot {
 
-/// The stored_area() of an answer with zeros in the places of the keys that are set in it. Nothing if none is.
+/// The stored_area() of an answer with zeros in the place of each key. Nothing if no key is set.
 std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload);
 
-/// The same for the payload of any row, a table of the SA too.
+/// The payload of any row, of a table of the SA too, with zeros in the place of each key. Nothing if no key is set.
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
 
 /// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.

@@ -243,7 +243,7 @@ void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
     key.mgmt_class = mad::mgmt_class::smp;
     key.attribute = smp::PortInfo::attribute_id;
     check_keys(key, payload);
-    if (!subnet.port(at).has_info) return;  // not the sweep read it
+    if (!subnet.port(at).has_info) return;  // the sweep did not read this PortInfo
     const auto info = padded<64>(payload);
     if (const auto owner_exists = later.find(at); owner_exists != later.end()) {
       owner_exists->second = info;

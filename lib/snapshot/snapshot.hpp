@@ -53,7 +53,7 @@ class Snapshot {
 
   /// What the fact `name` says; empty if the file does not have it.
   std::string fact(std::string_view name);
-  /// The same as a number. Nothing if it is none.
+  /// The fact `name` as a number. Nothing if the file does not have it, or if it is not a decimal number.
   std::optional<std::int64_t> number(std::string_view name);
   /// Whether the name of the file is still that of the file that is open here.
   bool is_in_place() const;

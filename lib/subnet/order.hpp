@@ -63,7 +63,7 @@ struct LegacySweep {
   PortIndex start = none;             ///< the port by which the first node was reached
   std::vector<bool> read;             ///< by port: its PortInfo was read
   std::vector<PortIndex> unanswered;  ///< the ports beyond which nothing answered
-  /// In the order in which it saw them, those that it later thought better of included.
+  /// The links in the order in which it found them, including those that it later replaced by others.
   std::vector<std::pair<PortIndex, PortIndex>> links;
 };
 LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);

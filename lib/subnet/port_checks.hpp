@@ -41,7 +41,7 @@ bool is_trained(const Port& port);
 Findings check_port_state(const Subnet& subnet, PortIndex port);
 /// A trained link should be as wide as both of its ends can be. Nothing is said where one of them is not known.
 Findings check_link_width(const Subnet& subnet, PortIndex port);
-/// The same of its speed.
+/// A trained link should be as fast as both of its ends can be. Nothing is said where one of them is not known.
 Findings check_link_speed(const Subnet& subnet, PortIndex port);
 /// An end port should have a LID and know that of its subnet manager.
 Findings check_lids(const Subnet& subnet, PortIndex port);

@@ -59,7 +59,7 @@ class PortPaths {
   /// remains and why_sl_0() gives the reason. Throws SysError.
   async::Task<> read_service_levels(mad::Transactor& transactor);
 
-  /// The same for one end port, from a path that the SA gave for it.
+  /// Lets gmp() use the LIDs, SL, P_Key and packet life time of `path`, which the SA gave for `end_port`.
   void use(PortIndex end_port, const path::Path& path);
   /// SL 0 remains for the ports without a path of the SA, for this reason.
   void do_without(std::string why) { why_sl_0_ = std::move(why); }

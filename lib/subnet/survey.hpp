@@ -92,9 +92,9 @@ class Survey {
   Survey(const Survey&) = delete;
   Survey& operator=(const Survey&) = delete;
 
-  /// Adds a question to `port`, behind all others. Returns its number: they count from 0.
+  /// Adds a question to `port` behind all others. Returns the number of the question; the first is 0.
   std::size_t add(PortIndex port);
-  /// The same, in front of all that were not sent yet.
+  /// Adds a question to `port` in front of all questions that were not sent yet. Returns the number of the question.
   std::size_t add_next(PortIndex port);
   /// Returns when all questions have ended.
   async::Task<> run();

@@ -35,7 +35,8 @@ std::optional<std::uint64_t> index_of(const std::string& name, std::uint64_t lim
 /// The entries of the directory `path` in the order of the kernel, without those that begin with a dot. Empty if the directory
 /// cannot be read.
 std::vector<std::string> unsorted_directory(const std::string& path);
-/// The same in natural order.
+/// The entries of the directory `path` in natural order (mlx5_2 before mlx5_10), without those that begin with a dot. Empty if the
+/// directory cannot be read.
 std::vector<std::string> list_directory(const std::string& path);
 
 }  // namespace ib::sys

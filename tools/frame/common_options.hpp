@@ -91,16 +91,17 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 /// -K alone, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
-/// Asks for a line on the terminal (or standard input) without showing it.
+/// Reads a line from the terminal (or standard input) without showing what is typed.
 std::string ask_unseen(const World& world, std::string_view prompt);
-/// The same for a number. Nothing if the answer is not a number.
+/// Requests a number on the terminal (or standard input) without showing what is typed. Nothing if the line is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 
 /// The M_Key in `text`. If `text` is not a number, asks for the key on the terminal with `prompt`, so that the key need not
 /// appear in a process list. Throws OptionError.
 std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
 
-/// The same for a program of infiniband-diags. Throws DiagsFailure with `complaint`.
+/// The key in `text` for a program of infiniband-diags. If `text` is not a number, requests the key on the terminal with `prompt`. Throws
+/// DiagsFailure with `complaint` if that is not a number either.
 std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint);
 
 /// What is asked for instead of a run.

@@ -46,7 +46,8 @@ class DiagsOptions {
   void without(std::string_view letters) { without_ = letters; }
   /// The program was a shell script: every word is an operand, up to the first empty one, and no file of defaults is read.
   void words_alone() { words_alone_ = true; }
-  /// The same, where the words have an order of their own: `read` gets all of them at once.
+  /// The program was a shell script with its own syntax: `read` gets all words up to the first empty one at once, and no file of defaults
+  /// is read.
   void script(std::function<void(const std::vector<std::string>& words)> read) {
     words_alone_ = true;
     script_ = std::move(read);

@@ -27,7 +27,7 @@ std::string_view group_heading(HelpGroup group);
 std::string usage_line(const CommandInfo& command, const OptionSet& set);
 /// `ibtool help NAME`: usage, notes and options.
 std::string command_help(const CommandInfo& command, const OptionSet& set);
-/// The same, for which the command is constructed.
+/// Constructs the command and formats its help: usage, notes and options.
 std::string help_of(const CommandInfo& command);
 
 }  // namespace ib::tools

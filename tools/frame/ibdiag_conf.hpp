@@ -21,7 +21,7 @@ enum class ConfReader : std::uint8_t {
   ibtool,  ///< a value that is not wholly right says nothing
 };
 
-/// A line that says nothing though it should.
+/// An invalid line. It sets nothing.
 struct ConfMistake {
   std::size_t line;  ///< from 1
   std::string text;  ///< what is wrong; repeats no key
@@ -40,8 +40,8 @@ struct IbdiagConf {
 
   /// Reads `file`. Throws SysError where it can not be opened or read, UsageError for what is no regular file or is longer than 1 MiB.
   static IbdiagConf read(const std::string& file, ConfReader reader);
-  /// The same, but a file that is missing or can not be read says nothing: the default file is optional, and so was the file of -z
-  /// in infiniband-diags.
+  /// Reads `file`. A file that is missing or cannot be read sets nothing: the default file is optional, and so was the file of -z in
+  /// infiniband-diags. Throws UsageError as read() does.
   static IbdiagConf read_if_any(const std::string& file, ConfReader reader);
   /// A name may be longer than the word it must begin with, as in infiniband-diags, and numbers follow C notation.
   static IbdiagConf parse(std::string_view text, ConfReader reader);

@@ -50,7 +50,8 @@ struct Option {
 
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
-/// The same for values that need all 64 bits (keys and masks).
+/// Reads `text` as an unsigned integer of up to 64 bits (keys and masks) with C's prefixes within [low, high]; throws OptionError naming
+/// `what`.
 std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low = 0,
                              std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
 
@@ -143,7 +144,7 @@ class OptionSet {
   void choice(std::string_view names, std::vector<std::string> choices, std::string_view help, std::function<void(const std::string&)> set);
   /// Calls `set` with the value; it throws OptionError to refuse one.
   void value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
-  /// The same for a long option whose value may be left out; then `set` gets an empty text.
+  /// Calls `set` with the value of a long option. The value may be left out; then `set` gets an empty text.
   void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
   /// Calls `set` when the option is met.
   void action(std::string_view names, std::string_view help, std::function<void()> set);

@@ -99,7 +99,8 @@ class Session {
   long diags_port_number() const { return host_.diags_port_number(); }
   /// Both, see Host: "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
-  /// The same for what -d tells of a request. After routes_of_libibnetdisc() directed routes have no LIDs at their ends.
+  /// What -d of infiniband-diags calls the destination of a request on `path`; see diags_name(). After routes_of_libibnetdisc() a directed
+  /// route is printed with DrSLID and DrDLID 0.
   std::string diags_route(const path::Path& path) const;
   /// From now on directed routes are those that libibnetdisc found, and not what the user wrote.
   void routes_of_libibnetdisc() { routes_of_libibnetdisc_ = true; }
@@ -130,7 +131,7 @@ class Session {
   void tell_failure(const mad::MadError& error) const;
   /// A remark of infiniband-diags on stderr, "ibwarn: [PID] FUNCTION: TEXT"; nothing in ibtool's words.
   void diags_warning(std::string_view function, std::string_view text) const;
-  /// The same where -d was given.
+  /// A remark of infiniband-diags on stderr, as diags_warning() prints it, but only where -d was given.
   void diags_debug(std::string_view function, std::string_view text) const;
   /// What programs of infiniband-diags themselves say with -d, on stdout: "ibdebug: [PID] FUNCTION: TEXT".
   void diags_debug(TextOut& out, std::string_view function, std::string_view text) const;

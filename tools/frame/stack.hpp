@@ -66,9 +66,9 @@ class Stack {
   void close();
 
   // The layers. Each opens the stack.
-  /// All that asks the fabric. With --sa, SMPs that read become queries to the SA.
+  /// The Transactor for all requests to the fabric. With --sa, SMPs that read become queries to the SA.
   mad::Transactor& transactor();
-  /// The same without --sa: SMPs go to the nodes themselves.
+  /// The Transactor for SMPs that go to the nodes themselves, also with --sa.
   mad::Transactor& smp_transactor();
   /// What all others stand on: what sends and receives, or with --from the snapshot. For sweeps, which set nothing.
   mad::Transactor& lowest_transactor();

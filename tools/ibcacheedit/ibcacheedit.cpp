@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibcacheedit: puts other GUIDs into a cache of libibnetdisc, so that a comparison does not tell of hardware that was replaced. What is
-// edited is what libibnetdisc looks nodes and ports up by; NodeInfo keeps what the node said, but for its SystemImageGUID.
+// ibcacheedit: replaces GUIDs in a cache file of libibnetdisc, so that a comparison with the fabric ignores replaced hardware. It edits the
+// GUIDs by which libibnetdisc finds nodes and ports. NodeInfo stays as the node sent it, except for SystemImageGUID.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -193,7 +193,7 @@ class Ibcacheedit final : public Command {
     return std::nullopt;
   }
 
-  /// The same with numbers as C reads them.
+  /// Reads the GUIDs of an option as infiniband-diags does: each is a number as strtoull() reads it, and colons separate them.
   static Edit read_as_diags(const Slot& slot, const std::string& text) {
     std::vector<Guid> guids;
     std::size_t at = 0;

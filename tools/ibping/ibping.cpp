@@ -40,7 +40,7 @@ struct PingReport final : Report {
   async::Duration time{};    ///< until the answer came, or until it was given up
   std::string host;          ///< as the server of ibping introduces itself
   std::string error;         ///< why it was lost
-  std::string tried;         ///< the same for its line of text, which says the rest
+  std::string tried;         ///< in the text line: the number of tries, or `error` if it is unknown
 
   /// An element of the list that is open.
   void visit(report::Sink& sink) const override {

@@ -30,7 +30,7 @@ class Changes {
   Changes() = default;
   /// Reads OP [OP_ARG] …. Throws UsageError for what is no operation, and for values that no port takes.
   static Changes read(const CommonOptions& common, std::span<const std::string> words);
-  /// The same as infiniband-diags reads them: any value that is no number is 0. Throws DiagsFailure.
+  /// Reads OP [OP_ARG] … as infiniband-diags does: a value that is not a number is 0. Throws DiagsFailure.
   static Changes read_as_diags(const CommonOptions& common, std::span<const std::string> words);
 
   /// The port is only to be shown.
@@ -47,9 +47,10 @@ class Changes {
   /// The first of the settings that only an end port has, or null.
   const subnet::PortSetting* of_end_port() const;
 
-  /// The PortInfo to send to a port that said `read`. Throws UsageError where the port does not take a value.
+  /// The PortInfo to set at a port whose PortInfo was `read`. Throws UsageError for a value that the port does not support.
   smp::PortInfo applied(const smp::PortInfo& read) const;
-  /// The same unchecked, and with LIDs made up where the port has none, as infiniband-diags does for nodes that refuse none.
+  /// The PortInfo that infiniband-diags sets at a port whose PortInfo was `read`. No value is checked. Where LID or MasterSMLID is 0 or
+  /// permissive, it is 0x1234: some nodes refuse a PortInfo without LIDs.
   smp::PortInfo applied_as_diags(const smp::PortInfo& read) const;
   /// What changes of `read`, in the order of the operations.
   std::vector<Change> list(const smp::PortInfo& read) const;

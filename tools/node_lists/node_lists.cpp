@@ -69,7 +69,7 @@ std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, std::optional<Node
   return nodes;
 }
 
-/// What a list of nodes of these kinds shows. Of an end node that is nothing of its ports.
+/// What a list of nodes of these kinds needs of the fabric. The ports of CAs and routers are not needed.
 subnet::DiscoverNeeds needs_of_list(subnet::NodeKinds kinds, bool json) {
   subnet::DiscoverNeeds needs;
   needs.descriptions = kinds;
@@ -81,7 +81,7 @@ subnet::DiscoverNeeds needs_of_list(subnet::NodeKinds kinds, bool json) {
 
 /// The words of the scripts that infiniband-diags has by these names.
 struct ScriptWords {
-  bool usage{};                     ///< they are no use
+  bool usage{};                     ///< the words are wrong: print the usage
   std::optional<std::string> file;  ///< a topology file in the place of the fabric
   std::vector<std::string> passed;  ///< on to ibnetdiscover, options and their values
 };

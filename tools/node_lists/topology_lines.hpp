@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibhosts, ibswitches and ibrouters of infiniband-diags are filters on the text of ibnetdiscover. Here is that filter: it takes a line and
-// has a line for it, or none. A topology file that somebody wrote or cut by hand is as good as a fabric.
+// ibhosts, ibswitches and ibrouters of infiniband-diags are filters on the text of ibnetdiscover. Here is that filter: it maps each input
+// line to an output line or to nothing. A topology file that somebody wrote or cut by hand serves as well as a fabric.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace ib::tools {
 
-/// Appends what the list of nodes of `kind` (ca, sw or router) has for a line of a topology, which has no line end: nothing but for nodes
-/// of that kind.
+/// Appends the output line for one line of a topology file. `kind` is ca, sw or router. Appends nothing if the line is not that of a node
+/// of this kind. `line` has no line end.
 void list_topology_line(std::string& out, std::string_view line, subnet::NodeKind kind);
 
-/// The same for each line of `text`, and what ibnetdiscover complained of among them.
+/// Appends the output line of each line of `text` (list_topology_line()), and copies the error messages of ibnetdiscover that stand in it.
 void list_topology(std::string& out, std::string_view text, subnet::NodeKind kind);
 
 }  // namespace ib::tools

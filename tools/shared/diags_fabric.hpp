@@ -10,7 +10,7 @@
 
 namespace ib::tools {
 
-/// The same for a node of the model.
+/// The name of a node of the model: that in the node name map of the site, else its description.
 inline std::string diags_node_name(const subnet::Node& node, const subnet::NodeNameMap& names) {
   return diags_node_name(names, node.guid(), node.description());
 }

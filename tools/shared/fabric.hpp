@@ -38,7 +38,7 @@ struct DiscoveryOptions {
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache, --cache-age and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
-/// The same for a command that sets something: without what names a stored fabric.
+/// Adds the options for a command that sets something: --discovery and --fdr10. It has no options for a stored fabric.
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Throws Error unless the node at `target`, which is requested to say who it is, is `node` of the model: what is set there was meant.
 async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);

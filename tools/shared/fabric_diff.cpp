@@ -50,7 +50,7 @@ constexpr std::string_view diff_help = "Print what is different from the fabric 
 
 bool described_alike(const Node& a, const Node& b) { return a.description_bytes == b.description_bytes; }
 
-/// The same port number of two nodes that have the same GUID.
+/// A port in both fabrics: the two nodes have one GUID, the two ports one number.
 class PortPair {
  public:
   PortPair(const Subnet& before, PortIndex old_port, const Subnet& after, PortIndex new_port)

@@ -60,7 +60,7 @@ async::Task<> multicast_forwarding_table(const Ask& ask);
 std::span<const Operation> operations();
 /// The operation with that name. Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 'n'".
 const Operation& find_operation(std::string_view word);
-/// The same for infiniband-diags, without abbreviations. Null if there is none.
+/// The operation that infiniband-diags calls `word`, by its full or short name. Abbreviations do not count. Null if there is none.
 const Operation* find_diags_operation(std::string_view word);
 
 }  // namespace ib::tools::smpquery
