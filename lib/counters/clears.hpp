@@ -37,9 +37,9 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
 async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number, PmaSupport support,
                                                       CounterChoice choice);
 
-/// Clears the selected counters of many ports. Each PMA is asked for its ClassPortInfo once. If `ports` has all external ports
-/// of a switch and its PMA has AllPortSelect, one Set clears all of them. If the PMA refuses that, they are cleared one by one.
-/// `options.way` must be gmp.
+/// Clears the selected counters of many ports. The ClassPortInfo of each PMA is requested once. If `ports` has all external ports of a
+/// switch and its PMA has AllPortSelect, one Set clears all of them. If the PMA refuses that, they are cleared one by one. `options.way`
+/// must be gmp.
 async::Task<subnet::Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const subnet::Subnet& subnet,
                                                           std::vector<subnet::PortIndex> ports, CounterChoice choice,
                                                           subnet::SurveyOptions options);

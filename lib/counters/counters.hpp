@@ -46,7 +46,7 @@ struct PmaSupport {
   std::uint32_t capability_mask2{};  ///< pm::capability_mask2
   /// Whether the PMA has PortCountersExtended.
   bool extended() const;
-  /// Whether all ports of the PMA can be asked, and cleared, together.
+  /// Whether PortSelect 255 reads or clears all ports of the PMA together (IBA 16.1.3.1: AllPortSelect).
   bool all_port_select() const;
   /// Whether the PMA counts `counter` in PortCounters, and in PortCountersExtended.
   bool narrow(const CounterInfo& counter) const;
@@ -73,7 +73,7 @@ struct CounterReading {
 
 /// Merges the two attributes of a port. Either may be empty if it was not read.
 CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended);
-/// Adds up the counters of several ports. A counter that one of them does not know counts as 0 there.
+/// Adds the counters of a port to `sum`. A counter that is unknown in one of the two counts as 0 there.
 void add_counters(CounterReading& sum, const CounterReading& reading);
 
 /// Requests the ClassPortInfo of a PMA.

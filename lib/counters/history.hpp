@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What counters held when they were read last, and what they have counted since. A history outlives models: it goes by the GUID of a node
-// and the number of a port, so that a fabric may be swept anew between two readings.
+// The last values of counters, and their change since then. A history outlives models: its key is the GUID of a node and the number of a
+// port, so that a fabric may be swept anew between two readings.
 //
 //   CounterHistory history;
 //   const std::optional<CounterGrowth> growth = history.take(key, pm::PortCounters::info(), time, bytes);
 //   if (growth) … growth->change(field) …        // nothing the first time
 //
-// Each counter is compared with itself, in the same attribute: never the one of PortCounters with the one of PortCountersExtended.
+// Each counter is compared with itself in the same attribute, never a field of PortCounters with a field of PortCountersExtended.
 #pragma once
 
 #include <compare>
@@ -37,7 +37,8 @@ struct CounterChange {
 };
 
 /// The change of a counter of `bits` bits from `before` to `now`. Counters of 64 bits wrap; others stop at the greatest value of their
-/// field (IBA 16.1.3.5). One of 64 bits that grew by half of its range or more went below zero, which some adapters let happen.
+/// field (IBA 16.1.3.5). A counter of 64 bits that seems to have grown by half of its range or more has gone below zero, which happens on
+/// some adapters.
 CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits);
 /// The change of the counter in `field`, read `seconds` apart at a port that can carry `octets_per_second` in one direction. A greater
 /// change is implausible. If `seconds` or `octets_per_second` is absent, this is not checked.
@@ -67,7 +68,7 @@ class NewBeginning {
 /// The seconds from `before` to `now`. Absent if no time has passed.
 std::optional<double> seconds_between(async::Time before, async::Time now);
 
-/// What one attribute of counters of a port held at one time.
+/// The content of one attribute of counters of a port at one time.
 struct CounterSample {
   const StructInfo* attribute{};
   async::Time time{};
@@ -88,7 +89,7 @@ struct CounterGrowth {
   bool began_anew() const;
 };
 
-/// Whose counters they are.
+/// The owner of counters: a node and a PortSelect.
 struct CounterKey {
   Guid node;
   std::uint8_t twin{};  ///< how many nodes of the model before this one claim the same GUID; not_kept: too many

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The capabilities of the PMAs of a survey. The first port of a PMA asks for them; other ports wait for the answer. Only for
-// surveys of this library.
+// The capabilities of the PMAs of a survey. The first port of a PMA requests them; other ports wait for the answer. Only for surveys of
+// this library.
 #pragma once
 
 #include "async/once.hpp"
@@ -8,7 +8,7 @@
 
 namespace ib::counters {
 
-/// Whether an agent answered, if only to refuse: an async::Once keeps that, and asks again what was silent.
+/// Whether an agent answered; a refusal is an answer too. An async::Once keeps answers, and sends the request again after a timeout.
 template <class T>
 bool has_answered(const mad::Result<T>& answer) {
   return answer || !mad::tries_in_vain(answer.error());
@@ -18,8 +18,8 @@ class PmaSupports {
  public:
   explicit PmaSupports(const subnet::Subnet& subnet) : subnet_(subnet) {}
 
-  /// The capabilities of the PMA of `port`. A PMA that did not answer is asked again, because the survey knows whether the PMA
-  /// is silent and when to try again.
+  /// The capabilities of the PMA of `port`. For a PMA that did not answer, the request is sent again: the survey decides whether the PMA is
+  /// silent and when to try again.
   async::Task<mad::Result<PmaSupport>> of(subnet::SurveyPort port) {
     return answers_.get(subnet_.end_port_of(port.index), read_pma_support(port.transactor, port.path));
   }

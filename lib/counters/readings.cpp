@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One survey of up to three questions to a node: the capabilities of its PMA and what all its ports have counted together, asked at one of
-// its ports; then the ports about which more is to be known; then the Set that clears all of those at once. What follows from an answer is
-// asked before the next nodes are, so that nodes are complete about in their order.
+// One survey of up to three steps for each node. First one of its ports gets the requests for the capabilities of the PMA and for the sum
+// of all ports. Then the ports are read that need more detail. Then one Set clears all of these ports. The next step of a node is sent
+// before the first step of the following nodes, so that the nodes are finished roughly in their order.
 #include "counters/readings.hpp"
 
 #include <algorithm>

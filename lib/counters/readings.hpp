@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The counters of a whole fabric, attribute by attribute as the PMAs gave them, with the fewest MADs that answer one question: which
-// ports have counted errors? Each PMA is asked for its ClassPortInfo. One that has AllPortSelect (IBA 16.1.3.1) is asked for all of its
-// ports in one; only where that sum holds something worth telling are its ports asked one by one. Others are asked port by port.
+// Reads the counters of a whole fabric, attribute by attribute as the PMAs answer them. It finds the ports that have counted errors with as
+// few MADs as possible. The ClassPortInfo of each PMA is requested first. A PMA with AllPortSelect (IBA 16.1.3.1) then gets one request for
+// the sum of all its ports. Its ports are read one by one only if this sum is worth a report (PmaWanted::tells). The ports of other PMAs
+// are read one by one.
 //
-// In the same go counters can be set to zero: each port right after its reading, so that little is lost that came in between. A port that
-// did not tell its counters keeps them.
+// Counters can also be cleared: each port right after it was read, so that few counts in between are lost. A port whose counters could not
+// be read is not cleared.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,26 @@
 
 namespace ib::counters {
 
-/// A request to a PMA that brought nothing.
+/// A request to a PMA that failed.
 struct PmaProblem {
-  std::uint16_t attribute{};                     ///< that was asked for, or set
-  bool set{};                                    ///< it was a Set
+  std::uint16_t attribute{};                     ///< the attribute of the Get or Set
+  bool set{};                                    ///< the request was a Set
   std::shared_ptr<const mad::MadError> error{};  ///< null: no GMP reaches the PMA
 };
 
 /// What one port has counted, or all ports of a node together.
 struct PmaReading {
-  subnet::PortIndex port = subnet::none;                     ///< of all ports together: the port whose PMA was asked
+  subnet::PortIndex port = subnet::none;                     ///< of all ports together: the port whose PMA was read
   std::uint8_t select{};                                     ///< PortSelect: the number of the port, or all_ports
-  PmaSupport support;                                        ///< of its PMA; nothing where that did not tell
+  PmaSupport support;                                        ///< of its PMA; empty if the PMA did not answer
   std::vector<std::uint8_t> counters, extended;              ///< PortCounters, PortCountersExtended; empty where they were not read
   std::vector<std::uint8_t> discard_details, error_details;  ///< PortXmitDiscardDetails, PortRcvErrorDetails
   std::vector<std::uint8_t> speeds;                          ///< PortExtendedSpeedsCounters in the layout `speeds_info`
   const StructInfo* speeds_info{};
   async::Time counters_time{}, extended_time{};  ///< when `counters` and `extended` came
-  std::vector<PmaProblem> problems;              ///< in their order; one of reading counters is the last of a reading
+  std::vector<PmaProblem> problems;              ///< in their order; after a Get of counters has failed, the reading ends
 
-  /// The counters were read, as far as they were asked for.
+  /// Whether counters were read.
   bool known() const { return !counters.empty() || !extended.empty(); }
   /// Whether PortCountersExtended holds the counters of errors: its additional part was read.
   bool errors_in_extended() const;
@@ -57,8 +58,8 @@ struct PmaReading {
 /// What a node has counted.
 struct PmaNode {
   subnet::NodeIndex node = subnet::none;
-  subnet::PortIndex first = subnet::none;  ///< the port whose PMA was asked for ClassPortInfo
-  PmaSupport support;                      ///< of that PMA; nothing where it did not tell
+  subnet::PortIndex first = subnet::none;  ///< the port whose PMA got the request for ClassPortInfo
+  PmaSupport support;                      ///< of that PMA; empty if the PMA did not answer
   std::optional<PmaProblem> problem;       ///< of ClassPortInfo
   std::optional<PmaReading> all;           ///< of all ports together
   std::vector<PmaReading> ports;           ///< those that were read one by one, by number
@@ -67,47 +68,49 @@ struct PmaNode {
 
 /// What is to be read, and cleared.
 struct PmaWanted {
-  /// Counters of data too: PortCountersExtended where there is one.
+  /// Counters of data too: PortCountersExtended where the PMA has it.
   bool traffic{};
-  /// Nothing but counters of data, from the widest attribute.
+  /// Only counters of data, from the attribute with the widest fields.
   bool traffic_only{};
-  /// Each port is asked, whatever all of them together have counted.
+  /// Each port is read, whatever the sum of all ports of the node is.
   bool each_port{};
   /// Every port of a CA or router is read.
   bool each_host_port{};
   /// The ports of a node that are read, by number. Null: countable_ports(). A node without any is passed over.
   std::function<std::vector<subnet::PortIndex>(subnet::NodeIndex)> ports_of;
-  /// What is known of a node's PMA already: it is not asked for ClassPortInfo. Null: nothing.
+  /// The capabilities of a node's PMA, if they are known: its ClassPortInfo is then not requested. Null: not known.
   std::function<std::optional<PmaSupport>(subnet::NodeIndex)> known_support;
-  /// Whether a reading has something to tell: then the ports of its node are asked one by one. Null: never.
+  /// Whether a reading is worth a report. If the reading is the sum of all ports of a node, the ports are then read one by one. Null:
+  /// never.
   std::function<bool(const PmaReading&)> tells;
-  /// Which details are to be read with a reading that tells; null: none.
+  /// Whether these details are read for a reading that is worth a report (`tells`). Null: never.
   std::function<bool(const PmaReading&)> wants_discard_details, wants_error_details;
-  /// The layout in which PortExtendedSpeedsCounters is to be read with a reading that tells; null, or one that returns null: not at all.
+  /// The layout in which PortExtendedSpeedsCounters is read for a reading that is worth a report (`tells`). If this is null, or returns
+  /// null, the attribute is not read.
   std::function<const StructInfo*(const PmaReading&)> speeds_layout;
-  /// Which counters are cleared after they were read; null: none.
+  /// The counters that are cleared after they were read. Null: none.
   CounterChoice clear;
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
-  /// Called with each node in their order, as soon as all is known of it and of those before it. Null: nobody is told.
+  /// Called with each node in the order of the nodes, as soon as this node and all nodes before it are finished. Null: not called.
   std::function<void(const PmaNode&)> told;
-  /// Nodes are forgotten when `told` has been called with them: PmaReadings::nodes remains empty. For large fabrics.
+  /// The reading of a node is freed after `told` was called with it: PmaReadings::nodes remains empty. For large fabrics.
   bool forgets{};
 };
 
 struct PmaReadings {
-  std::vector<PmaNode> nodes;             ///< in the order in which they were named; none with PmaWanted::forgets
-  std::vector<subnet::Failure> failures;  ///< one for each agent that is silent, or request that was refused
+  std::vector<PmaNode> nodes;             ///< in the order of the argument `nodes`; empty with PmaWanted::forgets
+  std::vector<subnet::Failure> failures;  ///< one for each silent agent and for each refused request
 };
 
 /// What a port has counted between two readings, each counter in the attribute from which PmaReading takes it.
 struct PmaGrowth {
-  std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without a reading before
-  std::optional<CounterGrowth> discard_details, error_details;  ///< the same of what PmaReading has of these
-  std::optional<CounterGrowth> speeds;                          ///< the same of PortExtendedSpeedsCounters
+  std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without an earlier reading
+  std::optional<CounterGrowth> discard_details, error_details;  ///< of PortXmitDiscardDetails and PortRcvErrorDetails
+  std::optional<CounterGrowth> speeds;                          ///< of PortExtendedSpeedsCounters
   bool errors_in_extended{};                                    ///< PortCountersExtended holds the errors
   PmaSupport support;
 
-  /// Whether there is a reading before.
+  /// Whether there is an earlier reading.
   bool known() const { return counters || extended; }
   /// As PmaReading::error_count() and traffic_count().
   CounterChange error_change(const CounterInfo& counter) const;
@@ -120,11 +123,11 @@ struct PmaGrowth {
 /// Keeps a known reading in `history`, and compares it with the one before. `octets_per_second` as in CounterGrowth.
 PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second = {});
 
-/// The ports of a node that GMPs can be asked about: those that are known to be there, port 0 of a switch if that is an enhanced one.
+/// The ports of a node whose counters can be read by GMPs: those that are known to exist. Port 0 of a switch only if it is an enhanced one.
 std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);
 
-/// Reads the counters of one PortSelect of the PMA at `pma`, which supports `support`: the attributes that `wanted` asks for, and nothing
-/// more. Clears nothing. What failed is the last of the problems.
+/// Reads the counters of one PortSelect of the PMA at `pma`, which supports `support`: only the attributes that `wanted` names. Clears
+/// nothing. The request that failed, if any, is the last of the problems.
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
                                  const PmaWanted& wanted);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Thresholds of error counters: a user is told of a counter that exceeds its threshold. The file format is that of
-// infiniband-diags. Each counter has one line:
+// Thresholds of error counters: a counter that exceeds its threshold is reported to the user. The file format is that of infiniband-diags.
+// Each counter has one line:
 //   SymbolErrorCounter=10
 // The name of a counter is that of the IBA, libibmad or perfquery, without regard to case. The number is in C notation. Empty
 // lines and lines that begin with '#' are ignored. The last line of a counter applies.
@@ -59,7 +59,8 @@ class ErrorThresholds {
   std::vector<BadLine> bad_lines_;
 };
 
-/// Whether only PortCountersExtended can tell that a counter exceeds `threshold`: PortCounters does not have it, or not in enough bits.
+/// Whether only PortCountersExtended can show that a counter exceeds `threshold`: PortCounters does not have the counter, or its field is
+/// too narrow.
 bool needs_extended(const ErrorThresholds::Threshold& threshold);
 /// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
 subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds);

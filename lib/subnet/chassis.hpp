@@ -25,8 +25,8 @@ struct Chassis {
   std::array<NodeIndex, max_spines + 1> spines{};  ///< by slot, from 1
   std::array<NodeIndex, max_lines + 1> lines{};
   std::vector<NodeIndex> others;  ///< parts without a known slot; the last found is the first
-  /// Boards whose slot is none of those above: spine 19 or line 0, spine 0, line 37. infiniband-diags counts them to the box and lists
-  /// them nowhere.
+  /// Boards whose slot is outside the tables above: spine 19 or line 0, spine 0, line 37. infiniband-diags counts them as parts of the box
+  /// but does not list them.
   std::array<NodeIndex, 3> unlisted{};
 };
 

@@ -46,9 +46,9 @@ class NodeKinds {
   unsigned bits_{};
 };
 
-/// What is to be known of the nodes besides what finding them takes. A sweep reads in any case NodeInfo, and the PortInfo of
-/// the start and of the external ports of switches, which tell where there is a link. What is not wanted stays unread in the
-/// model and is no Failure; only nodes that a Failure names are asked for their description all the same.
+/// The attributes that a sweep reads besides those that it needs to find the nodes. Every sweep reads NodeInfo, and the PortInfo of the
+/// start and of the external ports of switches, which say where there is a link. An attribute that is not wanted stays unread in the model,
+/// and that is not a Failure. The NodeDescription of a node that a Failure names is read in any case.
 struct DiscoverNeeds {
   NodeKinds descriptions = NodeKinds::all();  ///< NodeDescription of nodes of these kinds
   NodeKinds end_ports = NodeKinds::all();     ///< PortInfo (LID, LMC, rates) of their end ports: port 0 of a switch, linked ports of others
@@ -56,7 +56,7 @@ struct DiscoverNeeds {
   bool links = true;                          ///< which ports are linked. For SAs: without links a sweep would find no nodes
 };
 
-/// A node that has told what it is before the sweep begins.
+/// A node whose NodeInfo was read before the sweep begins.
 struct KnownNode {
   smp::NodeInfo info;
   std::uint8_t beyond{};  ///< 0: the first node; else the node beyond this port of the first one
@@ -67,15 +67,15 @@ struct DiscoverOptions {
   DiscoverNeeds needs{};
   /// The greatest number of links from the start. Of nodes at this distance, only what the link to them needs is read.
   unsigned radius = ~0U;
-  /// Only the start is read, and nothing is asked beyond its ports.
+  /// Only the start is read. No request goes beyond its ports.
   bool alone = false;
-  /// A node that is not asked for its NodeInfo.
+  /// A node whose NodeInfo is known: it is not requested again.
   std::optional<KnownNode> known{};
   /// The longest directed route to use, at most 63 (IBA 14.2.2).
   unsigned max_hops = path::max_hops;
   /// Also read MlnxExtPortInfo if a link may be FDR10.
   bool mlnx_extended_port_info = false;
-  /// The longest time without answers before the sweep stops waiting for silent nodes and asks nodes farther away.
+  /// The longest time without answers before the sweep stops waiting for silent nodes and sends requests to nodes farther away.
   std::chrono::milliseconds patience{50};
   /// Gets one line for people when the sweep changes its method (LID routing does not work here, …).
   std::function<void(std::string_view)> tell;
@@ -83,10 +83,10 @@ struct DiscoverOptions {
   std::function<void(std::size_t)> progress;
 };
 
-/// The number of requests of a sweep, compared with the minimum that reads the same of the same fabric. The minimum is one
-/// NodeInfo for the start and for each link; a PortInfo for each external port of a switch; and as far as DiscoverNeeds wants
-/// them NodeDescription, SwitchInfo, a PortInfo for port 0 of a switch and for each linked port of another node. LID routing
-/// takes the PortInfo of port 0 of each switch.
+/// The number of requests of a sweep, compared with the minimum that reads the same attributes of the same fabric. The minimum is one
+/// NodeInfo for the start and for each link; a PortInfo for each external port of a switch; and as far as DiscoverNeeds wants them
+/// NodeDescription, SwitchInfo, a PortInfo for port 0 of a switch and for each linked port of another node. LID routing takes the PortInfo
+/// of port 0 of each switch.
 struct DiscoverStats {
   std::uint64_t plan{};
   std::uint64_t asked{};  ///< requests that were sent with the reason mad::asked: the plan, and `beyond`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a sweep or a survey could not read, and why. Failures stand beside a model and never in it: a round that is done again begins
-// without those of the round before.
+// What a sweep or a survey could not read, and why. Failures are kept beside a model and never in it, so that a sweep that is repeated
+// begins without the failures of the sweep before.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct Failure {
     duplicate_lid,   ///< two ports claim one LID
     hop_limit,       ///< the route is too long
     no_record,       ///< the SA has no record
-    not_read,        ///< the node was not asked: the answers come from a store that does not have this one
+    not_read,        ///< the answers come from a stored fabric, which does not have this answer: the request was not sent
   };
   Kind kind{};
-  NodeIndex node = none;  ///< the node that was asked, or the last node before a silent one; none: the failure is about no node
+  NodeIndex node = none;  ///< the destination of the request, or the last node before a silent one; none: the failure concerns no node
   int port = -1;          ///< the port that the request was about, or −1: the whole node, or all of its ports
   bool beyond{};          ///< the node at the other end of `port` is missing
   std::string attribute;  ///< "NodeInfo", "PortInfo", …
@@ -50,13 +50,13 @@ std::string_view name(Failure::Kind kind);
 /// Sorts failures by the distance, the GUID and the port of their nodes, so that their order does not depend on the order of replies.
 void sort(Failures& failures, const Subnet& subnet);
 
-/// The kind of failure of a request that brought `error`: no_answer, not_read, refused, or false_answer where another node answered
+/// The kind of failure of a request that ended with `error`: no_answer, not_read, refused, or false_answer where another node answered
 /// (WrongNode).
 Failure::Kind kind_of(const mad::MadError& error);
 
-/// The number of the port that the request of `error` was about, for Failure::port. The request was for the agents of `port`. −1 for an
-/// attribute of the whole node (IBA 14.2.5: NodeInfo, SwitchInfo, forwarding tables), for what the one agent of a switch says of itself
-/// (ClassPortInfo), and for PortSelect 255 (IBA 16.1.3.1).
+/// The number of the port that the request of `error` was about, for Failure::port. The request went to an agent of `port`. −1 for an
+/// attribute of the whole node (IBA 14.2.5: NodeInfo, SwitchInfo, forwarding tables), for the ClassPortInfo of a switch, which has one
+/// agent for all its ports, and for PortSelect 255 (IBA 16.1.3.1).
 int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& error);
 
 }  // namespace ib::subnet

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Tells requests that wait for their turn from those that wait for silent nodes, by their age. Only the former are worth a limit: more of
-// them would be no faster, and each takes kilobytes of memory. The latter must not hold up others. While this program itself is stopped, by
-// a loaded machine, nothing grows old: of the time between two calls no more than a span counts.
+// Divides the open requests by their age. A young request waits for its turn to be sent and answered. An old request waits for a silent
+// node. Only the young ones are limited: more of them would be no faster, and each takes kilobytes of memory. Old ones must not hold up
+// other requests. If a loaded machine stops this program for a while, the requests do not age: of the time between two calls at most one
+// span counts.
 #pragma once
 
 #include <chrono>

@@ -10,9 +10,9 @@ namespace ib::subnet {
 
 /// Whether the device is known to answer MlnxExtPortInfo.
 bool has_mlnx_ext_port_info(const smp::NodeInfo& node);
-/// Whether `port` may run at FDR10 and the device can tell.
+/// Whether `port` may run at FDR10 and the device has MlnxExtPortInfo, which says so.
 bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port);
-/// Keeps in the model what MlnxExtPortInfo tells of a port.
+/// Stores the FDR10 fields of MlnxExtPortInfo in a port of the model.
 void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info);
 
 }  // namespace ib::subnet

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What Mellanox devices are asked in their vendor class (0x0a). There is no public specification; the layouts are those of
-// infiniband-diags.
+// Requests to Mellanox devices in their vendor class (0x0a). There is no public specification; the layouts are those of infiniband-diags.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ constexpr std::uint32_t config_space_modifier(std::size_t records) { return 2U <
 
 /// The ports of an InfiniScale III switch are read in two requests: ports 4 to 19, then the other eight.
 inline constexpr unsigned wait_requests = 2;
-/// The number of records of each, and the content of the request.
+/// The number of records of request `request` (0 or 1), and its content.
 std::size_t wait_records(unsigned request);
 mlx::ConfigSpaceAccess wait_request(unsigned request);
 

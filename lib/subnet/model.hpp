@@ -2,7 +2,7 @@
 // A subnet as far as it is known: nodes, their ports, the links between ports, and LIDs. The model is flat: all nodes are in one vector,
 // all ports are in another (the ports of a node side by side), and a link is an index of the latter. Time and memory per node therefore do
 // not depend on the size of the fabric. The model holds the answers of the nodes byte for byte and assumes nothing more. What could not be
-// read is not in the model: whoever fills one returns the failures beside it (subnet/failures.hpp).
+// read is not in the model: the function that fills the model returns the failures beside it (subnet/failures.hpp).
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ struct Port {
   NodeIndex node = none;
   PortIndex peer = none;  ///< the port at the other end of the link
   std::uint8_t number{};
-  std::uint8_t fdr10{};            ///< MlnxExtPortInfo's LinkSpeedActive, where that was asked for
-  std::uint8_t fdr10_supported{};  ///< its LinkSpeedSupported
+  std::uint8_t fdr10{};            ///< LinkSpeedActive of MlnxExtPortInfo; 0 if that was not read
+  std::uint8_t fdr10_supported{};  ///< LinkSpeedSupported of MlnxExtPortInfo; 0 if that was not read
   bool has_info{};
 
   /// Whether anything was read of the port or found beyond it.
@@ -107,7 +107,8 @@ class Subnet {
   PortIndex find_port(Guid guid) const { return by_port_guid_.find(guid); }
   /// The end port that owns `lid` (with LMC), or none.
   PortIndex find_lid(Lid lid) const { return lid.value < by_lid_.size() ? by_lid_[lid.value] : none; }
-  /// The GUID of a port: that of the NodeInfo which came through it, else that of its node's, which all ports of a switch share.
+  /// The GUID of a port: the PortGUID of the NodeInfo that came through this port, else the PortGUID of its node's NodeInfo. All ports of a
+  /// switch have one PortGUID.
   Guid port_guid(PortIndex port) const;
   /// The base LID of the end port of `port`; zero if it is not known.
   Lid lid(PortIndex port) const;

@@ -35,18 +35,18 @@ struct LegacyEvent {
   enum class What : std::uint8_t { ask_node, found_node, link, ask_port, ask_mlnx_port, read_port };
   What what;
   PortIndex port = none;            ///< that it is about; none: nothing is known beyond `from`
-  PortIndex from = none;            ///< of a NodeInfo: the port beyond which it is asked; none: the start
+  PortIndex from = none;            ///< of a NodeInfo: the port beyond which it is requested; none: the start
   bool is_new{};                    ///< found_node: nobody answered for this node before
   std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
 };
 
-/// Where such a sweep begins, how far it goes, and what is kept of it.
+/// Where a sweep of ibnetdiscover begins, how far it goes, and what is kept of it.
 struct LegacyScan {
   PortIndex start = none;                          ///< the port by which the first node was reached; none: Subnet::start
   unsigned start_hops{};                           ///< length of the directed route to that node
   bool by_lid{};                                   ///< that node is addressed by its LID instead
   unsigned max_hops{};                             ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
-  bool mlnx{};                                     ///< it would ask Mellanox devices whether a link is FDR10
+  bool mlnx{};                                     ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
   bool with_steps{};                               ///< LegacySweep::steps is wanted
   std::function<void(const LegacyEvent&)> tell{};  ///< is called for each event
 };
@@ -57,7 +57,7 @@ struct LegacySweep {
   std::vector<PortIndex> ports;  ///< in the order of their PortInfo replies
   /// By node: the port through which the node was found. The PortInfos of a switch were requested through that port.
   std::vector<std::optional<std::uint8_t>> entry_ports;
-  std::vector<LegacyStep> steps;      ///< only where they were asked for
+  std::vector<LegacyStep> steps;      ///< only with LegacyScan::with_steps
   unsigned hops{};                    ///< the longest route it tried
   std::uint64_t mads{};               ///< the requests it would have sent, retries not counted
   PortIndex start = none;             ///< the port by which the first node was reached
@@ -67,13 +67,13 @@ struct LegacySweep {
   std::vector<std::pair<PortIndex, PortIndex>> links;
 };
 LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
-/// Of the whole fabric. `mlnx_extended_port_info`: it would ask Mellanox devices whether a link is FDR10.
+/// The sweep of the whole fabric from Subnet::start. `mlnx_extended_port_info`: it requests MlnxExtPortInfo of Mellanox devices, for FDR10.
 LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info);
 /// The order in which the programs of infiniband-diags list the nodes of a sweep: the last found node first. Nodes that `sweep` does
 /// not find come after these.
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
-/// The part of `subnet` that such a sweep would have learnt: a sweep that is bounded leaves ports unread and links unseen at its rim.
+/// The part of `whole` that `sweep` would have read. At the greatest distance of a limited sweep, ports stay unread and links unseen.
 SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep);
 
 }  // namespace ib::subnet

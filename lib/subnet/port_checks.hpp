@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is not as it should be: with a port and its link, with what the SA says of an end port. Each check looks at what a model holds and
-// sends nothing.
+// Checks of a port, of its link, and of the records that the SA has of an end port. Each check reads the model and sends no requests.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +12,20 @@
 
 namespace ib::subnet {
 
-/// One thing that is not as it should be.
+/// The result of a check: one value that is not as it should be.
 struct Finding {
   enum class Relation : std::uint8_t {
     equal,      ///< `found` should be `expected`
-    not_equal,  ///< it should be anything but that
-    at_most,    ///< it should not be more
+    not_equal,  ///< `found` should not be `expected`
+    at_most,    ///< `found` should not be more than `expected`
   };
-  bool error{};            ///< nothing works with it; else a warning
-  std::string_view field;  ///< by its name in the IBA: `linkSpeedActive`
+  bool error{};            ///< an error: the port cannot be used so; else a warning
+  std::string_view field;  ///< its name in the IBA: `linkSpeedActive`
   std::string found, expected;
   Relation relation{};
-  std::string words{};  ///< a sentence, where there is no field that could be compared
+  std::string words{};  ///< a sentence, where the check compares no field; else empty
 
-  /// As a sentence without its end: "linkSpeedActive is 'SDR', expected 'QDR'".
+  /// The finding as a sentence without its full stop: "linkSpeedActive is 'SDR', expected 'QDR'".
   std::string sentence() const;
 };
 using Findings = std::vector<Finding>;
@@ -34,19 +33,19 @@ using Findings = std::vector<Finding>;
 /// Whether a port's link is trained, so that its width and speed mean something (IBA 14.2.5.6: PortPhysicalState).
 bool is_trained(const Port& port);
 
-// Of a port whose PortInfo is known. Port 0 of a switch has no link: all that can be said of it is the state of an enhanced one, and
-// its LIDs.
+// Checks of a port whose PortInfo is known. Port 0 of a switch has no link: only its LIDs are checked, and the state of an enhanced port 0.
 
-/// The physical state should be LinkUp, which is an error, and the state Active. Nothing is said of the second where the first is wrong.
+/// PortPhysicalState should be LinkUp, and PortState should be Active. The first finding is an error, the second a warning. PortState is
+/// not checked where PortPhysicalState is wrong.
 Findings check_port_state(const Subnet& subnet, PortIndex port);
-/// A trained link should be as wide as both of its ends can be. Nothing is said where one of them is not known.
+/// LinkWidthActive of a trained link should be the greatest width that both ends support. Nothing is checked where one end is not known.
 Findings check_link_width(const Subnet& subnet, PortIndex port);
-/// A trained link should be as fast as both of its ends can be. Nothing is said where one of them is not known.
+/// The active speed of a trained link should be the highest speed that both ends support. Nothing is checked where one end is not known.
 Findings check_link_speed(const Subnet& subnet, PortIndex port);
 /// An end port should have a LID and know that of its subnet manager.
 Findings check_lids(const Subnet& subnet, PortIndex port);
 
-/// The SA calls the port at a LID `told`, which calls itself `own`.
+/// The SA has the PortGUID `told` for the port at a LID; the port itself answers `own`.
 Finding other_port_guid(Guid told, Guid own);
 /// The SA knows no node at a LID.
 Finding no_node_record(Lid lid);

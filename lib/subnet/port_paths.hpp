@@ -35,7 +35,7 @@ inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, 
   return lid_path(subnet, port, start, Qpn{1});
 }
 
-/// The reason for SL 0 where this port has never heard of a subnet manager.
+/// The reason for SL 0 where no subnet manager has ever configured this port.
 inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
 
 /// The paths from `start` to the ports of a model.
@@ -48,8 +48,8 @@ class PortPaths {
   path::Path smp(PortIndex port) const { return smp_path(subnet_, subnet_.port(port).node, start_); }
   /// The path to the GMP agents of `port`. Nothing if there is no path; see why_no_gmp().
   std::optional<path::Path> gmp(PortIndex port) const;
-  /// From now on, as infiniband-diags does: the path leads to the LID that the port says is its own, though another port may say the same
-  /// or the SA may know no path, and of the SA's paths it has the SL alone.
+  /// Makes gmp() do as infiniband-diags does: the path leads to the LID in the PortInfo of the port, even if another port claims this LID
+  /// or the SA has no path. Only the SL is taken from the paths of the SA.
   void keep_to_base_lids() { base_lids_ = true; }
   /// The reason why gmp() returns nothing, as a sentence.
   std::string why_no_gmp(PortIndex port) const;
@@ -66,8 +66,8 @@ class PortPaths {
 
   /// Whether the SA has given the service levels.
   bool has_service_levels() const { return !routes_.empty(); }
-  /// The reason why SL 0 is used for some or all ports although the SA was asked. The text follows "SL 0 is used: ". Empty if
-  /// there is no such port, or if the SA was not asked.
+  /// The reason why SL 0 is used for some or all ports although the SA was queried. The text follows "SL 0 is used: ". Empty if there is no
+  /// such port, or if the SA was not queried.
   const std::string& why_sl_0() const { return why_sl_0_; }
 
  private:

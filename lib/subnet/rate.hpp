@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The actual and the possible rate of a link. PortInfo holds a rate as a width, three generations of speed fields, and
-// capability bits that tell which of these fields are valid (IBA 14.2.5.6; XDR fields as in rdma-core).
+// The actual and the possible rate of a link. PortInfo holds a rate as a width, three generations of speed fields, and capability bits that
+// say which of these fields are valid (IBA 14.2.5.6; XDR fields as in rdma-core).
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ LinkRate enabled_rate(const Subnet& subnet, PortIndex port);
 LinkRate supported_by_port(const Subnet& subnet, PortIndex port);
 LinkRate enabled_at_port(const Subnet& subnet, PortIndex port);
 
-/// Whether a port at QDR may run at FDR10, because MlnxExtPortInfo, which tells them apart, was not read.
+/// Whether a port at QDR may run at FDR10: MlnxExtPortInfo, which distinguishes the two, was not read.
 bool may_run_at_fdr10(const Subnet& subnet, PortIndex port);
 
 /// Whether the extended speed fields of `port` are valid. True if its end port says so or is not known.

@@ -28,7 +28,7 @@ class SaCrawl {
     What what{};
     Lid lid;
     unsigned depth{};  ///< number of links from the start
-    int port = -1;     ///< port of the node at `lid`: the port to ask about, or the port through which the node was reached
+    int port = -1;     ///< port of the node at `lid`: the port to query, or the port through which the node was reached
     Lid from;          ///< the link through which the node was reached; zero at the start
     std::uint8_t from_port{};
   };

@@ -18,7 +18,7 @@ struct SaDiscoverOptions {
   /// The greatest number of links from the start. If it is limited, records are requested one by one, only for nodes within
   /// that distance.
   unsigned radius = ~0U;
-  /// What is wanted besides NodeRecords: tables that hold nothing of it are not asked for.
+  /// What is wanted besides NodeRecords. Tables that hold nothing of it are not queried.
   DiscoverNeeds needs{};
   /// Only the start is read, by single records.
   bool alone = false;

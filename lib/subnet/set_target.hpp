@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The node that a Set is meant for. A path comes from a name, a GUID, the SA or an earlier sweep. Cables and LIDs may have changed hands
-// since, so the node that is at the end of the path now is requested to say who it is.
+// The node that a Set is meant for. A path comes from a name, a GUID, the SA or an earlier sweep. Cables may have been moved and LIDs
+// assigned anew since then. The NodeInfo of the node that is at the end of the path now is therefore requested before the Set.
 #pragma once
 
 #include "async/task.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Whether what did not answer an earlier sweep is still silent. Then the model of that sweep lacks no more than a new one would.
+// Whether the nodes that did not answer an earlier sweep are still silent. If so, the model of that sweep is as complete as a new one would
+// be.
 #pragma once
 
 #include <vector>
@@ -12,9 +13,9 @@
 
 namespace ib::subnet {
 
-/// Sends each request once more, by one try, that brought no answer (Failure::Kind::no_answer). `failures` are those of the sweep that
-/// began at `start` and filled `subnet`. False if there is any answer now, also a refusal, or if the model does not tell what was
-/// requested. `subnet` must outlive the task.
+/// Sends each unanswered request (Failure::Kind::no_answer) once more, by one try. `failures` are those of the sweep that began at `start`
+/// and filled `subnet`. False if there is any answer now, also a refusal, or if the request cannot be found again from the model. `subnet`
+/// must outlive the task.
 async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& subnet, std::vector<Failure> failures, path::Path start);
 
 }  // namespace ib::subnet

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Asks many ports of a model the same question in parallel. The result is a value or a failure for each port, in the order of
-// the given ports. Every agent has a mad::Responder: a silent agent costs one chain of tries and is one failure, however many
-// ports it answers for. At the end, each silent agent is asked once more by one try. If it answers, all its ports are asked
-// again.
+// Sends one question (one or more requests) to many ports of a model in parallel. The result is a value or a failure for each port, in the
+// order of the given ports. Every agent has a mad::Responder: a silent agent costs one chain of tries and is one failure, however many
+// ports it answers for. At the end, each silent agent gets one more request, by one try. If it answers, the questions to all its ports are
+// sent again.
 //
 //   const SurveyQuestion<smp::PortInfo> ask = read_port_info;   // Task<mad::Result<smp::PortInfo>>(SurveyPort)
 //   SurveyOptions options(start);
@@ -40,14 +40,14 @@ enum class SurveyWay : std::uint8_t {
   smp,  ///< the SMA of the port's node, by directed route
 };
 
-/// How a survey asks.
+/// The way and the limits of a survey.
 struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
   path::Path start;  ///< the path from which the model was swept; see subnet/port_paths.hpp
   SurveyWay way;
   const PortPaths* paths{};   ///< for GMPs, with the service levels from the SA; null: SL 0
   std::size_t window = 1024;  ///< greatest number of open questions, including those that wait for a silent agent; at least 1
-  std::size_t young = 160;    ///< greatest number of open questions that do not (flow.hpp); more than are sent at a time (mad::Limits)
+  std::size_t young = 160;    ///< greatest number of young open questions (flow.hpp); more than the requests in flight (mad::Limits)
   /// Called when a question ends.
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
@@ -60,7 +60,7 @@ struct SurveyPort {
   const path::Path& path;
 };
 
-/// Asks one port. A returned MadError is a failure of that port; an exception ends the survey.
+/// Sends the requests of a question to one port. A returned MadError is a failure of that port; an exception ends the survey.
 template <class T>
 using SurveyQuestion = std::function<async::Task<mad::Result<T>>(SurveyPort port)>;
 
@@ -76,14 +76,13 @@ struct Surveyed {
   bool complete() const { return failures.empty(); }
 };
 
-/// Questions to ports, each of which may bring further ones. survey() is the simple form; a Survey itself is for those who ask on by what
-/// they were answered.
+/// Questions to ports. survey() is the simple form, with one question for each port. Use a Survey where an answer leads to further
+/// questions.
 class Survey {
  public:
-  /// Asks a port the question of that number. The answer is the caller's to keep; only what failed is returned, or null.
+  /// Sends the question of that number to a port. The function stores the answer itself. It returns the error, or null.
   using Ask = std::function<async::Task<std::shared_ptr<const mad::MadError>>(std::size_t question, SurveyPort port)>;
-  /// Called once for each question when nothing more will be heard of it: it was answered, or its failure stays. May call add() and
-  /// add_next().
+  /// Called once for each question at its end: it was answered, or its failure is final. May call add() and add_next().
   using Ended = std::function<void(std::size_t question)>;
 
   /// `subnet` and `options` must outlive the survey. `subnet` must not grow while it runs.
@@ -109,7 +108,7 @@ class Survey {
  private:
   class Agents;
   class Asking;
-  /// Lets further questions begin when those that are open have grown old.
+  /// Starts further questions when the open ones are no longer young (flow.hpp).
   struct Patience final : async::Timer {
     explicit Patience(Survey& owner) : survey(owner) {}
     void expired() override { survey.pump(); }
@@ -124,9 +123,9 @@ class Survey {
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     unsigned questions{};          ///< that are open
     bool asked_again{}, came_back{};
-    std::set<Asked> in_vain;  ///< what was sent and not answered
+    std::set<Asked> in_vain;  ///< requests that were sent and not answered
 
-    /// Whether nothing is known of the agent but that it answers.
+    /// Whether nothing about the agent need be remembered: no open question, no failure, no unanswered request.
     bool is_plain() const { return questions == 0 && failure == none && !asked_again && in_vain.empty() && !responder.is_silent(); }
   };
   struct Found {
@@ -158,8 +157,8 @@ class Survey {
   Ask ask_;
   Ended ended_;
   std::vector<Question> questions_;
-  std::deque<std::size_t> waiting_;   // questions that were not asked yet
-  std::vector<std::size_t> in_vain_;  // questions to silent agents that were not asked again yet
+  std::deque<std::size_t> waiting_;   // questions that were not sent yet
+  std::vector<std::size_t> in_vain_;  // questions to silent agents that were not sent again yet
   std::size_t done_{};
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
@@ -182,7 +181,7 @@ async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::
 
 }  // namespace detail
 
-/// Asks `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
+/// Runs the question `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
 template <class T>
 async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports, SurveyOptions options,
                                 SurveyQuestion<T> ask) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The implementation of discover(); other code must not use it. Requests wait in queues by level, which is the number of links
 // from the start: the requests of level n find the nodes that are n links away. A level is requested only when all nearer
-// levels have ended, or when silent nodes have used up the patience. The first route to a node is therefore the shortest. Both
-// ends of most links are then known before the farther end is asked, so each link is crossed by one request.
+// levels have ended, or when silent nodes have used up the patience. The first route to a node is therefore the shortest. Both ends of most
+// links are then known before a request crosses the link from the farther end, so each link is crossed by one request.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class Sweep {
     NodeIndex node_;
     Reading& reading_;
   };
-  /// A node that fell silent, until it has been asked once more.
+  /// A node that fell silent, until its requests have been sent once more.
   struct Silence {
     std::vector<Work> unread;
     std::shared_ptr<const mad::MadError> error;  ///< of an unanswered request
@@ -198,7 +198,7 @@ class Sweep {
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
   bool node_limit_told_{};
-  bool known_was_used_{};  // a node was not asked, because it was known
+  bool known_was_used_{};  // DiscoverOptions::known was used in place of a request
 
   async::TaskGroup group_;  // the last member, so that its tasks end before the objects that their requests refer to
 };

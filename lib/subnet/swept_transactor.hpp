@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Transactor for those who ask nodes that a sweep has asked already: what the sweep read of a node is not asked for again.
+// A Transactor for requests to nodes that a sweep has read: an attribute that is in the model is not requested again.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class SweptTransactor final : public mad::Transactor {
       : Transactor(below.end_port()), below_(below), swept_(swept) {
     sa_path() = below.sa_path();
   }
-  /// After the first request that changes something, everything is asked for.
+  /// After the first request that changes something, all requests are sent to the nodes.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:

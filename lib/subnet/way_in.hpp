@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the port of a node through which requests and answers pass. After this port is disabled, the node cannot be asked to
-// enable it again.
+// Finds the port of a node through which requests and answers pass. After this port is disabled, no request can reach the node to enable it
+// again.
 #pragma once
 
 #include "async/task.hpp"
@@ -11,14 +11,14 @@
 namespace ib::subnet {
 
 /// Whether SMPs to the node at `path` come in through its port `port`, or its answers leave through that port. `node` and
-/// `info` are the NodeInfo and the PortInfo of `port` that came by `path`. Port 0 means the port that was asked.
+/// `info` are the NodeInfo and the PortInfo of `port` that came by `path`. Port 0 means the port through which the SMP came in.
 ///
 ///  - For a directed route, LocalPortNum gives the port (IBA 14.2.5.6).
 ///  - For an end node, LocalPortNum also gives the port: an SMP comes in through the port that owns the LID.
 ///  - A switch that is addressed by LID may report 0 there. Its answers leave through the entry of this host's LID in its
-///    linear forwarding table. The switch is asked for that entry.
+///    linear forwarding table. That entry is read from the switch.
 ///
-/// The error is that of this request.
+/// The error is that of the request for this entry.
 async::Task<mad::Result<bool>> is_way_in(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
                                          smp::PortInfo info);
 
