@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Answers to requests, for Transactors that answer of what they know without asking the fabric.
+// Builds answers to requests, for Transactors that answer from stored data and send nothing to the fabric.
 #pragma once
 
 #include <cstdint>

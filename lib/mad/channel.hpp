@@ -85,7 +85,7 @@ class Channel {
   /// and ACK is a MAD of its own, and the user of the channel must make and interpret it. No channel of this library does RMPP.
   /// Channels of tests may, to simulate the kernel's RMPP.
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
-  /// The greatest number of requests that may be in flight, whatever limit a user asks for.
+  /// The greatest number of requests that may be in flight, whatever limit the user sets.
   virtual unsigned max_in_flight() const { return ~0U; }
 };
 

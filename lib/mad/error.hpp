@@ -26,14 +26,14 @@ class MadError : public Error {
   const path::Path& path() const { return path_; }
   /// The status of the reply without the D bit, or 0 if no reply came.
   std::uint16_t status() const;
-  /// The status (IBA 13.4.7) with which a server answers a request when this error ends the work on it.
+  /// The status (IBA 13.4.7) of the answer if this error ends a request that this program serves.
   std::uint16_t reply_status() const { return reply_status_; }
   MadError& set_reply_status(std::uint16_t status);
   using Error::lines;
   std::vector<std::string> lines(int verbosity, Keys keys) const override;
   /// Throws a copy of this error with its dynamic type.
   [[noreturn]] virtual void raise() const { throw *this; }
-  /// Throws such a copy with `text` as an additional note on top.
+  /// Throws a copy of this error with its dynamic type and with `text` as an additional note on top.
   [[noreturn]] void raise_with(std::string text) const;
 
  private:
@@ -93,8 +93,7 @@ class SaError : public MadClassError {
   [[noreturn]] void raise() const override { throw *this; }
 };
 
-/// What answers from a store does not have the answer: nobody was asked for it when the store was filled, so nothing is known of the
-/// node by it.
+/// A stored fabric does not have the answer, because the request was not sent when it was stored. This says nothing about the node.
 class NotRead : public MadError {
  public:
   /// `cause` is the reason as a sentence that names no node. It is the same for all requests that fail for the same reason.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A limit of MADs a second, for programs that send for months beside everybody else. Requests wait for their turn before they are sent, so
-// that their time-outs begin when they leave.
+// A limit of MADs a second, for programs that run for months beside other users of the fabric. A request waits for its turn before it is
+// sent, so that its timeout begins when it is sent.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace ib::mad {
 
-/// Gives turns to requests: so many a second. What was sent beside turns, the second tries of requests for instance, takes the turns that
-/// come next.
+/// Gives turns to requests: a fixed number a second. MADs that were sent without a turn, for example the second tries of requests, use up
+/// the following turns.
 class Pace {
  public:
-  /// `sent` tells how many MADs have been sent so far. `loop` must outlive this object.
+  /// `sent` returns the number of MADs sent so far. `loop` must outlive this object.
   Pace(async::Loop& loop, unsigned per_second, std::function<std::uint64_t()> sent);
   Pace(const Pace&) = delete;
   Pace& operator=(const Pace&) = delete;
@@ -28,10 +28,10 @@ class Pace {
   async::Duration period_;
   std::function<std::uint64_t()> sent_;
   async::Time next_{};     ///< when the next turn is
-  std::uint64_t turns_{};  ///< that were given, and what was sent beside them
+  std::uint64_t turns_{};  ///< turns given, and MADs sent without a turn
 };
 
-/// Sends what it is given when its turn has come.
+/// A Transactor that passes each request on when its turn has come.
 class PacedTransactor final : public Transactor {
  public:
   /// Both must outlive this object.

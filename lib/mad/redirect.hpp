@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Redirected class agents (IBA 13.5.2). An answer with the redirect status carries a ClassPortInfo, whose Redirect fields name
-// another agent. The Rpc asks that agent, and remembers it for later requests of the class to the same node. A Set is not redirected: it
-// was meant for the node that it was sent to.
+// another agent. The Rpc sends the request to that agent, and remembers the agent for later requests of the class to the same node. A Set
+// is not redirected: it was meant for the node that it was sent to.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ inline constexpr unsigned most_redirects = 4;
 bool is_redirect(const HeaderView& answer);
 bool is_redirect(const Result<Reply>& result);
 
-/// The path to the agent that a redirect names. `from` is the path of the request, and `answer` satisfies is_redirect(). A DLID
-/// of 0 in the result means that the SA must be asked for the path to the DGID. Throws Error if the redirect makes no sense.
+/// The path to the agent that a redirect names. `from` is the path of the request, and `answer` satisfies is_redirect(). A DLID of 0 in the
+/// result means that the path to the DGID must be queried from the SA. Throws Error if the redirect makes no sense.
 path::Path redirected(const path::Path& from, Bytes answer);
 
 /// The error of a Set that was answered with `redirect`. It says where the Set would have gone.

@@ -32,7 +32,7 @@ struct Request {
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
-  Responder* responder{};  ///< the node that is asked; notices that the node is silent (mad/responder.hpp); may be null
+  Responder* responder{};  ///< of the destination; notices that it is silent (mad/responder.hpp); may be null
   bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };
 
@@ -44,17 +44,17 @@ std::uint8_t class_version_of(std::uint8_t mgmt_class);
 
 /// A request with `method` for the attribute that `info` describes. Class, class version and OUI are those of the attribute;
 /// the class of an SMP follows from `path`. For an attribute of several classes, like ClassPortInfo, `mgmt_class` gives the
-/// class. Throws std::invalid_argument if the structure is no attribute, or if its class is not known.
+/// class. Throws std::invalid_argument if the structure is not an attribute, or if its class is not known.
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
                           Bytes payload = {}, std::uint8_t mgmt_class = 0);
 
 /// A copy of `request` with the path `path`, which must outlive the copy.
 Request on_path(const Request& request, const path::Path& path);
 
-/// The whole MAD of `request` but for its transaction ID. M_Key, SM_Key, CC_Key, the directed route come from its path. It has
-/// packet_size, or where it must go in segments (IBA 13.6) the length of its data and the Active flag: a payload longer than
-/// its class has room for, and SubnAdmGetMulti always (IBA 15.3.1). Throws std::invalid_argument for a payload too long where
-/// the class has no RMPP.
+/// The whole MAD of `request`, without a transaction ID. M_Key, SM_Key, CC_Key and the directed route come from the path. The MAD has
+/// packet_size bytes. A request that must be sent in segments (IBA 13.6) has the length of its data instead, and the Active flag: a payload
+/// that is too long for one MAD of the class, and every SubnAdmGetMulti (IBA 15.3.1). Throws std::invalid_argument for a payload too long
+/// where the class has no RMPP.
 std::vector<std::uint8_t> to_mad(const Request& request);
 
 /// A valid answer with status success.

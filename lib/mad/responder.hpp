@@ -8,7 +8,7 @@
 //  - If the remaining request runs out of tries, the node is silent, and all other requests also end with MadTimeout.
 //
 // The order of tries is known by their numbers: the engine counts the tries that it sends.
-// A Responder belongs to one path to a node. A node that is asked by LID and by directed route has a Responder for each path.
+// A Responder belongs to one path to a node. A node that gets requests by LID and by directed route has a Responder for each path.
 #pragma once
 
 #include <cstdint>

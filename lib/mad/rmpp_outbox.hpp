@@ -19,7 +19,7 @@ class RmppOutbox {
   using Transmit = std::function<void(Bytes packet, const path::Path& path)>;
   /// The greatest number of transfers at once. A transfer to a receiver that has vanished uses memory until it fails.
   static constexpr std::size_t most_transfers = 256;
-  /// The greatest number of bytes of all transfers together. Any number of unknown requesters may each ask for a table.
+  /// The greatest number of bytes of all transfers together. Any number of unknown requesters may each request a table.
   static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
 
   RmppOutbox(async::Loop& loop, Transmit transmit);

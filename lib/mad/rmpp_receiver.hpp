@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The receiving side of one RMPP transfer (IBA 13.6.6.2) without I/O and without a clock. The owner passes the received packets
-// to it, tells it about timeouts, and sends the packets of next().
+// The receiving side of one RMPP transfer (IBA 13.6.6.2) without I/O and without a clock. The owner passes the received packets and the
+// timeouts to it, and sends the packets of next().
 //
 //   receiver.take(mad); while (receiver.next(packet)) channel.send(packet, …);
 //   if (receiver.state() == RmppState::done) use(receiver.take_mad());
@@ -36,7 +36,7 @@ class RmppReceiver {
   void take(Bytes mad);
   /// No segment came for a while: repeats the ACK, in case the last one was lost.
   void ask_again();
-  /// Fails the transfer and tells the sender. Does nothing after the end.
+  /// Fails the transfer and sends a STOP or ABORT to the sender. Does nothing after the end.
   void abort(rmpp::Status status, std::string reason = {});
   /// Gets the next packet to send; false if there is none. Its transaction ID is that of the segments.
   bool next(Packet& packet);

@@ -34,7 +34,7 @@ class RmppSender {
   void take(Bytes mad);
   /// No packet came for the response time (a second or two): sends the unacknowledged segments again, or fails.
   void timed_out();
-  /// Fails the transfer and tells the receiver. Does nothing after the end.
+  /// Fails the transfer and sends an ABORT to the receiver. Does nothing after the end.
   void abort(rmpp::Status status);
 
   RmppState state() const { return state_; }

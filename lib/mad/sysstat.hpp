@@ -20,7 +20,7 @@ void serve_ping(Server& server, const std::string& host, std::uint32_t oui = ope
 /// The text of the processor information: one line for each processor, in infiniband-diags' words.
 std::string cpu_text(std::span<const sys::Cpu> cpus);
 
-/// The texts that ibsysstat asks for.
+/// The texts that ibsysstat requests.
 struct HostText {
   std::string host, cpus;
 };

@@ -34,10 +34,9 @@ struct ParseOptions {
 /// With Form::direct, a single number ("0") is also a directed route. With Form::guid, a hexadecimal number of any length is a
 /// GUID.
 ///
-/// The path is only as complete as the text: the path to a GID has no LIDs yet. A spec with DLID and SL is complete: its SLID, if it names
-/// none, is that of the end port. The path's end_port is the one that the text
-/// names, else require_end_port, else default_end_port. Throws UsageError. Its message is only the reason; callers put the
-/// argument before it.
+/// The path is only as complete as the text: the path to a GID has no LIDs yet. A spec with DLID and SL is complete: if it has no SLID, the
+/// SLID is the LID of the end port. The path's end_port is the one that the text names, else require_end_port, else default_end_port.
+/// Throws UsageError. Its message is only the reason; callers put the argument before it.
 Path parse_target(std::string_view text, const ParseOptions& options = {});
 
 /// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that

@@ -47,8 +47,8 @@ struct IbPath {
   std::uint8_t dack_resp_time = 20, sack_resp_time = 20;  ///< 4.096 µs · 2^n: Local CA Ack Delay of the remote and of this CA
   std::uint32_t dqpsn{}, sqpsn{};
   std::uint8_t drdatomic = 255, srdatomic = 255, min_rnr_timer{};
-  /// The NodeGUID or a port GUID of the node that the path is meant to lead to; 0 where whatever is at its end is meant. No packet
-  /// carries it. A Set is not sent to another node (subnet/set_target.hpp).
+  /// The NodeGUID or a port GUID of the node that the path should lead to; 0 if any node at its end will do. No packet carries it. A Set is
+  /// not sent to another node (subnet/set_target.hpp).
   Guid meant;
   // For MADs
   std::uint64_t m_key{};   ///< of SMPs sent on this path

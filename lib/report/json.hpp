@@ -16,7 +16,7 @@ enum class JsonStyle {
   lines,   ///< every top-level value on a line of its own, without blanks
 };
 
-/// The shortest text that reads back as `value`: 100000 and 25781.25, not 1e+05. "null" for what is not finite.
+/// The shortest text that reads back as `value`: 100000 and 25781.25, not 1e+05. "null" for a value that is not finite.
 std::string real_text(double value);
 
 /// Integers are written in full, although some readers keep numbers as doubles, which cannot hold 64 bits. GUIDs and GIDs are

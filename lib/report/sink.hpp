@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The one output model: a report describes itself to a Sink as a stream of named, typed values, of which a number knows what it
-// measures. JSON, JSON lines and tables (CSV, TSV) are sinks. A document tree of a whole fabric is never built.
+// The one output model: a report describes itself to a Sink as a stream of named, typed values. A number comes with its Measure: its kind
+// and unit. JSON, JSON lines and tables (CSV, TSV) are sinks. A document tree of a whole fabric is never built.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace ib::report {
 
-/// What a number is the measure of, for formats that tell such numbers apart.
+/// The kind and the unit of a number, for formats that distinguish counters, gauges and states.
 struct Measure {
   enum class Kind : std::uint8_t {
     none,     ///< an address, a name, a capability, …
@@ -66,13 +66,14 @@ class Sink {
   virtual void text(std::string_view key, std::string_view value) = 0;
   virtual void guid(std::string_view key, Guid value) = 0;
   virtual void gid(std::string_view key, const Gid& value) = 0;
-  /// A key, mask or ID of 64 bits, which is no quantity. Many readers of numbers round those of 64 bits: it is a text, 0x and 16 digits.
+  /// A key, mask or ID of 64 bits, which is not a quantity. It is written as a text, 0x and 16 digits, because many readers round numbers
+  /// of 64 bits.
   virtual void hex64(std::string_view key, std::uint64_t value);
-  /// An object that is not known. `unknown_members` writes its members as null, into an object that is open. A sink of tables takes them
-  /// as columns; for others the object is null.
+  /// An object whose values are not known. `unknown_members` writes its members as null, into an open object. A TableSink calls it to get
+  /// the columns; other sinks write null for the object.
   virtual void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members);
-  /// What a number with this key is the measure of, where the report does not say it. A sink that tells measures apart knows it from
-  /// the dictionary of keys.
+  /// The kind and unit of a number with this key, where the report does not give them. A sink that needs them takes them from the
+  /// dictionary of keys.
   virtual Measure measure_of(std::string_view /*key*/) const { return {}; }
   /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
   virtual void unwind() = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Sink that writes one list of a document as a table: CSV (RFC 4180) or tab-separated values. Each element of the list is a row, or of
-// a list in its elements each of those, with the members of the elements around it:
+// A Sink that writes one list of a document as a table: CSV (RFC 4180) or tab-separated values. Each element of the list is a row. For a
+// list within the elements of another list, each element of the inner list is a row, with the members of the elements around it:
 //
 //   nodes        one row a node
 //   nodes.ports  one row a port, with the members of its node
 //
-// An object that is no list may be named too, and is a table of one row. A member of an object has the column OBJECT.MEMBER, a list
-// within a row is a cell that holds JSON. Everything else in the document is left out.
+// An object may be named instead of a list; it is a table of one row. A member of an object within a row has the column OBJECT.MEMBER. A
+// list within a row is a cell that holds JSON. Everything else in the document is left out.
 #pragma once
 
 #include <cstdio>
@@ -26,11 +26,11 @@ enum class TableStyle {
   tsv,  ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
 };
 
-/// The first line names the columns; it comes with the first row. Cells hold what JSON holds: digits, true and false, texts; null is an
-/// empty cell. A text that a spreadsheet would take for a formula, or that begins with an apostrophe, has an apostrophe in front.
+/// The first line names the columns; it is written with the first row. A cell has the value as in JSON: digits, true or false, a text; null
+/// is an empty cell. A text that a spreadsheet would take for a formula, or that begins with an apostrophe, has an apostrophe in front.
 /// Characters that could disturb a terminal, and bytes that are not UTF-8, become U+FFFD.
 ///
-/// Rows leave this object when the element of the document's list that they are in is complete.
+/// Rows are written when the outermost element that contains them, an element of a list of the document, is complete.
 class TableSink : public Sink {
  public:
   /// Appends to `out`, which must outlive the sink. `rows` is the place of the rows: "nodes.ports".
@@ -61,9 +61,9 @@ class TableSink : public Sink {
   /// What an open object or array is.
   enum class Place {
     document,
-    list,     ///< a list that leads to the rows, or is that of the rows
-    element,  ///< an object that is an element of such a list, the row itself or what is around it
-    inside,   ///< an object in one
+    list,     ///< a list that contains the rows, directly or within its elements
+    element,  ///< an element of such a list: the row itself, or an object around it
+    inside,   ///< an object within an element
     ignored,
   };
   struct Level {

@@ -15,7 +15,7 @@ namespace ib::sa {
 /// if the SA answers it. The error is that of this query.
 async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid from, std::optional<std::uint8_t> port);
 
-/// The LID at the other end of a link. Throws Error if it is no unicast LID, which no port can have.
+/// The LID at the other end of a link. Throws Error if it is not a unicast LID: no port can have such a LID.
 Lid end_of(const LinkRecord& link);
 
 }  // namespace ib::sa

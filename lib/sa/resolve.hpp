@@ -30,8 +30,8 @@ struct PathWanted {
   PathRecord::Query properties{};
 };
 
-/// Resolves paths on one transactor and stores the results. Each query is sent once, even if many tasks ask at the same time.
-/// Errors are not stored. The resolver must outlive its tasks.
+/// Resolves paths on one transactor and stores the results. Each query is sent once, even if many tasks need it at the same time. Errors
+/// are not stored. The resolver must outlive its tasks.
 class PathResolver {
  public:
   /// `transactor` must outlive the resolver. At most `capacity` results are stored; the oldest are removed first.
@@ -50,8 +50,8 @@ class PathResolver {
   /// A directed route becomes a path to the LID at its end, which mad_path() explains; another target stays as it is.
   async::Task<path::Path> lid_routed(path::Path target);
   /// A path for GMPs to `target`, with the SL that the SA gives. It leads from QP1 to QP1 unless the target names other QPs. A
-  /// directed route is followed through the SA's LinkRecords to the LID at its end, so no SMP is needed. If the SA does not
-  /// know a link, the node itself is asked by SMP. A complete path needs no query. Throws as resolve() does.
+  /// directed route is followed through the SA's LinkRecords to the LID at its end, so no SMP is needed. If the SA does not know a link,
+  /// the node itself gets an SMP. A complete path needs no query. Throws as resolve() does.
   async::Task<path::Path> mad_path(path::Path target, PathWanted wanted = {});
 
   /// Removes all stored results. To be called after a change of the subnet.

@@ -40,7 +40,7 @@ class StoredAnswers {
   /// contradicts itself.
   bool is_unread(const mad::Request& request);
 
-  /// Why stored tables cannot answer `request`, as a sentence for people. Nothing if they can. `request` is one of the class of
+  /// Why stored tables cannot answer `request`, as a sentence for people. Nothing if they can. `request` is a request of the class of
   /// subnet administration. Throws Error if a stored table contradicts itself.
   std::optional<std::string> not_in_table(const mad::Request& request);
 

@@ -35,7 +35,7 @@ class StoredPaths {
 
   /// The answer of an SA.
   struct Answer {
-    std::uint16_t status = 0;  ///< 0 or an error; no path is no error here
+    std::uint16_t status = 0;  ///< 0 or the status of an error; a query that finds no path is not an error here
     std::vector<PathRecord> paths;
   };
   /// The answer to a query that not_stored() accepts.

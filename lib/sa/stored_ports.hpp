@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a query depends on beyond the records that it asks for: which LIDs belong to one port (LMC), which nodes are switches, and
+// Facts on which a query depends besides the records that it selects: which LIDs belong to one port (LMC), which nodes are switches, and
 // which ports have extended link speeds. All of this comes from the stored NodeRecords and PortInfoRecords.
 #pragma once
 
@@ -15,7 +15,7 @@ class StoredPorts {
   /// From the tables of NodeRecords and PortInfoRecords, either of which may be empty.
   StoredPorts(const RecordRows& nodes, const RecordRows& ports);
 
-  /// Whether a port has the LID `lid`. True if there is nothing to tell it from.
+  /// Whether a port has the LID `lid`. True for every LID if no NodeRecord and no PortInfoRecord is stored.
   bool is_known(Lid lid) const { return empty_ || lids_[lid.value].known; }
   /// The first LID of the port that has `lid`: an SA's records name ports by it. `lid` itself if no port is known to have it.
   Lid base_of(Lid lid) const { return lids_[lid.value].known ? lids_[lid.value].base : lid; }

@@ -40,21 +40,22 @@ const TableInfo* find_stored_table(std::string_view name);
 
 /// The table that has the answer to `request`. Null if no table can have it. Two tables have MCMemberRecords: the members, for a
 /// request with an SM_Key on its path, and the groups without their members, for any other request. Two tables have PathRecords, and
-/// the paths from this end port have the answers. The paths back tell which of them are reversible under the limits of a query.
+/// the paths from this end port have the answers. The table of the paths back shows which of these paths are reversible under the limits of
+/// a query.
 const TableInfo* stored_table_for(const mad::Request& request);
 
-/// What read_tables() does beside reading.
+/// Options of read_tables().
 struct TableReading {
   /// Gets each table that was read: the answer of the SA.
   std::function<void(const TableInfo& table, const mad::Reply& reply)> keep = {};
   /// Gets the number of tables that are done, and of all tables.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
-  /// Reads keys in records. Otherwise keys stay zero, because the SA is not asked for them where that is possible; hide_keys()
-  /// makes the others zero.
+  /// Reads the keys in records. If false, the keys are zero: where possible they are not requested from the SA, and hide_keys() makes the
+  /// others zero.
   bool with_keys = false;
 };
 
-/// A table that could not be read, or came without its end; what came of it is kept.
+/// A table that could not be read, or that came without its end. The part that came is kept.
 struct TableFailure {
   const TableInfo* table;
   std::shared_ptr<const mad::MadError> error;  ///< null if the answer contradicts itself, or came without its end
@@ -62,8 +63,8 @@ struct TableFailure {
 };
 
 /// Reads `tables` from the SA of the transactor's end port, several at a time. Each is requested once. One that fails does not stop
-/// the others. Queries with a key carry the SM_Key of the transactor's SA path, or else the key that SAs have unless somebody
-/// configures another: 1 (iba-defs, SM_Key). The result is in the order of `tables`. Throws SysError if this host cannot send.
+/// the others. Queries with a key carry the SM_Key of the transactor's SA path, or else the default key of SAs: 1 (iba-defs, SM_Key). The
+/// result is in the order of `tables`. Throws SysError if this host cannot send.
 async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables, TableReading reading);
 
 /// Makes the keys in a kept table zero: those of its records, and the SM_Key of its header. `mad` is the reply to the table's query.

@@ -35,9 +35,9 @@ struct TableRows {
 /// The last record may lack its padding. Zeros may follow it, because some senders count the whole last segment. Other bytes
 /// are the beginning of a missing record, so the table is torn.
 ///
-/// An answer of one packet is whole if it is the last segment; else the records that came are returned, and the table is torn. An answer
-/// that nobody segmented (RMPPType 0) is torn if its RMPPFlags say that it is a first segment, and else whole if it is shorter than a
-/// packet: where its records end in a whole packet is not known, and Error is thrown.
+/// An answer of one packet is whole if it is the last segment. Otherwise the records that came are returned, and the table is torn. An
+/// answer without RMPP (RMPPType 0) is torn if its RMPPFlags say that it is a first segment. Otherwise it is whole if it is shorter than a
+/// packet. If it fills a packet, the end of its records is not known, and Error is thrown.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
 
 /// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it

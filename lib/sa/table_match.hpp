@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Which records of a table a query selects: those whose components have the values of the query, for the components that its
-// component mask names (IBA 15.2.1.1). The matching is generic over the descriptors. It selects as opensm does. opensm takes no
-// notice of some components where the IBA has it compare them; see heeded_components().
+// component mask names (IBA 15.2.1.1). The matching is generic over the descriptors. It selects as opensm does. opensm ignores some
+// components that the IBA requires an SA to compare; see heeded_components().
 //
 // PathRecords are not matched here, because an SA computes them for the query (sa/stored_paths.hpp).
 #pragma once
@@ -19,7 +19,7 @@ namespace ib::sa {
 /// selected by its LID only, an InformInfoRecord by its subscriber. Reserved fields never select.
 std::uint64_t heeded_components(const StructInfo& record);
 
-/// What the comparison of PortInfoRecords depends on beyond the record.
+/// Facts on which the comparison of PortInfoRecords depends besides the record.
 struct PortInfoMatch {
   /// A capability mask matches if it has at least the wanted bits. Bit 31 of the attribute modifier requests this (IBA 15.2.5.3).
   bool all_of_these_bits = false;

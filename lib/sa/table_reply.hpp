@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Answers in the form in which an SA's answers arrive, made by this program from a stored table.
+// Builds answers from a stored table, in the form of the answers of an SA.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a request asks, without the path by which it asks: the same question by LID, by a directed route or through another
-// switch finds the same stored answer.
+// The attribute and the node that a request names, without its path. A request by LID, by a directed route or through another switch thus
+// finds the same stored answer.
 #pragma once
 
 #include <compare>
@@ -15,27 +15,27 @@ namespace ib::snapshot {
 
 /// The row of raw_answer that answers a request.
 struct AnswerKey {
-  std::uint8_t mgmt_class{};  ///< SMPs of both kinds: that of LID-routed ones
+  std::uint8_t mgmt_class{};  ///< for SMPs of both kinds the class of LID-routed SMPs
   std::uint16_t attribute{};
-  subnet::NodeIndex node{};   ///< the node that is asked; 0 for the SA
-  std::uint8_t entry_port{};  ///< the port of a node that is no switch, where its agents answer for one port only; else 0
+  subnet::NodeIndex node{};   ///< the destination; 0 for the SA
+  std::uint8_t entry_port{};  ///< for a node that is not a switch: the port whose agent answers, if it answers for this port only; else 0
   std::uint32_t modifier{};
-  /// PortSelect of performance management; by_lid for the NodeInfo of a switch that was asked by its LID; of other GMPs a hash of
+  /// PortSelect for performance management; by_lid for the NodeInfo of a switch that was requested by its LID; for other GMPs a hash of
   /// their data.
   std::uint32_t selector{};
   auto operator<=>(const AnswerKey&) const = default;
 };
 
-/// The selector of a NodeInfo that tells by which port LID-routed SMPs come.
+/// The selector of a NodeInfo whose LocalPortNum is the port through which LID-routed SMPs come in.
 inline constexpr std::uint32_t by_lid = 1;
 
-/// The key of `request` to the node at `place`, which must be one.
+/// The key of `request` to the node at `place`. Precondition: `place` has a node.
 AnswerKey key_of(const subnet::Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request);
 /// The key of a table of an SA's records. Two tables may have the same attribute.
 AnswerKey table_key(const sa::TableInfo& table);
 
-/// The part of a MAD of a class that is stored: its attribute. Of congestion control, whose attributes do not all begin at the same
-/// place (IBA A10.4.3), all behind the CC_Key.
+/// The part of a MAD of a class that is stored: its attribute. For congestion control it is everything behind the CC_Key, because
+/// attributes of this class begin at different places (IBA A10.4.3).
 mad::DataArea stored_area(std::uint8_t mgmt_class);
 
 }  // namespace ib::snapshot

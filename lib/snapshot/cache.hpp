@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A snapshot that commands fill as they read (--cache FILE). The first one sweeps the fabric and keeps the model and the answers
-// to what it asks beside. Later ones take the model and the answers of SMAs from the file, and add what it does not have yet. GMPs
-// (counters) and the SA are always asked.
+// A snapshot that commands fill as they read (--cache FILE). The first command sweeps the fabric, and stores the model and the answers to
+// its other requests. Later commands take the model and the answers of SMAs from the file, and add the answers that it does not have yet.
+// GMPs (counters) and queries to the SA are always sent.
 //
-// A cache keeps answers and refusals. What was not answered is asked again. Before anything is asked of a LID or at the end of a route, or
-// answered for it, the node there is asked for its NodeInfo, once: another node than the stored one means that the fabric has changed.
+// A cache keeps answers and refusals. A request that was not answered is sent again. Before the first request to a LID or to the end of a
+// route, also before a stored answer is used, the NodeInfo of the node there is requested once. If that is not the stored node, the fabric
+// has changed.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@
 
 namespace ib::snapshot {
 
-/// The cache is damaged, or the fabric is not any more what it holds: it must be read anew.
+/// The cache is damaged, or the fabric has changed since it was stored. The fabric must be read anew.
 class Outdated : public Error {
  public:
   using Error::Error;
@@ -31,13 +32,13 @@ class Outdated : public Error {
 
 class Cache final : public mad::Transactor {
  public:
-  /// Gets the error for which what is read is not kept. The requests go on.
+  /// Called with the error because of which answers are no longer stored. The requests go on.
   using Lost = std::function<void(const Error& error)>;
   /// `below` must outlive this object. Nothing is read or written before begin() or use().
   Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost);
 
   const std::string& file() const { return file_; }
-  /// Begins a new file with `fabric`. `fdr10`: its sweep asked for MlnxExtPortInfo.
+  /// Begins a new file with `fabric`. `fdr10`: its sweep requested MlnxExtPortInfo.
   void begin(const subnet::SweptSubnet& fabric, bool fdr10);
   /// Uses an existing file.
   void use(std::unique_ptr<Snapshot> snapshot);
@@ -46,16 +47,16 @@ class Cache final : public mad::Transactor {
   /// Writes the file if it is new or something was added. Returns whether it was written.
   bool save();
 
-  /// Throws Outdated where another node is at the end of the path than the file has there, or one where it has none.
+  /// Throws Outdated if the node at the end of the path is not the node that the file has there, or if the file has no node there.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
   /// Where a path leads: the LID and the route behind it.
   using Place = std::pair<Lid, std::vector<std::uint8_t>>;
-  /// Who is there.
+  /// The node at a Place.
   struct Holder {
     async::Event asked;
-    bool is_known{};  ///< it is the node that the file has there
+    bool is_known{};  ///< the node is the one that the file has there
   };
   static Place place_of(const path::Path& path);
   mad::Task<bool> is_known_at(const path::Path& path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// When a stored fabric may stand for the one at an end port.
+// The conditions under which a stored fabric may be used instead of the fabric at an end port.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 namespace ib::snapshot {
 
 struct CacheTerms {
-  const sys::EndPort& port;  ///< by which the fabric would be read now, as sysfs shows it
-  std::chrono::seconds age;  ///< the greatest one
+  const sys::EndPort& port;  ///< the end port by which the fabric would be read now, as sysfs shows it
+  std::chrono::seconds age;  ///< the greatest age of the snapshot
   Keys keys = Keys::hidden;  ///< whether keys are to be known
   bool fdr10{};              ///< whether FDR10 is to be known
 };
 
-/// Why `snapshot`, whose fabric is `fabric`, can not stand for the fabric under these terms; empty if it can. Sends nothing. What did
-/// not answer when it was read must still be silent: see subnet::are_still_silent().
+/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can. Sends nothing. The caller
+/// must also check that the nodes that did not answer then are still silent: see subnet::are_still_silent().
 std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms);
 
 /// When the model was complete: "2026-11-23 20:15:01 +0100".

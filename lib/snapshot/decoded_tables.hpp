@@ -7,7 +7,7 @@
 
 namespace ib::snapshot {
 
-/// Makes them from the raw tables, in the transaction that is open.
+/// Creates the tables and views and fills them from the raw tables, in the open transaction.
 void write_decoded_tables(Database& database);
 
 }  // namespace ib::snapshot

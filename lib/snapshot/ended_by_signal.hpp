@@ -8,8 +8,8 @@
 namespace ib::snapshot {
 
 /// While an object exists, Ctrl-C and the other signals that end a program remove a file and its directory first. A signal that is
-/// ignored stays ignored. Where an async::Interrupt waits for the first one, that one is the Interrupt's, and the second does it. Only one
-/// object at a time has an effect: the first.
+/// ignored stays ignored. If an async::Interrupt waits for a signal, the Interrupt takes the first signal, and the second signal removes
+/// the file. Only one object at a time has an effect: the first.
 class EndedBySignal {
  public:
   /// Removes `file` in the directory that is open as `directory_fd`, then the directory by its name. `directory_fd` must stay open.

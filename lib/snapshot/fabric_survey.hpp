@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Reads a fabric part by part, so that a Transactor that records what passes has the answer to every request that a command sends
-// later. What is asked is in questions.hpp.
+// Reads a fabric part by part, through a Transactor that records the answers, so that it has the answer to every request that a command
+// sends later. questions.hpp lists the requests.
 //
 //   FabricSurvey survey(recording, fabric, options);          // after the sweep, which went through the same recording
 //   co_await survey.read(parts);
 //
-// All agents of a part are asked side by side, and so are the parts by SMP and those by GMP: other agents answer them, through other
-// buffers. Among those by GMP the tables of the SA come first, for other GMPs could disturb an SA. What agents need not have and may
-// stumble over comes last, after all else.
-// An agent that answers that it lacks an attribute is asked for it once. An agent that is silent costs one chain of tries, is one
-// failure, and is not asked in the parts that follow.
+// All agents of a part get their requests in parallel. The parts by SMP and the parts by GMP are also read in parallel, because different
+// agents answer them, through different buffers. Of the parts by GMP the tables of the SA are read first, because other GMPs could disturb
+// the SA. Optional attributes, which some agents may handle badly, are read last. An agent that answers that it lacks an attribute gets one
+// request for it. A silent agent costs one chain of tries, is one failure, and gets no requests of the following parts.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@
 
 namespace ib::snapshot {
 
-/// What came of a part.
+/// The result of reading a part.
 struct SurveyedPart {
-  std::uint64_t planned{};                ///< requests, as far as the model told before
-  std::uint64_t answered{};               ///< requests that brought an answer; of Part::sa tables
+  std::uint64_t planned{};                ///< requests, as planned from the model
+  std::uint64_t answered{};               ///< answered requests; for Part::sa tables
   std::uint64_t refused{};                ///< requests that were refused, or not answered by agents that may lack the attribute
   std::vector<subnet::Failure> failures;  ///< agents that did not answer; those of earlier parts are not repeated
 };
@@ -37,22 +36,22 @@ struct FabricSurveyOptions {
   path::Path start;                  ///< the path from which the model was swept
   const subnet::PortPaths* paths{};  ///< for GMPs, with the service levels from the SA; null: SL 0
   std::uint64_t cc_key{};            ///< of requests for congestion control
-  std::size_t window = 1024;         ///< greatest number of agents that are asked at a time, by SMP and by GMP
+  std::size_t window = 1024;         ///< greatest number of agents with open requests at a time, by SMP and by GMP each
   /// Fills `paths` before the first GMP. Null: there is nothing to fill.
   std::function<async::Task<>()> find_paths;
-  /// Reads Part::sa. Null: there is no SA to ask.
+  /// Reads Part::sa. Null: there is no SA.
   std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_sa;
   /// Called when a part begins, with the plan, and when it has ended. All may be null.
   std::function<void(Part part, std::uint64_t planned)> began;
   std::function<void(Part part, SurveyedPart result)> ended;
   /// Called when a request has ended or is not needed. `of` is the plan.
   std::function<void(Part part, std::uint64_t done, std::uint64_t of)> progress;
-  /// Gets the MlnxExtPortInfo of each port that tells it. With it a model knows FDR10 links without asking anew.
+  /// Called with each MlnxExtPortInfo that was answered. With it the model knows the FDR10 links without further requests.
   std::function<void(subnet::PortIndex port, const smp::MlnxExtPortInfo& info)> take_mlnx;
 };
 
-/// Asks the switches by their LIDs for their NodeInfo: it tells by which port LID-routed SMPs come, which sweeps do not learn. `start` as
-/// in FabricSurveyOptions. Switches that do not answer are passed over.
+/// Requests the NodeInfo of the switches by their LIDs. Its LocalPortNum is the port through which LID-routed SMPs come in, which a sweep
+/// does not find out. `start` as in FabricSurveyOptions. Switches that do not answer are left out.
 async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start);
 
 /// Sends the requests of parts of one fabric.
@@ -70,7 +69,7 @@ class FabricSurvey {
   using AgentKey = std::pair<subnet::PortIndex, std::uint8_t>;
   AgentKey key_of(Part part, subnet::PortIndex port) const;
   std::vector<subnet::PortIndex> agents(Part part) const;
-  /// The number of requests of a part, as far as the model tells: of agents that lack attributes there will be fewer.
+  /// The number of requests of a part, computed from the model. Agents that lack attributes get fewer requests.
   std::uint64_t plan(Part part) const;
   async::Task<> read_in_turn(std::vector<Part> parts);
   async::Task<SurveyedPart> read_part(Part part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A file that gets its name only when it is whole. It is written in the directory FILE.new, which is its owner's alone, so that nobody
-// else has a name beside it, and which one process at a time may use. What ends the process removes both; a process that is killed leaves
-// at most that one directory behind, and the next one goes on in it.
+// A file that gets its name only when it is whole. It is written in the directory FILE.new. Only the owner has access to this directory, so
+// that nobody else can put a file into it, and one process at a time may use it. A process that ends early, also by a signal, removes both.
+// A process that is killed (SIGKILL) leaves at most this directory behind, and the next process uses it again.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,17 @@ class BeingWritten : public Error {
 class NewFile {
  public:
   /// Begins a file that is to take the place of `file`: empty, mode 0600. Throws UsageError if `file` exists and must not be replaced: it
-  /// is no snapshot, a symbolic link, or another user's. Throws BeingWritten, and SysError if its directory cannot be written.
+  /// is not a snapshot, is a symbolic link, or belongs to another user. Throws BeingWritten, and SysError if its directory cannot be
+  /// written.
   explicit NewFile(std::string file);
-  /// Removes what has not got its name.
+  /// Removes the file if keep() has not given it its name.
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   /// The file to write to.
   int fd() const { return fd_.get(); }
-  /// What messages call it.
+  /// The name of the file in messages.
   const std::string& name() const { return file_; }
   /// Puts the file on disk and gives it its name. Throws SysError.
   void keep();
@@ -53,8 +54,8 @@ class NewFile {
   std::optional<EndedBySignal> ended_by_signal_;
 };
 
-/// Whether a failed flock() with this errno means that another process has the lock. Any other means that no lock is to be had there
-/// (NFS and Lustre may have none).
+/// Whether a failed flock() with this errno means that another process has the lock. Any other errno means that the file system has no
+/// locks (NFS and Lustre may have none).
 bool is_locked_elsewhere(int error);
 
 }  // namespace ib::snapshot

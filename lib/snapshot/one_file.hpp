@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The file system as SQLite sees it here: one file, which is open already, and nothing else. No name is looked up, so no journal that
-// somebody put beside the file is read, rolled back or removed, and it does not matter who renames what meanwhile. No lock is taken: a
-// snapshot gets its name when it is whole and is never changed afterwards, and the locks of SQLite would meet those of NewFile where both
-// are of one kind (NFS, Lustre).
+// A file system (VFS) for SQLite that has one file, which is open already, and nothing else. No name is looked up. A journal that somebody
+// put beside the file is therefore not read, rolled back or removed, and renamed files have no effect. No lock is taken: a snapshot gets
+// its name when it is whole and is never changed afterwards, and the locks of SQLite would meet those of NewFile where both are of one kind
+// (NFS, Lustre).
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The parts of a snapshot. Each part has a name for --only and --skip, and holds the answers to certain requests: the requests that
-// the commands which read a fabric send. questions.hpp lists the requests.
+// The parts of a snapshot. Each part has a name for --only and --skip, and holds the answers to certain requests: the requests of the
+// commands that read a fabric. questions.hpp lists them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ib::snapshot {
 enum class Part : std::uint8_t {
   topology,    ///< what a sweep reads; every snapshot has it
   sa,          ///< the tables of the subnet administrator
-  ports,       ///< PortInfo as the sweep did not ask for it, PortInfoExtended, MlnxExtPortInfo
+  ports,       ///< PortInfo that the sweep did not request, PortInfoExtended, MlnxExtPortInfo
   lft,         ///< linear forwarding tables
   mft,         ///< multicast forwarding tables
   sl2vl,       ///< SLtoVL mapping tables
@@ -25,7 +25,7 @@ enum class Part : std::uint8_t {
   counters,    ///< ClassPortInfo of performance management, PortCounters, PortCountersExtended
   details,     ///< the other attributes of performance management that commands show
   congestion,  ///< congestion control
-  vendor,      ///< what Mellanox devices tell in their vendor class
+  vendor,      ///< attributes of the vendor class of Mellanox devices
 };
 
 /// All parts in their order.

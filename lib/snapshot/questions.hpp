@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which requests each part of a snapshot holds. They are those that the commands send, in both dialects, so that each command finds
-// in the snapshot the answer to what it asks. The sweep's own requests are not repeated: NodeInfo, NodeDescription, SwitchInfo, and
-// PortInfo of all ports of switches and of the linked ports of other nodes.
+// The requests of each part of a snapshot. They are the requests that the commands send, in both dialects, so that each command finds the
+// answers to its requests in the snapshot. The sweep's own requests are not repeated: NodeInfo, NodeDescription, SwitchInfo, and PortInfo
+// of all ports of switches and of the linked ports of other nodes.
 //
-// An agent is a port that is asked: port 0 of a switch, each linked port of another node. N is its NumPorts. "Own" is the number of
-// the agent's port. PortInfo of port 0 of a node that is no switch is that of the agent's port, and the rest of its attribute modifier
-// changes nothing of what is stored (answer_key.hpp): the sweep has them.
+// An agent is a port that gets the requests: port 0 of a switch, each linked port of another node. N is its NumPorts. "Own" is the number
+// of the agent's port. For a node that is not a switch, PortInfo of port 0 is the PortInfo of the agent's port, and the other bits of the
+// attribute modifier do not change the stored answer (answer_key.hpp). The sweep has read these PortInfos.
 //
 //   part        agents            requests, and who sends them
 //   ports       all               PortInfo: 1…N where the sweep had no reason (smpquery, ibaddr, ibportstate)
@@ -51,20 +51,20 @@ struct Questions {
     config_space,  ///< `values` are the numbers of subnet::wait_request()
   };
   const StructInfo* attribute{};
-  std::vector<std::uint32_t> values{};  ///< the first is asked before all others: a node that lacks the attribute is asked once
+  std::vector<std::uint32_t> values{};  ///< the first is requested before all others: a node that lacks the attribute gets one request
   By by = By::modifier;
   std::uint8_t mgmt_class{};  ///< of an attribute of several classes; else 0
-  bool unsure{};              ///< the agent may lack the attribute, so that no answer means no more than that
-  bool lacking{};             ///< the agent has not got the attribute: the values that are left are not asked
+  bool unsure{};              ///< the agent may lack the attribute: no answer does not make it silent
+  bool lacking{};             ///< the agent lacks the attribute: the remaining values are not requested
 
   /// The attribute modifier and the content of the request for `value`.
   std::uint32_t modifier(std::uint32_t value) const;
   std::vector<std::uint8_t> payload(std::uint32_t value) const;
 };
 
-/// What the answers of an agent tell about what to ask next.
+/// The parts of an agent's answers on which the next requests depend.
 struct Learnt {
-  bool asked{};                     ///< ClassPortInfo was asked for, and the agent did not fall silent
+  bool asked{};                     ///< ClassPortInfo was requested, and the agent did not fall silent
   bool has_agent{};                 ///< ClassPortInfo or CongestionInfo was answered
   std::uint16_t capability_mask{};  ///< from it
   std::uint16_t ccti_limit{};       ///< from CongestionControlTable
@@ -76,18 +76,18 @@ struct Learnt {
 /// The attributes of `details`.
 std::vector<const StructInfo*> detail_attributes();
 
-/// The requests of parts, as far as a model tells.
+/// Computes the requests of parts from a model.
 class Questionnaire {
  public:
   Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures);
 
-  /// The agents that a part asks, in the order of the nodes.
+  /// The agents that get the requests of a part, in the order of the nodes.
   std::vector<subnet::PortIndex> agents(Part part) const;
-  /// Whether the agents of a part are asked by SMPs.
+  /// Whether the requests of a part are SMPs.
   static bool by_smp(Part part);
 
   static constexpr unsigned steps = 3;
-  /// The requests of a step to an agent: the answers of one step tell what the next one asks. `learnt`: from the steps before.
+  /// The requests of a step to an agent. They depend on the answers of the steps before: `learnt`.
   std::vector<Questions> questions(Part part, subnet::PortIndex agent, unsigned step, const Learnt& learnt) const;
   /// The limit of requests to one agent for P_Key tables. Each of up to 255 ports may claim 65,535 P_Keys, and thus 522,240 requests. The
   /// limit leaves 1,024 P_Keys to each of them. No other part needs one: the size of its tables follows from ports, LIDs and VLs.
@@ -95,7 +95,7 @@ class Questionnaire {
   /// What the limits leave out of a part at an agent, as a sentence. Nothing if all is read.
   std::optional<std::string> left_out(Part part, subnet::PortIndex agent) const;
   /// The number of requests of all steps, where the agent has all that it can have.
-  /// `asked`: ClassPortInfo was asked for before.
+  /// `asked`: ClassPortInfo was requested before.
   std::uint64_t plan(Part part, subnet::PortIndex agent, bool asked) const;
 
   /// PortInfo of port `number` of the agent's node was answered.
@@ -120,8 +120,8 @@ class Questionnaire {
   const subnet::Subnet& subnet_;
   std::vector<subnet::PortIndex> agents_;
   std::map<subnet::NodeIndex, subnet::PortIndex> first_agents_;  // of nodes with several
-  std::map<subnet::PortIndex, smp::PortInfo> infos_;             // of ports that the model has none of
-  std::vector<bool> asked_infos_;                                // by port: the sweep asked for PortInfo in vain
+  std::map<subnet::PortIndex, smp::PortInfo> infos_;             // of ports without PortInfo in the model
+  std::vector<bool> asked_infos_;                                // by port: the sweep requested PortInfo and got no answer
 };
 
 }  // namespace ib::snapshot

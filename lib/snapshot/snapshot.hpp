@@ -27,7 +27,7 @@ struct StoredAnswer {
 
 class Snapshot {
  public:
-  /// Opens `file`. Throws UsageError if it is no snapshot, is one of a newer version, or holds what a snapshot does not hold;
+  /// Opens `file`. Throws UsageError if it is not a snapshot, has a newer version, or contains anything that a snapshot does not contain;
   /// SysError if it cannot be opened.
   explicit Snapshot(std::string file);
 
@@ -41,21 +41,20 @@ class Snapshot {
   bool has_part(std::string_view name);
   /// The whole fabric, and what its sweep could not read. Paths of failures begin at `end_port`.
   subnet::SweptSubnet read_fabric(const sys::EndPort* end_port);
-  /// The stored answer to a request, or nothing if it was not asked.
+  /// The stored answer to a request, or nothing if the request was not sent.
   std::optional<StoredAnswer> find(const AnswerKey& key);
   /// The stored answer to the same request by another port of the node.
   std::optional<StoredAnswer> find_at_other_port(const AnswerKey& key);
-  /// The failure from which it follows that the agent has no such attribute, whatever port or block it is asked for: it said so, or
-  /// did not answer.
+  /// The stored failure which shows that the agent lacks the attribute, for any port or block: it refused the request, or did not answer.
   std::optional<StoredAnswer> find_lack(const AnswerKey& key);
   /// A request to the same agent that was not answered.
   std::optional<StoredAnswer> find_silence(const AnswerKey& key);
 
-  /// What the fact `name` says; empty if the file does not have it.
+  /// The text of the fact `name`; empty if the file does not have it.
   std::string fact(std::string_view name);
   /// The fact `name` as a number. Nothing if the file does not have it, or if it is not a decimal number.
   std::optional<std::int64_t> number(std::string_view name);
-  /// Whether the name of the file is still that of the file that is open here.
+  /// Whether the name still leads to the file that is open here: it was not replaced or removed.
   bool is_in_place() const;
   Database& database() { return *database_; }
   /// What all lookups so far cost, in SQLite's instructions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which requests a snapshot has no answer to, by the agent. The tables have no index for that: each range of them is read once, when it is
-// first needed, instead of once for each request that is looked up.
+// The failed requests of a snapshot, by agent. The tables have no index for them. Each range of the tables is therefore read once, when it
+// is first needed, and not for each request that is looked up.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class StoredFailures {
  public:
   explicit StoredFailures(Database& database) : database_(database) {}
 
-  /// The first stored failure by which the agent of `key` has no such attribute: it said so, or did not answer. Throws SqliteError.
+  /// The first stored failure which shows that the agent of `key` lacks the attribute: it refused the request, or did not answer. Throws
+  /// SqliteError.
   std::optional<AnswerKey> lack(const AnswerKey& key);
   /// The first request to the agent of `key`, in its class, that was not answered. Throws SqliteError.
   std::optional<AnswerKey> silence(const AnswerKey& key);
@@ -26,7 +27,7 @@ class StoredFailures {
   std::uint64_t cost() const { return cost_; }
 
  private:
-  /// The first failure of each agent of a class: its node and the port by which it is asked.
+  /// The first failure of each agent of a class. The key of the map is the node and the entry port of the agent.
   using ByAgent = std::map<std::uint64_t, AnswerKey>;
   static std::uint64_t agent(const AnswerKey& key) { return std::uint64_t{key.node} << 8U | key.entry_port; }
   static std::optional<AnswerKey> find(const ByAgent& failures, const AnswerKey& key);

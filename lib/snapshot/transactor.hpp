@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Transactor that answers from a snapshot and sends nothing. What failed when the snapshot was taken fails in the same way.
+// A Transactor that answers from a snapshot and sends nothing. A request that failed when the snapshot was taken fails in the same way.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace ib::snapshot {
 
-/// What is wanted changes a fabric, or needs one that is alive.
+/// The operation changes a fabric, or needs a live one: a snapshot cannot do it.
 class NeedsFabric : public UsageError {
  public:
   using UsageError::UsageError;
@@ -24,16 +24,16 @@ class NeedsFabric : public UsageError {
 
 class SnapshotTransactor final : public mad::Transactor {
  public:
-  /// Answers as if at `end_port`, one of those of `snapshot`, which both must outlive this. With Keys::hidden, a key that was set and is
-  /// not stored has all bits set, so that whoever hides keys hides it; with Keys::shown it is zero.
+  /// Answers as if the requests were sent from `end_port`, an end port of `snapshot`. Both must outlive this object. A key that was set but
+  /// is not stored has all bits set with Keys::hidden, so that the code that hides keys hides it; with Keys::shown it is zero.
   SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys);
 
-  /// The stored answer, or the stored failure; mad::NotRead for what was not asked. Throws NeedsFabric for what a snapshot cannot
-  /// answer: all but Get and GetTable. Throws UsageError for a damaged file.
+  /// The stored answer, or the stored failure; mad::NotRead for a request that was not sent. Throws NeedsFabric for all methods but Get and
+  /// GetTable, which a snapshot cannot answer. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
-  /// The stored answer to a Get that goes to a node, or the stored refusal. Nothing for what was not asked, and for what was not answered.
-  /// Throws UsageError for a damaged file.
+  /// The stored answer to a Get that goes to a node, or the stored refusal. Nothing for a request that was not sent or not answered. Throws
+  /// UsageError for a damaged file.
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
 
   /// The model of the snapshot, by which paths are followed. It is read at the first call. Throws what Snapshot::read_fabric() throws.

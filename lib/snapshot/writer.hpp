@@ -20,8 +20,8 @@ class Snapshot;
 
 class Writer {
  public:
-  /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero. What `old` holds is put into it, if that is given:
-  /// with Keys::hidden without its keys. Only the rows of the tables that are read back are taken from it.
+  /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero. If `old` is given, its content is copied: only the
+  /// rows of the raw tables, and with Keys::hidden without keys.
   Writer(const std::string& file, Keys keys, Snapshot* old = nullptr);
   ~Writer();
 
@@ -29,9 +29,9 @@ class Writer {
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
   void put_fabric(const subnet::SweptSubnet& fabric);
-  /// Stores that the sweep of the model asked for MlnxExtPortInfo.
+  /// Stores that the sweep of the model requested MlnxExtPortInfo.
   void put_fdr10();
-  /// Stores that the model is as of now, where commit() may come much later.
+  /// Stores the present time as the time of the model, because commit() may come much later.
   void put_end();
   /// Stores that the part `name` of `ibtool snapshot` was read.
   void put_part(std::string_view name);
@@ -44,8 +44,8 @@ class Writer {
 
   /// How many answers are stored, with those of the model.
   std::uint64_t answers() const;
-  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The snapshot ends now, unless
-  /// put_end() or an older file said when.
+  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The time of the model is that of
+  /// put_end() or of the older file, else now.
   std::uint64_t commit();
 
  private:

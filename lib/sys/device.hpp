@@ -96,10 +96,10 @@ class DeviceList {
   /// find_end_port() apply. -P alone may also be a port number: the best port of that number on any device. Throws what these
   /// functions throw.
   const EndPort& select(std::optional<std::string_view> device, std::optional<std::string_view> port) const;
-  /// The end port that libibumad's programs open without -C, or with -C `device` and no -P: of the devices in the kernel's order the first
-  /// with an active InfiniBand port, else the first with one whose link is up or tried, and of its ports the first of that kind. If
-  /// `number` is not 0, only ports of that number count. The port 0 of a switch is taken whatever `number` says. Throws UsageError if there
-  /// is none.
+  /// The end port that programs of libibumad open without -C, or with -C `device` and no -P. Devices are taken in the kernel's order. It is
+  /// the first active InfiniBand port of the first device that has one. If no device has one, it is a port of the first device with a
+  /// usable port: the first InfiniBand port with LinkUp, else the first port that is not Disabled. If `number` is not 0, only ports of that
+  /// number count. The port 0 of a switch is taken whatever `number` says. Throws UsageError if there is none.
   const EndPort& libibumad_port(const Device* device, unsigned number) const;
   /// The end port that has `gid`, or whose default subnet prefix and GUID form `gid`. Null if there is none.
   const EndPort* find_gid(const Gid& gid) const;

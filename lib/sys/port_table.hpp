@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A table of an end port that sysfs shows as one file for each index: its GIDs or its P_Keys. Hosts have thousands of these files, and
-// for each P_Key the kernel asks the device. A table is therefore read when it is first used, and does not change after that.
+// A table of an end port that sysfs shows as one file for each index: its GIDs or its P_Keys. Hosts have thousands of these files, and the
+// kernel reads each P_Key from the device. A table is therefore read when it is first used, and does not change after that.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 
 namespace ib::sys {
 
-/// Why the version of the kernel's umad can not be read, as errno: ENOENT where ib_umad is not loaded. 0 if it can be read.
+/// The errno with which reading the ABI version of the kernel's umad fails: ENOENT if ib_umad is not loaded. 0 if it can be read.
 int umad_abi_failure();
 
 /// The MADs that a program wants to send and receive through umad.
@@ -34,8 +34,8 @@ class UmadPort {
   static constexpr std::size_t header_bytes = 64;
 
   /// Opens the device through which `port` sends SMPs (`smp` true) or GMPs. On planarized HCAs this may be the device of
-  /// another port. Throws Error if there is none. Throws SysError with a note that tells the remedy for a missing device file
-  /// or a missing permission.
+  /// another port. Throws Error if there is none. Throws SysError with a note on the remedy for a missing device file or a missing
+  /// permission.
   UmadPort(const EndPort& port, bool smp);
 
   /// The descriptor, non-blocking, for poll() with POLLIN.
