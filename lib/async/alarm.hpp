@@ -8,8 +8,8 @@
 
 namespace ib::async {
 
-/// `co_await alarm.until(time)` waits until that time, or until ring(). One coroutine may wait at a time. A ring() for which nobody waits
-/// is lost: who rings leaves a note elsewhere.
+/// `co_await alarm.until(time)` waits until that time, or until ring(). One coroutine may wait at a time. A ring() is lost if no coroutine
+/// waits: the caller must also store the event elsewhere.
 class Alarm final : private Timer {
  public:
   explicit Alarm(Loop& loop) : loop_(loop) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// SIGHUP, by which a process that runs for months is told to look again.
+// SIGHUP, the signal with which a user makes a long-lived process read its inputs again.
 #pragma once
 
 #include <csignal>

@@ -76,7 +76,7 @@ class Loop {
   void run_until(const bool& done);
   void fire_due_timers();
   void wait();
-  /// True if a source was told that its descriptor is ready.
+  /// True if the descriptor of a source was ready and the source was called.
   bool poll_once(int timeout_ms);
   void poll_others();
   int timeout_until_next() const;

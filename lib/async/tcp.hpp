@@ -52,7 +52,7 @@ class TcpListener {
   std::uint16_t port() const;
   /// Waits, without a time limit, for a connection.
   Task<TcpStream> accept();
-  /// The socket, for who accepts in another way.
+  /// The socket, for code that accepts connections in another way.
   const UniqueFd& fd() const { return fd_; }
   UniqueFd take_fd() { return std::move(fd_); }
 

@@ -13,7 +13,7 @@ namespace ib {
 std::string_view trim(std::string_view text);
 
 /// The value of `text` as an unsigned integer in `base` (2…36, without prefix). Blanks around the number are allowed, signs are
-/// not. Nothing if `text` is no such number.
+/// not. Nothing if `text` is not such a number.
 std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base);
 
 /// Whether `a` comes before `b` in natural order: runs of digits compare by value, so mlx5_2 comes before mlx5_10.

@@ -10,7 +10,7 @@
 
 namespace ib {
 
-/// The content of `path`; nothing if there is no such file. Throws UsageError if it is a symbolic link or no regular file, belongs to
+/// The content of `path`; nothing if there is no such file. Throws UsageError if it is a symbolic link or not a regular file, belongs to
 /// another user, may be written by others, or has more than `limit` bytes; SysError if it cannot be read.
 std::optional<std::string> read_private_file(const std::string& path, std::size_t limit);
 

@@ -14,7 +14,8 @@
 
 namespace ib::formats {
 
-/// The files of a site: where rdma-core has it, and where infiniband-diags had it before it became a part of that. None need exist.
+/// The default files of a site: the file of rdma-core, and the file of infiniband-diags from before it became a part of rdma-core. Neither
+/// need exist.
 inline constexpr std::array node_name_map_files{"/etc/rdma/ib-node-name-map", "/etc/infiniband-diags/ib-node-name-map"};
 
 /// Reads `file`, which may have up to 16 MiB. Throws as read_regular_file() does.

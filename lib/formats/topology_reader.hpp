@@ -13,7 +13,7 @@ namespace ib::formats {
 /// Whether `text` looks like such a listing: its first line that is not empty is a comment or `vendid=…`.
 bool is_topology_text(std::string_view text);
 
-/// Fills `subnet`, which must be empty. Throws UsageError with the number of a line that can not be read, or names what is not there.
+/// Fills `subnet`, which must be empty. Throws UsageError with the number of an invalid line, or with the name of the part that is missing.
 void read_topology_text(std::string_view text, subnet::Subnet& subnet);
 
 }  // namespace ib::formats

@@ -31,7 +31,7 @@ struct AttributeClass {
   std::uint8_t class_version;
   std::uint32_t oui;  ///< 0 if the class has none
 };
-/// All classes that `attribute` belongs to. Empty for a structure that is no attribute.
+/// All classes that `attribute` belongs to. Empty for a structure that is not an attribute.
 std::vector<AttributeClass> classes_of(const StructInfo& attribute);
 
 /// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null if there is none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the bytes of a structure that are secret keys. iba-defs/ marks such fields with secret="yes". A key that is zero, or
-// that has its well-known value, is no secret and is printed like any other number.
+// Finds the bytes of a structure that are secret keys. iba-defs/ marks such fields with secret="yes". A key that is zero, or that has its
+// well-known value, is not a secret and is printed like any other number.
 #pragma once
 
 #include <cstdint>

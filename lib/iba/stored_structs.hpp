@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The generated tables of descriptors hold numbers only: a text is a place in one long text, and what a row refers to is the number of
-// another row. A pointer in a table would have to be relocated each time that a program starts, and there were 13,000 of them. The
-// descriptors as struct_info.hpp has them are made of the rows when they are first asked for.
-// The interface between the generated tables and the registry. Other code uses iba/registry.hpp.
+// The generated tables of descriptors contain numbers only. A text is an offset in one long text, and a reference is the number of another
+// row. A pointer in a table would have to be relocated at each start of the program, and there were 13,000 of them. The descriptors of
+// struct_info.hpp are made from the rows when they are first used. The interface between the generated tables and the registry. Other code
+// uses iba/registry.hpp.
 #pragma once
 
 #include <cstdint>

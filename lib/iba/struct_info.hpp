@@ -115,8 +115,8 @@ struct StructInfo {
   std::uint8_t class_version;
   std::uint32_t methods;  ///< one bit for each method number below 32: 1<<1 Get, 1<<2 Set, 1<<18 GetTable, …
   std::span<const FieldInfo> fields;
-  bool format;               ///< a whole MAD of its class, whose field `data` holds the attribute
-  std::string_view variant;  ///< not empty for a second layout of an attribute, which only the context can tell from the first
+  bool format;                             ///< a whole MAD of its class, whose field `data` holds the attribute
+  std::string_view variant;                ///< not empty for a second layout of an attribute; only the context shows which layout applies
   std::span<const ModifierInfo> modifier;  ///< empty if the modifier is unused or has no parts
   std::string_view saquery_name;           ///< the heading in ibtool saquery (`MCMember Record`), or empty
   std::uint32_t oui;                       ///< of an attribute of a vendor class of range 2 (IBA 16.5), otherwise 0

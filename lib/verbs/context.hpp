@@ -26,7 +26,7 @@ using Handle = std::unique_ptr<T, Destroy<T, destroy>>;
 class Context {
  public:
   /// Opens `device`, which must outlive the context. Throws Error if the device has no verbs, and SysError if it cannot be
-  /// opened. A note of the SysError tells the remedy.
+  /// opened. A note of the SysError names the remedy.
   explicit Context(const sys::Device& device);
   Context(const Context&) = delete;  // other wrappers refer to it
   Context& operator=(const Context&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A command says what is wanted, how it is fetched and what was found. A class holds the first two, for both dialects; a Report
-// (emit.hpp) holds the third. tools/meson.build lists the rooms of the commands. The table of commands, the legacy names and
-// the manual pages follow from that list.
+// A command has three parts: its options and operands, the code that fetches the data, and the result. A Command class holds the first two,
+// for both dialects. A Report (emit.hpp) holds the result. tools/meson.build lists the rooms of the commands. The table of commands, the
+// legacy names and the manual pages follow from that list.
 #pragma once
 
 #include <memory>
@@ -18,41 +18,41 @@ namespace ib::tools {
 
 class Session;
 
-/// One command in one run. Its members hold what is wanted; the command line of either dialect fills them.
+/// One command in one run. Its members hold the values of options and operands, which the command line of either dialect sets.
 class Command {
  public:
   virtual ~Command() = default;
 
   /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common).
   virtual void options(OptionSet& set, CommonOptions& common) = 0;
-  /// `NAME`, as a program of infiniband-diags: the same for its command line. For commands with CommandInfo::diags.
+  /// `NAME`, as a program of infiniband-diags: binds its operands and options to members. For commands with CommandInfo::diags.
   virtual void diags_options(DiagsOptions& set);
-  /// Where the rows of the result are, with these options and operands, as report::TableSink names places: "nodes.ports". Empty where the
-  /// result is no table.
+  /// The place of the rows in the result, with these options and operands, in the form of report::TableSink: "nodes.ports". Empty if the
+  /// result is not a table.
   virtual std::string_view table_rows() const { return {}; }
-  /// Fetches what is wanted and emits what was found, in the same way for both dialects. Throws on failure.
+  /// Fetches the data and emits the result, in the same way for both dialects. Throws on failure.
   virtual async::Task<> run(Session& session, Emit& emit) = 0;
 };
 
 /// The heading under which `ibtool help` lists a command.
 enum class HelpGroup { local, query, topology, forwarding, counters, sa, config, other };
 
-/// A program of infiniband-diags that is a shell script around another one.
+/// A program of infiniband-diags that is a shell script around another program.
 struct DiagsScript {
-  std::string_view runs;        ///< what that one is called by, in its messages
-  std::string_view last_words;  ///< end stdout whatever came of it; the status is 0 then
+  std::string_view runs;        ///< the name of the other program in its messages
+  std::string_view last_words;  ///< the last text on stdout, also after a failure; the status is then 0
 };
 
 struct CommandInfo {
   std::string_view name;
   HelpGroup group;
-  std::string_view summary;  ///< a sentence that says what one gets
+  std::string_view summary;  ///< a sentence on the result of the command
   std::unique_ptr<Command> (*make)();
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
-  bool changes{};                               ///< it can change the fabric or this host
-  bool needs_fabric{};                          ///< it does nothing else than change, serve, ping or watch: no snapshot can answer it
-  bool diags{};                                 ///< infiniband-diags has a program of that name, and diags_options() is there
-  const DiagsScript* script{};                  ///< it is a script; else null
+  bool changes{};                               ///< the command can change the fabric or this host
+  bool needs_fabric{};                          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
+  bool diags{};                                 ///< infiniband-diags has a program of that name; the class has diags_options()
+  const DiagsScript* script{};                  ///< not null if that program is a shell script
 };
 
 /// CommandInfo::make for a command of class T.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The options that mean the same on every command, in groups that a command takes as it needs them. Defaults come
-// from ibdiag.conf; what the command line says wins.
+// The options that have the same meaning in every command, in groups. A command takes the groups that it needs. Defaults come from
+// ibdiag.conf; the command line has precedence.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ struct CommonOptions {
   mad::GmpCarrier gmp{};
   // SA
   bool use_sa{};
-  bool skip_sl{};  ///< GMPs use SL 0: the SA is asked for no path
+  bool skip_sl{};  ///< GMPs use SL 0: no path is queried from the SA
   std::optional<std::string> sa_path;
   // output
   int debug{}, verbosity{};
@@ -96,15 +96,15 @@ std::string ask_unseen(const World& world, std::string_view prompt);
 /// Requests a number on the terminal (or standard input) without showing what is typed. Nothing if the line is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 
-/// The M_Key in `text`. If `text` is not a number, asks for the key on the terminal with `prompt`, so that the key need not
-/// appear in a process list. Throws OptionError.
+/// The M_Key in `text`. If `text` is not a number, requests the key on the terminal with `prompt`, so that the key need not appear in a
+/// process list. Throws OptionError.
 std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
 
 /// The key in `text` for a program of infiniband-diags. If `text` is not a number, requests the key on the terminal with `prompt`. Throws
 /// DiagsFailure with `complaint` if that is not a number either.
 std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint);
 
-/// What is asked for instead of a run.
+/// The options that print something instead of running the command.
 struct General {
   bool help{}, version{};
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The command line of a program of infiniband-diags, with the habits of GNU getopt_long: permuted arguments, abbreviated long
 // options, the last one wins. The common options are the same for all programs, but each program lacks some. Unlike ibtool's
-// own options, these depend on their order: -z reads a file of defaults at its place. Numbers are read as C's strtoul(…, 0)
-// does: a word that is no number is 0.
+// own options, these depend on their order: -z reads a file of defaults at its place. Numbers are read as C's strtoul(…, 0) does: a word
+// that is not a number is 0.
 #pragma once
 
 #include <cstdint>

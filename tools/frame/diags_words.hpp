@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How the programs of infiniband-diags talk: results on stdout, "ibwarn:" and "ibpanic:" lines with the process id and
-// the name of the C function on stderr, and "iberror:" lines - of all things - on stdout. The function names are
-// part of the text that sites match; ours are where the recordings have them. What such lines repeat of a user's words is made
-// printable here.
+// The messages of the programs of infiniband-diags: results on stdout, "ibwarn:" and "ibpanic:" lines with the process id and the name of
+// the C function on stderr, and "iberror:" lines - of all things - on stdout. The function names are part of the text that sites match;
+// ours are where the recordings have them. Words of the user in such lines are made printable here.
 #pragma once
 
 #include <cstdio>
@@ -19,7 +18,7 @@ namespace ib::tools {
 /// The exit status of a program that failed: C's exit(-1).
 inline constexpr int diags_failed = 255;
 
-/// What infiniband-diags says of a failure: the C function that it names with -d, and the text.
+/// The message of infiniband-diags for a failure: the C function that it names with -d, and the text.
 struct DiagsWords {
   std::string function = "main";
   std::string text;
@@ -65,9 +64,9 @@ class DiagsUsage : public Error {
 bool tell(const World& world, std::string_view text);
 /// The line "ibdebug: [PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -d.
 std::string debug_line(std::string_view function, std::string_view text);
-/// The line "[PID] FUNCTION: TEXT" that they print on stdout with -v.
+/// The line "[PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -v.
 std::string verbose_line(std::string_view function, std::string_view text);
-/// Tells "ibwarn: [PID] FUNCTION: TEXT".
+/// Prints "ibwarn: [PID] FUNCTION: TEXT" on stderr.
 void warn(const World& world, std::string_view function, std::string_view text);
 
 /// The line of a DiagsFailure, as stdout gets it; with `debug` it names the function.

@@ -23,8 +23,8 @@ class Log;
 
 namespace ib::tools {
 
-/// Buffered text output. What it is given must be free of terminal control bytes: text that came from the
-/// fabric goes through base/escape.hpp first. `log`: who must know before text is written, since it may share the terminal; null: nobody.
+/// Buffered text output. Its input must be free of terminal control bytes: text that came from the fabric goes through base/escape.hpp
+/// first. `log`, which may share the terminal, is notified before text is written; it may be null.
 class TextOut {
  public:
   explicit TextOut(std::FILE* file, const Log* log = nullptr) : file_(file), log_(log) {}
@@ -37,12 +37,12 @@ class TextOut {
   void print(fmt::format_string<T...> format, T&&... args) {
     vprint(format, fmt::make_format_args(args...));
   }
-  /// Hands the text to the FILE. What could not be written is remembered in failure().
+  /// Hands the text to the FILE. failure() returns the errno if that fails.
   void flush();
-  /// Hands it to the system too, so that a reader has it at once.
+  /// Hands the text to the FILE and to the system, so that a reader has it at once.
   void push();
-  /// push(), and throws SysError where the file, which messages call `name`, did not take all that was ever written (a full disk).
-  /// A reader that left (`| head`) is no error.
+  /// Does push(), and throws SysError if anything that was written so far did not reach the file (a full disk). `name` is the name of the
+  /// file in the message. A closed pipe (`| head`) is not an error.
   void finish(std::string_view name = "standard output");
   /// Drops the text. Returns false, and does nothing, if a part of it was flushed already.
   bool withdraw();
@@ -61,7 +61,7 @@ class TextOut {
   int failure_ = 0;
 };
 
-/// What a command found. A plain struct of its own with a JSON and a text form.
+/// The result of a command: a plain struct with a JSON form and a text form.
 class Report {
  public:
   virtual ~Report() = default;
@@ -91,13 +91,13 @@ std::vector<std::string> format_names();
 std::optional<Format> format_named(std::string_view name);
 constexpr bool is_table(Format format) { return format == Format::csv || format == Format::tsv; }
 
-/// Whose words a run speaks.
+/// The dialect of a run: the texts and the command line that it uses.
 enum class Dialect : std::uint8_t {
   ibtool,  ///< `ibtool NAME`
   diags,   ///< the program of infiniband-diags whose name it was called by
 };
 
-/// The one way to stdout. In JSON a run is one object: what the reports say, then `error` where the run failed, then `status`. A table
+/// The only way to stdout. In JSON a run is one object: the members of the reports, then `error` if the run failed, then `status`. A table
 /// (CSV, TSV) is a part of that object: see report::TableSink.
 class Emit {
  public:
@@ -105,8 +105,8 @@ class Emit {
   Emit(Dialect dialect, Format format, std::string_view command, std::FILE* file, const Log* log = nullptr)
       : dialect_(dialect), format_(format), command_(command), file_(file), log_(log), text_(file, log) {}
 
-  /// The place of the rows in the object of the run: Command::table_rows(). Throws UsageError where there is none and the format is that of
-  /// a table. To be called before anything is emitted.
+  /// The place of the rows in the object of the run: Command::table_rows(). Throws UsageError if `rows` is empty and the format is a table.
+  /// To be called before anything is emitted.
   void set_table_rows(std::string_view rows);
 
   void operator()(const Report& report);
@@ -121,7 +121,7 @@ class Emit {
   bool json() const { return format_ != Format::text; }
   /// Drops the output, so that the run can begin again. Returns false, and does nothing, if a part of it has been written already.
   bool withdraw();
-  /// The open object, for reports that come row by row. Where json() alone.
+  /// The open object, for reports that come row by row. Precondition: json().
   report::Sink& sink();
   /// Worsens the exit status (findings win over incomplete).
   void raise(Exit status);

@@ -12,7 +12,7 @@
 
 namespace ib::tools {
 
-/// Names, and what they mean.
+/// Rows of a help table: a name and its meaning.
 using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
 /// The lines of `text`, broken to the width of the terminal, each with its end.
 std::string paragraphs(std::string_view text);
@@ -21,7 +21,7 @@ std::string help_table(const HelpRows& rows);
 
 /// `ibtool help`: every command with its summary.
 std::string command_list();
-/// What help puts above the commands of a group.
+/// The heading above the commands of a group.
 std::string_view group_heading(HelpGroup group);
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".
 std::string usage_line(const CommandInfo& command, const OptionSet& set);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// This host as a process knows it: its RDMA devices, the end port through which the fabric is seen, the options with their keys. A Host
-// lives as long as the process. What is opened on its end port is a Stack (stack.hpp), which may be closed and opened again.
+// This host in one process: its RDMA devices, the end port through which the fabric is reached, the options with their keys. A Host lives
+// as long as the process. A Stack (stack.hpp) is opened on its end port; it may be closed and opened again.
 #pragma once
 
 #include <memory>
@@ -30,20 +30,21 @@ class Host {
   /// As if --sa had been given.
   void use_sa() { options_.use_sa = true; }
 
-  /// The devices, read when first asked for: those of the snapshot of --from, else those of this host. Throws SysError.
+  /// The devices: those of the snapshot of --from, else those of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
-  /// The end port: the one that a target named, else that of -C and -P, else the one that the dialect takes by default. Throws UsageError
-  /// if there is none.
+  /// The end port that a target named, else the end port of -C and -P, else the default of the dialect. Throws UsageError if there is no
+  /// such end port.
   const sys::EndPort& end_port();
-  /// The end port, if it was chosen already; else null.
+  /// The result of end_port(), if the end port was chosen already; else null.
   const sys::EndPort* chosen_end_port() const { return end_port_; }
   /// Whether -P or a target named the end port.
   bool is_end_port_named() const { return is_named_; }
   /// A target names the end port.
   void name_end_port(const sys::EndPort& port);
-  /// Reads sysfs anew, since LIDs, states and the devices themselves change while a process runs. An end port that was chosen is then the
-  /// one of the same device and number: another one may lead to another fabric. Throws SysError, and UsageError if the port is gone;
-  /// devices() and end_port() are then those of before. Nothing may be open on the end port; paths that refer to it stay valid until the next call.
+  /// Reads sysfs anew, because LIDs, states and the devices themselves change while a process runs. A chosen end port is replaced by the
+  /// end port of the same device and number, because another port may lead to another fabric. Throws SysError, and UsageError if the port
+  /// is gone; devices() and end_port() then stay unchanged. Nothing may be open on the end port. Paths that refer to it stay valid until
+  /// the next call.
   void reread();
 
   /// The snapshot of --from. Throws as snapshot::Snapshot() does.

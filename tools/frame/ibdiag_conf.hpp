@@ -17,8 +17,8 @@ inline constexpr const char* default_ibdiag_conf = "/etc/infiniband-diags/ibdiag
 
 /// Whose habits the file is read with.
 enum class ConfReader : std::uint8_t {
-  diags,   ///< a number ends where its digits end, and what is no number is 0
-  ibtool,  ///< a value that is not wholly right says nothing
+  diags,   ///< a number ends where its digits end, and a value that is not a number is 0
+  ibtool,  ///< a value with any mistake is ignored
 };
 
 /// An invalid line. It sets nothing.
@@ -27,18 +27,18 @@ struct ConfMistake {
   std::string text;  ///< what is wrong; repeats no key
 };
 
-/// What a file says; absent members were not mentioned.
+/// The settings of a file. A member is absent if the file does not set it.
 struct IbdiagConf {
   std::optional<std::string> device;                   ///< CA
   std::optional<unsigned> port;                        ///< Port
   std::optional<std::chrono::milliseconds> timeout;    ///< timeout: of one try of a MAD
   std::optional<std::uint64_t> m_key;                  ///< m_key
   std::optional<std::uint64_t> sa_key;                 ///< sa_key: the SM_Key of SA queries
-  std::optional<bool> mlnx_extended_port_info;         ///< MLX_EPI: ask Mellanox ports for ExtendedPortInfo in a sweep
+  std::optional<bool> mlnx_extended_port_info;         ///< MLX_EPI: request ExtendedPortInfo of Mellanox ports in a sweep
   std::optional<std::string> node_description_format;  ///< nd_format
   std::vector<ConfMistake> mistakes;                   ///< in the order of the lines
 
-  /// Reads `file`. Throws SysError where it can not be opened or read, UsageError for what is no regular file or is longer than 1 MiB.
+  /// Reads `file`. Throws SysError if it cannot be opened or read, UsageError if it is not a regular file or is longer than 1 MiB.
   static IbdiagConf read(const std::string& file, ConfReader reader);
   /// Reads `file`. A file that is missing or cannot be read sets nothing: the default file is optional, and so was the file of -z in
   /// infiniband-diags. Throws UsageError as read() does.

@@ -29,7 +29,7 @@ struct JsonWord {
   bool list;      ///< the value is an array
   bool coded;     ///< a text KEY_text goes with it: the word for the number, or null
   std::string_view meaning;
-  report::Measure measure{};  ///< of a number, where the report does not say it with the value
+  report::Measure measure{};  ///< of a number, where the report does not give it with the value
 };
 
 /// All words, by key.
@@ -38,7 +38,7 @@ std::span<const JsonWord> json_words();
 const JsonWord* find_json_word(std::string_view key);
 /// "integer", "list of objects", …
 std::string_view type_name(const JsonWord& word);
-/// What numbers with that key are the measure of, for sinks that tell measures apart (report::Sink::measure_of()).
+/// The kind and unit of numbers with that key, for sinks that distinguish them (report::Sink::measure_of()).
 report::Measure measure_of(std::string_view key);
 
 /// The version of the dictionary, which every document names. It is raised when a key changes its type or meaning, or goes.

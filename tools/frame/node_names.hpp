@@ -8,8 +8,8 @@
 
 namespace ib::tools {
 
-/// Reads the map of --node-name-map, else the first of the usual files that there is, and warns of wrong lines. Empty if there is none.
-/// Throws SysError for a file that cannot be read; of the usual files that is no error where nobody may read them.
+/// Reads the file of --node-name-map, else the first default file that exists, and warns of invalid lines. Empty if no file exists. Throws
+/// SysError for a file that cannot be read. A default file that this user may not read is not an error.
 subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options);
 
 }  // namespace ib::tools

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Words of this host and of a stored fabric that command lines may have, for shells that complete them. What can not be read has none.
+// Names of this host and of a stored fabric that a command line may contain, for shells that complete it. A list is empty if its source
+// cannot be read.
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@ namespace ib::tools {
 
 /// The RDMA devices: "mlx5_0".
 std::vector<std::string> device_names(const World& world);
-/// Their end ports: "mlx5_0/1".
+/// The end ports of the RDMA devices: "mlx5_0/1".
 std::vector<std::string> end_port_names(const World& world);
-/// The descriptions of the nodes in the snapshot `file`, each once, sorted. Those with bytes that are no plain text are left out.
+/// The descriptions of the nodes in the snapshot `file`, each once, sorted. Descriptions with bytes that are not plain text are left out.
 std::vector<std::string> stored_node_names(const std::string& file);
 
 }  // namespace ib::tools

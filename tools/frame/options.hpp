@@ -77,7 +77,7 @@ T parse_within(std::string_view text, std::string_view what, Range<T> range) {
 /// A node or port that the command line names.
 struct Target {
   std::optional<std::string> word;  ///< as it was given
-  std::optional<path::Path> path;   ///< ibtool's dialect: what the text says. It may lack what an SA must be asked for
+  std::optional<path::Path> path;   ///< ibtool's dialect: the path in the text. Parts that the SA must resolve may be missing
 
   bool given() const { return word.has_value(); }
   /// The word; empty where none was given.
@@ -90,29 +90,29 @@ struct TargetPort {
   std::optional<std::uint8_t> port;
 };
 
-/// A target by its name, which is looked up when the fabric may be asked.
+/// A target that is given by the name of a node. The name is looked up later, when requests may be sent.
 struct NamedTarget {
   std::string word;
-  std::optional<std::string> complaint{};  ///< what is wrong with the word if no node has that name; absent: that none has it
-  std::string argument{};                  ///< which operand it is, for complaints
+  std::optional<std::string> complaint{};  ///< the complaint if no node has that name; absent: the usual complaint
+  std::string argument{};                  ///< the name of the operand, for complaints
   std::function<void(path::Path)> found;   ///< gets the path
 };
 
 /// Reads the text of targets.
 struct TargetReader {
-  /// The path of an address. Nothing for what may be a name. Throws UsageError with the reason.
+  /// The path of an address. Nothing for a word that may be the name of a node. Throws UsageError with the reason.
   std::function<std::optional<path::Path>(std::string_view)> address;
   /// Keeps a name until it is looked up.
   std::function<void(NamedTarget)> look_up;
 };
 
-/// Something that the command needs is missing: the usage line helps.
+/// An operand that the command needs is missing. The usage line is printed with the message.
 class MissingOperands : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// An operand of a command, bound to where it goes.
+/// An operand of a command, bound to the variable that it sets.
 struct Operand {
   std::string name;  ///< "TARGET", as the usage line has it
   bool required = true;
@@ -136,7 +136,8 @@ class OptionSet {
   void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   template <std::integral T>
   void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
-  /// A number that no complaint repeats, since it is a secret. What is no number is asked for; see ask_for_keys().
+  /// A key: a number that is a secret, so that no complaint repeats it. If the value is not a number, it is requested on the terminal; see
+  /// ask_for_keys().
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
@@ -149,8 +150,8 @@ class OptionSet {
   /// Calls `set` when the option is met.
   void action(std::string_view names, std::string_view help, std::function<void()> set);
 
-  /// How key() asks for what shall not stand in a process list: `ask` gets the name of the value, and returns nothing where the answer
-  /// is no number. Without it nothing is asked.
+  /// Sets the function with which key() requests a value that should not appear in a process list. `ask` gets the name of the value, and
+  /// returns nothing if the answer is not a number. Without this function no key is requested.
   void ask_for_keys(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { ask_ = std::move(ask); }
 
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
@@ -177,15 +178,14 @@ class OptionSet {
   }
   /// Fills an empty model with the stored fabric. Empty if no option names one.
   std::function<void(subnet::Subnet& subnet)> stored_fabric_reader() const;
-  /// The option `name` ("-S") stands in the place of operands: with it there are none.
+  /// The option `name` ("-S") replaces the operands: with this option the command takes none.
   void instead_of_operands(std::string_view name) { instead_of_operands_ = name; }
-  /// Of these options no two may be given together, but for those of one text ("-c -f"). Where `required`, one must be given.
+  /// Only one of these options may be given, but options in one text ("-c -f") may be given together. If `required`, one must be given.
   void one_of(std::vector<std::string_view> options, bool required = false);
   /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong, or does not go together.
   void bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const;
 
-  /// Names words that may be the value of the option, or the operand, that was added last. One that ends with "=" or "[" is to be
-  /// continued.
+  /// Gives possible values of the option or operand that was added last. A word that ends with "=" or "[" is the beginning of a value.
   void offer(OfferedWords words);
   void offer(std::vector<std::string> words) {
     offer([words = std::move(words)] { return words; });
@@ -195,14 +195,14 @@ class OptionSet {
   void notes(std::string text) { notes_ = std::move(text); }
   /// The option added last acts before all others, wherever it stands.
   void make_early() { options_.back().early = true; }
-  /// From here on options are common ones: those whose letter and names are all taken are left out.
+  /// Options that are added after this call are common ones. A common option whose letter and names are all taken is left out.
   void begin_common() { common_ = true; }
 
-  /// Scans all of `args`, then sets what they name in their order, and returns the operands. Throws OptionError.
+  /// Scans all of `args`, then sets the options in their order, and returns the operands. Throws OptionError.
   std::vector<std::string> parse(std::span<const std::string> args);
 
-  /// The option that takes the next word as its value, whatever that is: `word` is an option or a bundle of letters. Null if none does.
-  /// Throws OptionError for an unknown long one.
+  /// The option in `word`, an option or a bundle of letters, that takes the next word as its value, whatever the next word is. Null if
+  /// there is no such option. Throws OptionError for an unknown long option.
   const Option* takes_next(const std::string& word) const;
   /// The option of a long name or an unambiguous abbreviation. Throws OptionError if there is none.
   const Option& find_long(std::string_view name) const;
@@ -221,7 +221,7 @@ class OptionSet {
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
-  /// A long option as its first name in full; throws OptionError where it is none, or has a value that it must not.
+  /// A long option with its first name in full. Throws OptionError if there is no such option, or if it has a value but takes none.
   std::string unabbreviated(const std::string& word) const;
 
   std::vector<Option> options_;
@@ -229,7 +229,7 @@ class OptionSet {
   std::string notes_;
   std::function<std::optional<std::uint64_t>(std::string_view name)> ask_;
   bool operands_required_ = true;
-  std::string instead_of_operands_;  ///< empty: nothing does
+  std::string instead_of_operands_;  ///< empty: no option does
   const std::optional<std::string>* stored_file_{};
   std::function<void(const std::string& file, subnet::Subnet& subnet)> read_stored_;
   struct OneOf {

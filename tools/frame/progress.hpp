@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One line on the terminal for every run that takes longer than a second: what was done so far, and what was sent for it. The line comes
-// from a timer of the loop, so that it also moves while nothing comes in.
+// One line on the terminal for every run that takes longer than a second: how much was done so far, and how many MADs were sent. A timer of
+// the loop writes the line, so that it also changes while no answers arrive.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,19 @@
 
 namespace ib::tools {
 
-/// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". It is shown when nothing was written for a second, and taken away
-/// before anything is (Log::about_to_write()). Where `file` is no terminal, nothing is shown. A Log has one at a time.
+/// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". The line is shown when nothing was written for a second, and is
+/// erased before anything else is written (Log::about_to_write()). If `file` is not a terminal, nothing is shown. A Log has at most one
+/// ProgressLine.
 class ProgressLine final : private async::Timer {
  public:
   /// `file` and `log`, which must outlive this, write to the same place.
   ProgressLine(async::Loop& loop, std::FILE* file, Log& log);
   ~ProgressLine() override { stop(); }
 
-  /// So many `unit` ("nodes", "ports") are found or done; of `all`, where that is known.
+  /// Sets the number of `unit` ("nodes", "ports") that are found or done; `all` is their total, 0 if that is not known.
   void count(std::size_t done, std::size_t all, std::string_view unit);
   void count(std::size_t done, std::string_view unit) { count(done, 0, unit); }
-  /// Shows also what `stats` counts, which must outlive this.
+  /// Shows the counts of `stats` too. `stats` must outlive this object.
   void count_mads(const mad::Stats* stats) { stats_ = stats; }
   /// Shows nothing more: for commands that wait on purpose, or print as they go.
   void stop();

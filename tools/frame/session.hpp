@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One run of one command: a Host, the Stack on its end port, the Targets of the command line, and what a run that ends adds to these: the
-// names of nodes, progress, the manners of its dialect. The two dialects differ here, so that commands need not know of it: how a target
-// is read, found and named, and what is said of a failed request (session_diags.cpp). A command asks for a node, sends requests to the
-// node's path, and takes the result by take().
+// One run of one command: a Host, the Stack on its end port, the Targets of the command line, and also the names of nodes, the progress
+// line and the behaviour of the dialect. The differences between the dialects are here, so that commands need not handle them: how a target
+// is read, found and named, and what is printed for a failed request (session_diags.cpp). A command gets a node from smp_node() or
+// gmp_node(), sends requests to the node's path, and gets the result from take().
 #pragma once
 
 #include <functional>
@@ -49,7 +49,7 @@ class Session {
   /// The name that the program was called by, for messages of infiniband-diags.
   const std::string& program() const { return program_; }
   async::Loop& loop() { return stack_.loop(); }
-  /// The line that a run of more than a second shows on a terminal. It counts MADs by itself; who knows more tells it.
+  /// The line that a run of more than a second shows on a terminal. It counts MADs by itself. A command may set further counts.
   ProgressLine& progress() { return progress_; }
 
   /// Hands the operands to `set` (Targets::bind()).
@@ -59,8 +59,9 @@ class Session {
   const sys::EndPort& end_port() { return host_.end_port(); }
   /// The snapshot of --from.
   snapshot::Snapshot& snapshot() { return host_.snapshot(); }
-  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Lines that say nothing are
-  /// warnings. In ibtool's dialect throws as formats::read_node_name_map() does; in the other one a file that can not be read is a warning.
+  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Invalid lines are warnings. In
+  /// ibtool's dialect throws as formats::read_node_name_map() does. In the dialect of infiniband-diags a file that cannot be read is a
+  /// warning.
   const subnet::NodeNameMap& node_name_map();
 
   // See Stack.
@@ -72,7 +73,7 @@ class Session {
   void begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10) { stack_.begin_cache(file, fabric, fdr10); }
   void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
   bool uses_cache() const { return stack_.uses_cache(); }
-  /// Writes the file of the cache, if there is one and it has grown. The run was a success.
+  /// Writes the file of the cache, if there is one and answers were added. To be called after a successful run.
   void save_cache();
   PlannedSets planned_sets() const;
   void require_exact_targets() const { stack_.require_exact_targets(); }
@@ -88,7 +89,7 @@ class Session {
   const std::unique_ptr<subnet::SweptSubnet>& swept() const { return targets_.swept(); }
   std::unique_ptr<subnet::SweptSubnet> take_swept() { return targets_.take_swept(); }
 
-  /// The node that `target` names, or this one where it names none, by a path that SMPs can use, with the keys and times of the
+  /// The node that `target` names, or the node of this host if `target` is empty, with a path for SMPs that has the keys and times of the
   /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
   async::Task<Destination> smp_node(const Target& target);
   /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
@@ -97,16 +98,16 @@ class Session {
   Destination beyond(const Destination& node, std::uint8_t port) const;
   std::string diags_device() const { return host_.diags_device(); }
   long diags_port_number() const { return host_.diags_port_number(); }
-  /// Both, see Host: "mlx5_0:1" or "(null):0".
+  /// diags_device() and diags_port_number(): "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
   /// What -d of infiniband-diags calls the destination of a request on `path`; see diags_name(). After routes_of_libibnetdisc() a directed
   /// route is printed with DrSLID and DrDLID 0.
   std::string diags_route(const path::Path& path) const;
-  /// From now on directed routes are those that libibnetdisc found, and not what the user wrote.
+  /// Makes diags_route() print directed routes as routes that libibnetdisc found, and not as routes that the user gave.
   void routes_of_libibnetdisc() { routes_of_libibnetdisc_ = true; }
-  /// For infiniband-diags: opens the end port. If that fails returns errno, and has said no more than libibumad says itself.
+  /// For infiniband-diags: opens the end port. If that fails, returns errno after it has printed only the messages of libibumad.
   std::optional<int> open_failure();
-  /// What texts call the node at `path`.
+  /// The name of the node at `path` in texts.
   std::string name_of(const path::Path& path) const;
   /// The paths of smp_node() and gmp_node() of ibtool's dialect; a null target is this node.
   async::Task<path::Path> smp_path(const path::Path* target) { return stack_.smp_path(target); }
@@ -133,18 +134,18 @@ class Session {
   void diags_warning(std::string_view function, std::string_view text) const;
   /// A remark of infiniband-diags on stderr, as diags_warning() prints it, but only where -d was given.
   void diags_debug(std::string_view function, std::string_view text) const;
-  /// What programs of infiniband-diags themselves say with -d, on stdout: "ibdebug: [PID] FUNCTION: TEXT".
+  /// A remark that programs of infiniband-diags print on stdout with -d: "ibdebug: [PID] FUNCTION: TEXT".
   void diags_debug(TextOut& out, std::string_view function, std::string_view text) const;
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
   /// Prints the effect of a Set on stderr. A Set prints nothing else. Nothing with --dry-run.
   void note(std::string_view line) const;
-  /// Counts a sweep: its requests are compared with its plan, all others are a plan of their own (print_stats()).
+  /// Counts a sweep for print_stats(): the requests of the sweep are compared with its plan. All other requests count as planned.
   void count_plan(const subnet::DiscoverStats& stats);
   /// The plan of all sweeps so far, in requests.
   std::uint64_t sweep_plan() const { return plan_.plan; }
-  /// With --stats: what was planned, what was sent, and why it was more, on stderr.
+  /// With --stats: prints on stderr how many requests were planned, how many were sent, and why they were more.
   void print_stats() const;
   /// An error that does not end the command ("E: …" and "E: +…" on stderr).
   void report(const Error& error) const;
@@ -179,7 +180,7 @@ class Session {
   std::unique_ptr<mad::Channel> diags_channel_;  ///< opened by open_failure(), until it is used
 };
 
-/// What texts of infiniband-diags call the node at `path`: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
+/// The name of the node at `path` in texts of infiniband-diags: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
 std::string diags_name(const path::Path& path);
 
 /// Prints the `E:` lines of an error at the given level of detail. Without `top`, the lines continue a line that says

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The one place through which every Set of a command goes, right above what sends. A Set goes to the node that was meant, or not at all:
+// A Transactor through which every Set of a command goes, right above the Rpc. A Set goes to the node that was meant, or is not sent:
 //
-//  - Where the path says which node is meant (IbPath::meant), the node at its end is requested to say who it is, before each Set.
-//  - A TARGET that is only a piece of a name chooses nothing that is set.
-//  - With --dry-run the Set is noted in place of being sent, and what it would have set is taken for the answer.
+//  - If the path names the node (IbPath::meant), the NodeInfo of the node at its end is requested before each Set.
+//  - A TARGET that is only a part of a node's name is not accepted for a Set.
+//  - With --dry-run the Set is recorded and not sent. The values to set are returned as the answer.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace ib::tools {
 
-/// A Set that --dry-run kept back.
+/// A Set that was not sent because of --dry-run.
 struct PlannedSet {
   path::Path path;
   std::vector<std::uint8_t> mad;  ///< the whole request
@@ -39,11 +39,11 @@ class SetGuard final : public mad::Transactor {
   /// object.
   SetGuard(mad::Transactor& below, const std::string& refusal, bool dry_run);
 
-  /// GMPs to `lid` are meant for the node at the end of the directed route `route`: someone else said that it has this LID.
+  /// GMPs to `lid` are meant for the node at the end of the directed route `route`, whose LID was resolved to `lid`.
   void expect(Lid lid, path::Path route) { routes_.insert_or_assign(lid, std::move(route)); }
   const std::vector<PlannedSet>& planned() const { return planned_; }
 
-  /// Passes on what sets nothing. Throws UsageError where Sets are refused.
+  /// Passes on every request that is not a Set. Throws UsageError for a Set while Sets are refused.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:

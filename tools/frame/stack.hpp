@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// All that answers requests at an end port, built in one place. From below: what sends (Rpc on a channel) or the snapshot of --from; the
-// guard of Sets; the cache of --cache; what the dialect or --sa puts on top. Beside it the paths that go through it: to the SA, and those
-// that the SA gave.
+// The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel, or the snapshot of --from; the
+// SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths that the SA gave.
 //
 // A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
-// back, after LIDs have changed or the SM has moved (Host::reread()). While it is closed nothing of it may be in use: no task, no path
-// that it resolved, no Transactor.
+// back, after LIDs have changed or the SM has moved (Host::reread()). When it is closed, no task, no Transactor and no resolved path of it
+// may be in use.
 #pragma once
 
 #include <functional>
@@ -36,18 +35,18 @@ namespace ib::tools {
 class SetGuard;
 struct PlannedSets;
 
-/// What a dialect does in its own way, and who hears of it. Whatever is null is not done.
+/// Functions of the dialect that a Stack calls. A null function is not called.
 struct StackManners {
   /// Opens the channel. Null: World::open_channel of the host's end port.
   std::function<std::unique_ptr<mad::Channel>()> open_channel{};
-  /// Makes what stands on everything else; `below` outlives it. Null: nothing.
+  /// Makes the top layer; `below` outlives it. Null: there is no such layer.
   std::function<std::unique_ptr<mad::Transactor>(mad::Transactor& below)> stack_on{};
-  /// Gets what is sent and received.
+  /// Gets each MAD that is sent or received.
   std::unique_ptr<mad::Tracer> tracer{};
   std::function<void(std::string_view line)> warn{};
-  /// Gets lines for `level` 1, the paths that were chosen.
+  /// Gets lines of debug level `level`. Level 1: the paths that were chosen.
   std::function<void(int level, std::string_view line)> debug{};
-  /// Gets what is sent, as soon as the stack opens; null when it closes.
+  /// Gets the statistics of the Rpc when the stack opens, and null when it closes.
   std::function<void(const mad::Stats*)> count_mads{};
 };
 
@@ -70,47 +69,48 @@ class Stack {
   mad::Transactor& transactor();
   /// The Transactor for SMPs that go to the nodes themselves, also with --sa.
   mad::Transactor& smp_transactor();
-  /// What all others stand on: what sends and receives, or with --from the snapshot. For sweeps, which set nothing.
+  /// The lowest layer: the Rpc, or with --from the snapshot. For sweeps, which send no Sets.
   mad::Transactor& lowest_transactor();
-  /// What sends and receives. Throws NeedsFabric with --from.
+  /// The Rpc, which sends and receives. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
-  /// The statistics of what was sent; null if nothing is open that sends.
+  /// The statistics of the Rpc; null if there is no open Rpc.
   const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
   bool answers_from_snapshot() const { return stored_ != nullptr; }
   /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a snapshot.
   void require_fabric(std::string_view what) const;
-  /// From now on as if --sa had been given.
+  /// Makes transactor() behave as with --sa.
   void read_from_sa();
 
   // Sets (set_guard.hpp)
-  /// No Set leaves any more: `why` is thrown.
+  /// Refuses all Sets from now on: a Set throws UsageError with the text `why`.
   void refuse_sets(std::string why);
   /// Throws UsageError after refuse_sets().
   void require_exact_targets() const;
-  /// The Sets that --dry-run kept back.
+  /// The Sets that were not sent because of --dry-run.
   PlannedSets planned_sets() const;
 
   // The cache of --cache
-  /// Keeps `fabric`, which was just swept, and what is asked from now on, in `file`. `fdr10`: the sweep asked for MlnxExtPortInfo. Where
-  /// the file can not be written, a warning says so, and the run goes on.
+  /// Stores `fabric`, which was just swept, and the answers to all later requests in `file`. `fdr10`: the sweep requested MlnxExtPortInfo.
+  /// If the file cannot be written, prints a warning, and the run goes on.
   void begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10);
-  /// Answers SMPs from `cache` where it has them. What it does not have is asked and added to its file.
+  /// Answers SMPs from `cache`. A request whose answer is not in it is sent, and the answer is added to the file.
   void use_cache(std::unique_ptr<snapshot::Snapshot> cache);
   bool uses_cache() const;
-  /// Writes the file, if there is one and it has grown. Returns its name if it was written.
+  /// Writes the file of the cache, if there is one and answers were added. Returns its name if it was written.
   std::optional<std::string> save_cache();
 
   // Paths (stack_paths.cpp)
-  /// The path of --sa-path, which is made fit for use when the SA is needed.
+  /// Sets the path of --sa-path. prepare_sa() completes it when the SA is needed.
   void set_sa_target(path::Path target) { sa_target_ = std::move(target); }
-  /// Makes the path of --sa-path fit for use, where one was given. Finding nodes does it; call it before queries that need none.
+  /// Completes the path of --sa-path, if one was given. smp_path() and gmp_path() do this where they need the SA. Other code must call it
+  /// before its queries.
   async::Task<> prepare_sa();
   sa::PathResolver& resolver();
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
-  /// Sets the P_Key at the index of -Y in the way of infiniband-diags, if the port has one there.
+  /// Sets the P_Key at the index of -Y as infiniband-diags does, if the table of the port has a P_Key there.
   void set_diags_pkey(path::IbPath& path);
-  /// This port as a directed route of no hops, with the options: where sweeps begin.
+  /// A directed route of 0 hops to this port, with the keys and times of the options. Sweeps begin with it.
   path::Path here();
   /// The path of SMPs to `target`; null is this node. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet.
   async::Task<path::Path> smp_path(const path::Path* target);
@@ -145,9 +145,9 @@ class Stack {
   std::string why_no_sets_;              ///< see refuse_sets()
   bool told_sl_0_{};
 
-  // What close() takes down, from below.
-  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< what answers with --from
-  std::unique_ptr<mad::Rpc> rpc_;                         ///< what sends
+  // The layers that close() destroys, from bottom to top.
+  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the snapshot of --from
+  std::unique_ptr<mad::Rpc> rpc_;                         ///< sends and receives
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Turns the words of targets into paths, in ibtool's dialect: those of the command line and those in files alike. An address is parsed at
-// once, and opens nothing. A word that is no address may be a node's name, which is looked up inside a task: in the stored fabric of the
-// command, else in the table of the SA, else in a sweep. What was read for one name serves the next ones, and the command.
+// Turns the words of targets into paths, in ibtool's dialect, for the command line and for words in files. An address is parsed at once,
+// and opens nothing. A word that is not an address may be a node's name. It is looked up inside a task: in the stored fabric of the
+// command, else in the table of the SA, else in a sweep. The table or sweep of one name serves the next names and the command.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class Targets {
   struct Callbacks {
     std::function<const subnet::NodeNameMap&()> names;              ///< the site's names for nodes
     std::function<void(const subnet::DiscoverStats& stats)> swept;  ///< a sweep was needed
-    std::function<void(std::string_view line)> debug;               ///< what a name was taken for
+    std::function<void(std::string_view line)> debug;               ///< how a name was resolved
     std::function<void(std::string_view line)> warn;
   };
   Targets(Stack& stack, Callbacks callbacks);

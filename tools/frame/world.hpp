@@ -29,7 +29,7 @@ struct DiscoveryOptions;
 
 /// The environment of a run. It outlives the run.
 struct World {
-  std::FILE* in = stdin;    ///< what decode_mad reads, and answers to prompts
+  std::FILE* in = stdin;    ///< input of decode_mad, and answers to prompts
   std::FILE* out = stdout;  ///< results
   std::FILE* err = stderr;  ///< complaints, diagnostics, progress
   Log* log{};               ///< what writes to err; run() sets it
@@ -49,7 +49,7 @@ struct World {
   std::vector<std::string> node_name_maps{};
   /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.
   std::string executable{};
-  /// Where a symbolic link leads to, in the words of the link. Nothing for what is no link, or cannot be read.
+  /// The text of a symbolic link. Nothing if the file is not a symbolic link or cannot be read.
   std::function<std::optional<std::string>(const std::string&)> read_link{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The cache of a command: the file of --cache or IBTOOL_CACHE, and whether the fabric in it may stand for the one that is there.
+// The cache of a command: the file of --cache or IBTOOL_CACHE, and whether the fabric in it may be used instead of a sweep.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ bool has_cache(Session& session, const DiscoveryOptions& options);
 
 struct CacheUse {
   bool is_loaded{};                   ///< the fabric was taken from the file
-  std::optional<std::string> file{};  ///< else: the file in which what is read is to be kept, if there is one
+  std::optional<std::string> file{};  ///< else: the file in which the fabric is to be stored, if there is one
 };
-/// Takes the fabric from the cache of the command, if that has it: fills `into`, and has the session use the file. A warning tells of
-/// which time the fabric is. What did not answer when the file was written is requested once more: where there is an answer now, the
-/// fabric is not taken from the file. Throws UsageError for a file that is no snapshot.
+/// Takes the fabric from the cache of the command, if it may be used: fills `into`, and lets the session use the file. Prints a warning
+/// with the time of the fabric. Requests that were not answered when the file was written are sent once more. If one of them is answered
+/// now, the fabric is not taken from the file. Throws UsageError for a file that is not a snapshot.
 async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into);
 
 }  // namespace ib::tools

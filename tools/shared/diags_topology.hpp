@@ -26,7 +26,8 @@ class DiagsTopology {
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
-  /// With -d: is told of each node and link of the topology before its text is appended to `out`: a C function and what it says.
+  /// With -d: called for each node and link of the topology, before its text is appended to `out`, with the name of a C function and its
+  /// message.
   std::function<void(std::string& out, std::string_view function, std::string_view text)> debug{};
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
 

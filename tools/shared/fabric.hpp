@@ -28,7 +28,7 @@ struct DiscoveryOptions {
   bool refresh_cache{};                           ///< reads the fabric although that file has it
   std::optional<std::chrono::seconds> cache_age;  ///< the greatest age of that file; absent: a day
   bool has_cache{};                               ///< the command has the option --cache, and looks at IBTOOL_CACHE
-  bool fdr10{};                                   ///< also ask for MlnxExtPortInfo
+  bool fdr10{};                                   ///< also request MlnxExtPortInfo
   std::optional<unsigned> retries;                ///< the retries if the common options give none
   bool diags{};                                   ///< failures are printed as infiniband-diags prints them
   unsigned radius = ~0U;                          ///< for discover(): the greatest distance from this host in links
@@ -40,7 +40,8 @@ struct DiscoveryOptions {
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Adds the options for a command that sets something: --discovery and --fdr10. It has no options for a stored fabric.
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
-/// Throws Error unless the node at `target`, which is requested to say who it is, is `node` of the model: what is set there was meant.
+/// Requests the NodeInfo of the node at `target`. Throws Error unless that is `node` of the model. To be called before a Set, so that the
+/// Set goes to the intended node.
 async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
 bool is_cut_off(const subnet::SweptSubnet& swept);
@@ -65,8 +66,8 @@ struct Fabric : subnet::SweptSubnet {
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
 void tell_self(const Session& session);
-/// For a command that asks nodes one by one: with --cache, reads the whole fabric or takes it from the file, so that the command's requests
-/// are kept in the file and answered from it. Prints what did not answer. Without --cache does nothing.
+/// For a command that sends requests to single nodes. With --cache, reads the whole fabric or takes it from the file, so that the answers
+/// to the command's requests are stored in the file and taken from it. Prints which nodes did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);
 /// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
 /// distance, only the attributes that describe the link to them are read. Does not print what did not answer; libibnetdisc_failures()
@@ -75,9 +76,9 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
                             std::optional<subnet::KnownNode> known = {});
 /// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
-/// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, asks nothing beyond its ports. Some nodes do
-/// not support directed routes that begin at a LID. If the target is such a node and is given by its LID, the whole fabric is swept. Then
-/// only failures that concern the node are printed and count for the exit status.
+/// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, sends nothing beyond its ports. Some nodes
+/// do not support directed routes that begin at a LID. If the target is such a node and is given by its LID, the whole fabric is swept.
+/// Then only failures that concern the node are printed and count for the exit status.
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours = true);
 

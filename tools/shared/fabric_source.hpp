@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Provides the model of a fabric. Commands ask for a fabric. This file and World decide whether the fabric is swept, read from
-// the SA or read from stored data.
+// Provides the model of a fabric. A command requests a fabric. This file and World decide whether the fabric is swept, read from the SA or
+// read from stored data.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ namespace ib::tools {
 class Session;
 struct DiscoveryOptions;
 
-/// What part of a fabric is wanted, and who gets messages meanwhile.
+/// The wanted part of a fabric, and the functions that get messages meanwhile.
 struct FabricWanted {
-  Target around{};                           ///< where to begin; this node, where none is given
-  std::optional<path::Path> start{};         ///< the path to the node to begin at, where it is known already
-  unsigned radius = ~0U;                     ///< links from there
-  std::optional<subnet::KnownNode> known{};  ///< a node that was asked already
-  bool alone{};                              ///< only the node there, and nothing of what is linked to it
-  subnet::DiscoverNeeds needs{};             ///< what is to be known of the nodes; more may be known
+  Target around{};                           ///< the first node; the node of this host if empty
+  std::optional<path::Path> start{};         ///< the path to the first node, if it is known already
+  unsigned radius = ~0U;                     ///< the greatest distance from the first node in links
+  std::optional<subnet::KnownNode> known{};  ///< a node whose NodeInfo was read already
+  bool alone{};                              ///< only the first node, without the nodes at the other ends of its links
+  subnet::DiscoverNeeds needs{};             ///< the attributes that are needed; the source may read more
   std::function<void(std::size_t nodes)> progress{};
   std::function<void(std::string_view line)> tell{};  ///< one line for people when the way of reading changes
 };
@@ -35,21 +35,21 @@ struct FabricWanted {
 class FabricSource {
  public:
   virtual ~FabricSource() = default;
-  /// "DR", "LID", "SA", …; empty where no fabric is asked
+  /// "DR", "LID", "SA", …; empty if no requests are sent to a fabric
   virtual std::string_view name() const = 0;
-  /// Fills `into` as far as the source knows the fabric, in the place of what it held. What the source does not know is a failure in
-  /// it. Throws if nothing can be read.
+  /// Replaces the content of `into` by the fabric, as far as the source knows it. Missing parts are failures in `into`. Throws if nothing
+  /// can be read.
   virtual async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) = 0;
-  /// What was read, where that is a cache of libibnetdisc.
+  /// The file that was read, if it is a cache of libibnetdisc; else null.
   virtual std::shared_ptr<const formats::NetdiscCache> stored() const { return nullptr; }
-  /// Whether switches are asked one by one, so that a route from a LID may not be answered (discover_around()).
+  /// Whether the source sends requests to the switches themselves. Then a directed route from a LID may stay unanswered
+  /// (discover_around()).
   virtual bool asks_nodes() const { return false; }
 };
 
-/// Takes from a model that holds all what a command with these needs would not know: that something does not come for which it does not
-/// ask.
+/// Removes from a complete model the failures of attributes that a command with these needs would not request.
 void forget_unwanted(subnet::SweptSubnet& swept, const subnet::DiscoverNeeds& needs);
-/// Takes from a model what a command would not know that does not ask for MlnxExtPortInfo.
+/// Removes the fields of MlnxExtPortInfo from a model, for a command that does not request this attribute.
 void forget_fdr10(subnet::Subnet& subnet);
 
 /// The source of a run: the file of --load-cache, else World's where it has one, else the fabric itself, swept or from its SA, as the

@@ -9,7 +9,8 @@
 
 namespace ib::tools {
 
-/// Of each field that is not reserved, in their order, those of nested structures behind the name of their field.
+/// A word for each field that is not reserved, in the order of the fields. A field of a nested structure has the name of its parent field
+/// in front.
 std::vector<std::string> field_assignments(const StructInfo& info);
 
 }  // namespace ib::tools

@@ -10,7 +10,8 @@
 
 namespace ib::tools {
 
-/// All MCMemberRecords of the SA. None where no SA is known, or where it did not give a whole table; `why` then says so. Throws SysError.
+/// All MCMemberRecords of the SA. Empty if no SA is known, or if it did not answer with a whole table; `why` is then the reason. Throws
+/// SysError.
 async::Task<std::vector<sa::MCMemberRecord>> read_group_records(Session& session, std::string& why);
 
 }  // namespace ib::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What counters have counted between two readings, for all commands with --interval: perfquery, ibswportwatch, ibqueryerrors and
-// ibdatacounters. The members of JSON, and the lines of text, stand here once.
+// The change of counters between two readings, for all commands with --interval: perfquery, ibswportwatch, ibqueryerrors and
+// ibdatacounters. The members of JSON and the lines of text are defined here only.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ namespace ib::tools {
 /// A counter that was read again.
 struct GrownCounter {
   std::string_view name;  ///< in iba-defs: `port_xmit_data`
-  std::uint64_t count{};  ///< what it holds
+  std::uint64_t count{};  ///< its value in the last reading
   counters::CounterChange change{};
   std::optional<double> per_second{};        ///< absent if not known
   std::optional<std::uint32_t> index{};      ///< of an element of an array
-  std::optional<std::uint64_t> threshold{};  ///< that it exceeds
+  std::optional<std::uint64_t> threshold{};  ///< the threshold that it exceeds
   std::string_view unit{};                   ///< of FieldInfo: what one count is
 
-  /// A counter that has `change` in `seconds`; `field` tells its unit.
+  /// A counter with the change `change` in `seconds`. `field` gives the unit.
   static GrownCounter of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
                          std::optional<double> seconds);
 };
 
-/// What the counters of data and packets have counted, as far as that is known.
+/// The change of the counters of data and packets, as far as it is known.
 std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const counters::PmaGrowth& growth);
 
 /// Members that only some lists of counters have.

@@ -24,7 +24,7 @@ class PerlOptions {
   const std::vector<std::string>& operands() const { return operands_; }
   /// The messages for stderr about unknown options.
   const std::string& complaints() const { return complaints_; }
-  /// Whether --help or --version was given, of which Perl tells on stderr before the program goes on.
+  /// Whether --help or --version was given. Perl prints a text for it on stderr, and the program goes on.
   bool asks_help() const { return asks_help_; }
   /// Whether all options were known and had their values.
   bool good() const { return complaints_.empty() && waiting_ == 0; }

@@ -26,9 +26,9 @@ struct RecordsReport : Report {
   Exit status() const override { return records.torn ? Exit::incomplete : Exit::ok; }
 };
 
-/// What is said of an answer that came without its end, with the number of records that arrived.
+/// The warning for an answer that came without its end, with the number of records that arrived.
 std::string torn_text(std::size_t arrived);
-/// Prints that as a warning on stderr.
+/// Prints torn_text() as a warning on stderr.
 void warn_torn(Log& log, std::size_t arrived);
 
 }  // namespace ib::tools

@@ -7,7 +7,7 @@
 
 namespace ib::tools {
 
-/// How a command asks ports by GMPs: on `paths`, which must outlive the survey, with the progress in ports.
+/// The options of a survey by GMPs for a command. It uses `paths`, which must outlive the survey, and reports its progress in ports.
 inline subnet::SurveyOptions gmp_survey(Session& session, const subnet::PortPaths& paths) {
   subnet::SurveyOptions options(session.here());
   options.paths = &paths;
