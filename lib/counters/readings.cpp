@@ -124,7 +124,7 @@ class Reader {
   }
 
  private:
-  /// What a question of the survey asks.
+  /// The meaning of a question of the survey.
   struct Step {
     enum Kind : std::uint8_t { head, port, clear_all, clear_port };
     std::uint32_t node;  ///< in nodes_
@@ -132,7 +132,7 @@ class Reader {
     std::uint16_t reading = 0;  ///< in the node's `ports`
     auto operator<=>(const Step&) const = default;
   };
-  /// A node and the port whose PMA is asked first.
+  /// A node and the port whose PMA gets the first request.
   struct Head {
     subnet::NodeIndex node;
     subnet::PortIndex port;
@@ -161,7 +161,7 @@ class Reader {
     return *node;
   }
 
-  /// Calls `told` with the next node. If that may be forgotten, nothing but Sets that failed is kept: take_failures() wants them.
+  /// Calls `told` with the next node. With `forgets` the node is then freed, unless a Set failed: take_failures() needs that.
   void tell_next() {
     const std::size_t at = told_++;
     wanted_.told(node_at(at));
@@ -244,7 +244,7 @@ class Reader {
     const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
     for (const subnet::PortIndex port : ports_of(node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
-      // One that was silent about itself is not asked again for each of its ports.
+      // A PMA that did not answer the request for ClassPortInfo gets no requests for its ports.
       if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
         node.ports.back().problems.push_back({counters_attribute(node.support), false, node.problem->error});
     }
@@ -259,7 +259,7 @@ class Reader {
     return {attribute, false, error};
   }
 
-  /// In the order of the nodes and their ports, whenever they were asked; then what was not cleared.
+  /// Collects the failures in the order of the nodes and their ports, whatever the order of the requests was; then the failed Sets.
   void take_failures() {
     std::vector<std::size_t> questions(steps_.size());
     std::iota(questions.begin(), questions.end(), 0);
@@ -289,8 +289,8 @@ class Reader {
     }
   }
 
-  /// ClassPortInfo, the counters of all ports together where they can be had so, and if these tell nothing all that is to be done
-  /// afterwards.
+  /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If the sum is not worth a report (`tells`), also clears the counters
+  /// of all ports.
   async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
     node.all.reset();  // left by an earlier attempt
     std::optional<PmaSupport> support;
@@ -321,7 +321,7 @@ class Reader {
     return node.all->known() && wanted_.tells && wanted_.tells(*node.all);
   }
 
-  /// What is asked for first.
+  /// The attribute of counters that is requested first.
   std::uint16_t counters_attribute(const PmaSupport& support) const {
     return support.extended() && wanted_.traffic_only ? pm::PortCountersExt::attribute_id : pm::PortCounters::attribute_id;
   }

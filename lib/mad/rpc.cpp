@@ -74,7 +74,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   if (const path::Path* elsewhere = sets ? nullptr : redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
-    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: ask the original agent again
+    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: send the request to the original agent again
   }
   Call call(*this, request);
   Result<Reply> result = co_await call;

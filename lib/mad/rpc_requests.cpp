@@ -189,11 +189,11 @@ bool Rpc::may_be_in_buffers(const Sent& sent) {
   return channel_->max_in_flight() != ~0U && loop_.now() < sent.sent_at + longest_stop && lane(sent.smp).newest_answered <= sent.sent_at;
 }
 
-/// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams, and most of those without an
-/// answer for many round trips are lost; whoever waits the whole timeout for each makes a sweep wait for it level by level. The first two
-/// tries of a read are therefore repeated early. A node that is only slow loses nothing: its answer to an earlier try counts, and later
-/// tries have the whole timeout. A timeout that the user gave holds for every try. The SA, which many ask, is hurried less, and not before
-/// it has answered; classes with RMPP that are not known are not hurried at all.
+/// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams. Most MADs without an answer for
+/// many round trips are lost, and a sweep that waits the whole timeout for each of them waits so at each level. The first two tries of a
+/// read are therefore repeated early. This does no harm to a slow node: its answer to an earlier try counts, and later tries have the whole
+/// timeout. A timeout that the user gave applies to every try. The SA has many clients: its requests are repeated less early, and only
+/// after its first answer. Requests of unknown classes with RMPP are not repeated early.
 Duration Rpc::patience(const Call& call) {
   constexpr unsigned early_tries = 2;
   const HeaderView header(call.mad);

@@ -206,7 +206,7 @@ void Rpc::segmented_answer_expired(Sent& sent) {
   }
 }
 
-/// The call is gone: tells the other side to stop.
+/// The call is gone: stops the transfer of the other side.
 void Rpc::abandon(Sent& sent) {
   if (sent.segmented_answer) {
     sent.segmented_answer->receiver.abort(rmpp::Status::unspecified);

@@ -156,7 +156,7 @@ void Server::refuse(const Incoming& incoming, std::uint16_t status) {
   if (transmit(incoming, mad)) ++counts_.refused;
 }
 
-/// Sends an answer. False if it could not be sent; the requester will ask again.
+/// Sends an answer. False if it could not be sent; the requester will repeat its request.
 bool Server::transmit(const Incoming& incoming, Bytes mad) {
   try {
     rpc_.send_unanswered(mad, incoming.reply_path());

@@ -44,7 +44,7 @@ RecordQuery made_of_switch(const Query& query, std::string_view member) {
 std::uint8_t byte(std::uint32_t value) { return static_cast<std::uint8_t>(value); }
 
 Asked port_info(std::uint32_t modifier, Lid lid, const NodeKind* node) {
-  constexpr std::uint32_t extended_speeds = 1U << 31;  // tells the node what the sender understands; not part of the port number
+  constexpr std::uint32_t extended_speeds = 1U << 31;  // says that the sender understands extended speeds; not part of the port number
   const std::uint32_t port = modifier & ~extended_speeds;
   if (port > 255) return {};
   PortInfoRecord::Query query;

@@ -80,7 +80,7 @@ void prepare_links(Query& query, const StoredPorts& ports, unsigned lmc) {
   }
 }
 
-/// As opensm: of the GUIDs, only the first of block 0 selects, and only the port that asks. Other GUIDs must be zero.
+/// As opensm: of the GUIDs, only the first of block 0 selects, and only the requesting port. Other GUIDs must be zero.
 void prepare_guids(Query& query, const sys::EndPort& end_port) {
   constexpr std::uint8_t all_blocks = 255;
   constexpr unsigned first_guid_bit = 4;
@@ -120,7 +120,7 @@ Query prepare(const mad::Request& request, const StructInfo& record, const Store
   return query;
 }
 
-/// Zeros for what an SA tells only in answers to trusted requests (IBA 15.4.1).
+/// Sets fields to zero that an SA gives only in answers to trusted requests (IBA 15.4.1).
 void hide_from_untrusted(const StructInfo& record, const std::vector<SecretPlace>& keys, MutableBytes row) {
   const auto zero = [row](std::size_t at, std::size_t size) {
     const std::size_t begin = std::min(at, row.size());
@@ -275,7 +275,7 @@ mad::Result<mad::Reply> StoredAnswers::answer(const mad::Request& request) {
   const TableInfo& table = *table_of(request);
   const Stored& rows = stored(table);
   const StructInfo& record = table.record();
-  // As opensm, which does not tell P_Keys to those who have no key.
+  // As opensm, which gives no P_Keys in answers to requests without the SM_Key.
   if (&record == &PKeyTableRecord::info() && !is_trusted(request)) return error_reply(request, invalid_request);
   if (!*rows.answer) {
     const std::shared_ptr<const mad::MadError> error = rows.answer->shared_error();
@@ -323,7 +323,7 @@ void StoredAnswers::select(const mad::Request& request, const TableInfo& table, 
   port_match.all_of_these_bits = request.attribute_modifier >> 31 != 0;
   port_match.has_extended_speeds = [&known](Bytes row) { return known.has_extended_speeds(first_lid(row)); };
   const TableMatch match(record, query.wanted, query.mask, port_match);
-  // As opensm: the record of an end node is that of its port, whatever port number is asked for.
+  // As opensm: the record of an end node is that of its port, whatever port number is requested.
   const std::uint64_t port_bits = port_components(record);
   const TableMatch match_end_node(record, query.wanted, query.mask & ~port_bits);
   std::vector<Bytes> found;
@@ -346,8 +346,8 @@ void StoredAnswers::select(const mad::Request& request, const TableInfo& table, 
   }
 }
 
-/// As opensm: a port has a record of each block that is asked for, with zeros where it has no P_Keys. opensm 3.3 writes block
-/// numbers in the byte order of its host, so block 1 becomes 256. A table with a block from 1 to 255 is from another SA.
+/// As opensm: a port has a record of each requested block, with zeros where it has no P_Keys. opensm 3.3 writes block numbers in the byte
+/// order of its host, so block 1 becomes 256. A table with a block from 1 to 255 is from another SA.
 void StoredAnswers::add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t mask) {
   const auto query = PKeyTableRecord::unpack(wanted);
   const Stored& table = stored(*find_stored_table("PKeyTableRecord"));

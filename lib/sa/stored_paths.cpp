@@ -240,7 +240,7 @@ StoredPaths::Answer StoredPaths::answer(const PathQuery& query) const {
   if ((has(query, rate) && !is_valid(wanted.rate)) || (has(query, mtu) && !is_valid(wanted.mtu))) return {request_invalid, {}};
   if ((query.component_mask & service_id) != 0 && !has(query, service_id)) return {insufficient_components, {}};
   const Known by_gid = source_by_gid(query), by_lid = source_by_lid(query);
-  // As opensm: an unknown end is no error, but two names of different ports for one end are.
+  // As opensm: an unknown end is not an error, but a GID and a LID of different ports for one end are.
   if (by_gid == Known::unknown || by_lid == Known::unknown || !has_destination(query)) return answer;
   const bool two_sources = by_gid != Known::absent && by_lid != Known::absent && by_gid != by_lid;
   const std::vector<const Destination*> ends = destinations(query);

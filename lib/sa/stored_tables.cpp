@@ -104,7 +104,7 @@ class Reader {
     if (reading_.keep) reading_.keep(table, *reply);
   }
 
-  /// Notes a failure if the table came without its end. What came is kept, and whoever reads it later sees that it is not all. Throws Error
+  /// Records a failure if the table came without its end. The part that came is kept; its reader sees that it is not complete. Throws Error
   /// if the answer contradicts itself.
   void check_end(std::size_t at, const TableInfo& table, const mad::Reply& reply) {
     const TableRows rows = table_rows(reply, least_size(table.record()));

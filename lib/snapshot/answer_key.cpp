@@ -10,7 +10,7 @@ namespace {
 
 using subnet::Subnet;
 
-/// The selector of a request whose data, unlike the modifier, say what is asked.
+/// The selector of a request that selects by its data and not by the attribute modifier.
 std::uint32_t selector_of(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class) || request.attribute_id == mad::ClassPortInfo::attribute_id) return 0;
   // The second byte of every attribute of performance management that has a PortSelect (IBA 16.1.4).
@@ -21,7 +21,7 @@ std::uint32_t selector_of(const mad::Request& request) {
   return static_cast<std::uint32_t>(hash ^ hash >> 32U);
 }
 
-/// Whether an SMP's attribute is the same through whichever port of a node one asks.
+/// Whether an SMP attribute of a node is the same through all of its ports.
 bool is_of_whole_node(std::uint16_t attribute) {
   return attribute == smp::NodeInfo::attribute_id || attribute == smp::NodeDescription::attribute_id ||
          attribute == smp::SwitchInfo::attribute_id;
@@ -39,7 +39,7 @@ AnswerKey key_of(const Subnet& subnet, const subnet::PathEnd& place, const mad::
   key.selector = selector_of(request);
   const bool is_switch = subnet.node(place.node).kind() == subnet::NodeKind::sw;
   if (smp && key.attribute == smp::PortInfo::attribute_id) {
-    key.modifier &= 0xffU;  // the rest only says what the one who asks understands (IBA 14.2.5.6)
+    key.modifier &= 0xffU;  // the other bits only say what the requester understands (IBA 14.2.5.6)
     if (!is_switch && key.modifier == 0) key.modifier = place.entry_port;
   } else if (smp && key.attribute == smp::SLToVLMappingTable::attribute_id && !is_switch) {
     key.entry_port = place.entry_port;

@@ -222,7 +222,7 @@ void write_table(Database& database, const AttributeTable& table) {
   database.run(fmt::format("CREATE TABLE {}({}{}", name, columns, has_port ? ", PRIMARY KEY(node, port)) WITHOUT ROWID" : ")"));
   std::string values = "?1";
   for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
-  // Where a CA was asked at two of its ports, the counters of a port stand there twice.
+  // If two ports of a CA got requests, the counters of a port are stored twice.
   Statement row(database, fmt::format("INSERT OR REPLACE INTO {} VALUES({})", name, values));
   Statement answers(database,
                     fmt::format("SELECT node, modifier, selector, time, payload FROM raw_answer WHERE mgmt_class = {} AND attribute = "

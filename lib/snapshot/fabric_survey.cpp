@@ -52,7 +52,7 @@ class FabricSurvey::Run {
  public:
   Run(FabricSurvey& survey, Part part, SurveyedPart& result) : survey_(survey), part_(part), result_(result) {}
 
-  /// Asks an agent all that is left to ask. The survey calls this again for an agent that was silent at first.
+  /// Sends all remaining requests to an agent. The survey calls this again for an agent that was silent at first.
   async::Task<mad::Result<bool>> ask(subnet::SurveyPort port) {
     Row& row = rows_[port.index];
     row.answers = 0;
@@ -74,7 +74,7 @@ class FabricSurvey::Run {
     co_return true;
   }
 
-  /// Whether the agent gave no answer at all when it was asked last.
+  /// Whether the agent did not answer any request of the last ask().
   bool is_silent(PortIndex agent) const {
     const auto row = rows_.find(agent);
     return row == rows_.end() || row->second.answers == 0;
@@ -84,11 +84,11 @@ class FabricSurvey::Run {
   struct Row {
     std::vector<Questions> left;
     unsigned step{};     ///< the next one
-    unsigned answers{};  ///< of any kind, since it was asked last
+    unsigned answers{};  ///< of any kind, to the last ask()
     bool begun{};
     Learnt learnt;
   };
-  /// One asking of an agent.
+  /// One ask() to an agent.
   struct Round {
     Row& row;
     subnet::SurveyPort port;
@@ -100,7 +100,7 @@ class FabricSurvey::Run {
   struct Asked {
     Questions* questions;
     std::uint32_t value;
-    bool first;  ///< the answer tells whether the agent has the attribute
+    bool first;  ///< the answer shows whether the agent has the attribute
   };
 
   /// The path to the agent. A survey's path by SMPs leads to the port by which the sweep reached the node. Another port of the node is
@@ -119,7 +119,7 @@ class FabricSurvey::Run {
     return route ? *route : path;
   }
 
-  /// Asks what is left of a row: first one request for each attribute, then the others. What is not answered stays.
+  /// Sends the remaining requests of a row: first one request for each attribute, then the others. Unanswered requests stay in the row.
   async::Task<> ask_step(Round& round) {
     std::vector<Asked> now;
     for (Questions& asked : round.row.left) {
@@ -180,7 +180,7 @@ class FabricSurvey::Run {
   void failed(Round& round, const Asked& asked, const std::shared_ptr<const mad::MadError>& error) {
     const std::optional<unsigned> tries = mad::tries_in_vain(*error);
     if (tries && (!asked.questions->unsure || tries == 0U)) {
-      if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent tells more
+      if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent has more details
       if (tries == 0U) round.is_heard = false;
       round.unanswered.emplace_back(asked.questions, asked.value);
       return;
@@ -217,7 +217,7 @@ FabricSurvey::AgentKey FabricSurvey::key_of(Part part, PortIndex port) const {
   return {mad::is_smp(mgmt_class) ? subnet_.node(subnet_.port(port).node).first_port : port, mgmt_class};
 }
 
-/// The agents to ask: without those that are known to be silent.
+/// The agents that get requests: without those that are known to be silent.
 std::vector<PortIndex> FabricSurvey::agents(Part part) const {
   std::vector<PortIndex> all = questionnaire_.agents(part);
   const bool by_smp = Questionnaire::by_smp(part);

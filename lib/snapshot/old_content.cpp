@@ -22,7 +22,7 @@ namespace {
 
 constexpr int payload_column = 9;
 
-/// Whether a key may stand in a structure, also in the DataDetails of a trap, which its number tells (IBA 13.4.8.2).
+/// Whether a structure may contain a key. The DataDetails of a trap may contain one, depending on the trap number (IBA 13.4.8.2).
 bool may_hold_key(const StructInfo& info) {
   return std::ranges::any_of(info.fields, [](const FieldInfo& field) {
     return field.secret || field.name == "data_details" || (field.structure != nullptr && may_hold_key(*field.structure));

@@ -80,7 +80,7 @@ std::vector<const StructInfo*> detail_attributes() {
   return {attributes.begin(), attributes.end()};
 }
 
-/// A port that is asked.
+/// A port that gets requests.
 struct Questionnaire::Agent {
   PortIndex port;
   const subnet::Node& node;
@@ -88,7 +88,7 @@ struct Questionnaire::Agent {
   bool is_switch;
   bool is_first;      ///< of its node
   std::uint32_t own;  ///< the number of the port
-  Values numbers;     ///< of the ports that it is asked about: its own, if it has a link of its own, then others, at last 0
+  Values numbers;     ///< of the ports in its requests: if it is not a switch its own first, then the others, finally 0
 
   std::uint32_t last() const { return node.info.num_ports; }
 };

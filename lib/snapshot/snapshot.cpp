@@ -205,7 +205,7 @@ void Snapshot::read_nodes(Subnet& subnet) {
 }
 
 void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
-  // Of several ports with one LID, the last that told it does not own it.
+  // Of several ports with one LID, the port whose PortInfo came last does not own the LID.
   std::map<PortIndex, std::array<std::uint8_t, 64>> later;
   for (const Failure& failure : failures) {
     if (failure.kind != Failure::Kind::duplicate_lid || failure.node == none || failure.port < 0) continue;

@@ -97,7 +97,7 @@ void set_keys(std::vector<std::uint8_t>& payload, const AnswerKey& key) {
   }
 }
 
-/// Whether the request itself names the port that it is about: then it does not matter by which port its node is asked.
+/// Whether the request itself names the port that it is about. If so, the entry port of the node does not matter.
 bool names_port(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class)) {
     switch (request.attribute_id) {
@@ -181,7 +181,7 @@ std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request
   if (!stored && names_port(request)) stored = snapshot_.find_at_other_port(key);
   if (!stored) stored = snapshot_.find_lack(key);
   if (stored) return stored;
-  // An agent that is silent is not asked on.
+  // A silent agent got no further requests when the snapshot was taken.
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
   return part && snapshot_.has_part(name(*part)) ? snapshot_.find_silence(key) : std::nullopt;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int whole_node = -1;
 
-/// The port that an SMP names in its modifier; nothing if it names none, so that it is about the end port that was asked.
+/// The port that an SMP names in its attribute modifier. Nothing if it names none: it is then about the end port that got it.
 std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier, bool to_switch) {
   constexpr unsigned low_byte = 0xff, high_half = 16;
   std::uint32_t port = 0;

@@ -155,8 +155,8 @@ class LegacyQueue {
     }
   }
 
-  /// Asks for the node beyond a port that is up. The bound counts hops as they are tried, so that it can be one more than wanted
-  /// before it is noticed.
+  /// Requests the NodeInfo of the node beyond a port that is up. The bound is compared with the hops tried so far, so that the sweep can go
+  /// one hop beyond it.
   void go_on(PortIndex at) {
     const Port& port = subnet_.port(at);
     const Node& node = subnet_.node(port.node);
@@ -177,7 +177,7 @@ class LegacyQueue {
       ask_node(port.peer, state.hops + 1, at);
     } else {
       tell(LegacyEvent::What::ask_node, none, at);
-      ++sweep_.mads;  // it asks, and gets no answer
+      ++sweep_.mads;  // a request without an answer
       sweep_.unanswered.push_back(at);
     }
   }

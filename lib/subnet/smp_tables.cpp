@@ -41,8 +41,8 @@ class BlockReader {
  private:
   void failed(std::size_t at, std::shared_ptr<const mad::MadError> error) {
     found.unread.insert(std::ranges::upper_bound(found.unread, at), at);
-    // The error of a request that was sent tells more than the error of a request that was not sent because the node was
-    // already silent.
+    // The error of a request that was sent has more details than the error of a request that was not sent because the node was already
+    // silent.
     const bool was_sent = mad::tries_in_vain(*error) != 0U;
     if (found.error && (was_sent < error_was_sent_ || (was_sent == error_was_sent_ && at > error_at_))) return;
     found.error = std::move(error);

@@ -23,7 +23,7 @@ struct SilentPlace {
   std::uint32_t modifier{};
 };
 
-/// What brought `failure`, by the model's own route. Nothing if the model does not tell.
+/// The request that ended with `failure`, by the route of the model. Nothing if the model does not have the route.
 std::optional<SilentPlace> place_of(const Subnet& subnet, const Failure& failure, const path::Path& start) {
   if (failure.node == none) return std::nullopt;
   SilentPlace place{smp_path(subnet, failure.node, start)};

@@ -121,7 +121,7 @@ std::size_t Survey::add_next(PortIndex port) {
 async::Task<> Survey::run() {
   while (!waiting_.empty() || !in_vain_.empty()) {
     co_await ask_waiting();
-    // One question to each silent agent tells whether its others are worth it.
+    // One question to each silent agent shows whether the agent answers again. Only then are its other questions sent.
     const std::vector<std::size_t> first = silent_to_ask_again();
     waiting_.assign(first.begin(), first.end());
     co_await ask_waiting();
@@ -138,7 +138,7 @@ async::Task<> Survey::run() {
   }
 }
 
-/// Asks what waits, and what comes of it, until nothing does.
+/// Sends the waiting questions, and those that are added meanwhile, until no question waits.
 async::Task<> Survey::ask_waiting() {
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
@@ -192,12 +192,13 @@ void Survey::end(std::size_t question) {
   if (ended_) ended_(question);
 }
 
-/// Whether the failure is a silent agent that was not asked again yet.
+/// Whether the failure is a silent agent whose second chance has not begun.
 bool Survey::may_come_back(std::uint32_t failure) const {
   return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->asked_again;
 }
 
-/// Takes from in_vain_ the first question to each agent. They are asked by one try for each request until the agent answers.
+/// Removes the first question to each agent from in_vain_ and returns these questions. Each of their requests gets one try until the agent
+/// answers.
 std::vector<std::size_t> Survey::silent_to_ask_again() {
   std::ranges::sort(in_vain_);  // not in the order in which they failed
   std::vector<std::size_t> first, others;
@@ -248,7 +249,7 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
     silent->failure = add_failure(std::move(failure));
     found_[silent->failure].silent = silent;
   } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
-    found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent tells more
+    found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent has more details
   }
   return silent->failure;
 }

@@ -161,8 +161,8 @@ DiscoverStats Sweep::stats() const {
   return stats;
 }
 
-/// The plan is that of the fabric as it was found in the end. Where it has changed meanwhile, the requests for what is no more are beyond
-/// the plan, and what was found by looking into contradictions was not asked for by plan.
+/// Corrects the plan, which was computed from the final model, if the fabric changed during the sweep. Requests for nodes that have gone
+/// are beyond the plan. Nodes that were found by the requests about contradictions took no planned requests.
 void Sweep::add_changes(DiscoverStats& stats) {
   std::uint64_t known = stats.plan;
   for (const auto& [reason, count] : stats.beyond) known += count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Contradictions: a node answers at a place that the model excludes. Either cables were moved during the sweep, or two nodes
-// have the same GUID. Each case is decided by further requests, one case at a time: the node where the GUID was found first is
-// asked what is beyond the port in question. Only a node that is provably at two places at once becomes two nodes of the model. A node
-// that no longer answers at the place where it was found has moved: from then on it is asked by the way to the new place.
+// have the same GUID. Each case is decided by further requests, one case at a time: a request goes beyond the port in question from the
+// node where the GUID was found first. Only a node that is provably at two places at once becomes two nodes of the model. A node that no
+// longer answers at the place where it was found has moved: from then on its requests take the route to the new place.
 #include <utility>
 
 #include "subnet/sweep.hpp"
@@ -120,7 +120,7 @@ async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, s
   const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
   if (to == none || !same_make(candidate, info)) co_return Place::elsewhere;
   if (subnet_.node(candidate).kind() != NodeKind::sw) {
-    // Requests cannot pass through an end node, so the node is asked at the place where it was found.
+    // Requests cannot pass through an end node. They therefore go to the place where the node was found.
     const PortIndex place = subnet_.port(to).peer;
     if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return Place::here;
     if (place == none || !directed_beyond(place)) co_return Place::elsewhere;

@@ -130,8 +130,8 @@ void Sweep::read_node(NodeIndex node, unsigned entry_port) {
   if (options_.routing == Routing::directed) read_ports(node, 1);
 }
 
-/// Whether the PortInfo of an end port is read: it is wanted, or tells whether there is a link at the start, or LID routing
-/// takes its LID.
+/// Whether the PortInfo of an end port is read: it is wanted, or it is that of the start, which says whether there is a link, or LID
+/// routing needs its LID.
 bool Sweep::reads_end_port(PortIndex port) const {
   const NodeKind kind = port == none ? NodeKind::other : subnet_.node(subnet_.port(port).node).kind();
   return port == subnet_.start || options_.needs.end_ports.has(kind) || (kind == NodeKind::sw && options_.routing == Routing::lid);

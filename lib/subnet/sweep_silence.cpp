@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Nodes that fall silent while they are read. The engine detects silence (mad/responder.hpp). This file limits the open
 // requests of a node, so that a thousand silent nodes time out in parallel, and stores the reads that a silent node did not
-// answer. Before the sweep ends, each silent node is asked for its NodeInfo once more by one try. If the node answers, its
-// reading continues. Otherwise its silence is one failure.
+// answer. Before the sweep ends, the NodeInfo of each silent node is requested once more by one try. If the node answers, its reading
+// continues. Otherwise its silence is one failure.
 #include <fmt/format.h>
 
 #include <set>
@@ -110,7 +110,8 @@ void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
   pump();
 }
 
-/// Asks a silent node by the link beyond which it answered last, if that is not the way to it. True if it answers there: it has moved.
+/// Sends a request to a silent node through the link beyond which it answered last, if that is not on its route. True if it answers there:
+/// it has moved.
 async::Task<bool> Sweep::find_moved(NodeIndex node) {
   const PortIndex from = readings_[node].seen_beyond;
   if (from == none || leads_through(node, from)) co_return false;

@@ -19,7 +19,7 @@ Content content(const Array& bytes) {
 }
 
 Content node_info(const Subnet& subnet, const PathEnd& end) {
-  // Each port of a node that is no switch has a GUID of its own.
+  // Each port of a node that is not a switch has its own GUID.
   const PortIndex entry = subnet.port_of(end.node, end.entry_port);
   if (end.entry_port != 0 && (entry == none || subnet.port(entry).guid == Guid{})) return std::nullopt;
   std::vector<std::uint8_t> bytes(smp::NodeInfo::wire_size);
@@ -49,8 +49,8 @@ Content swept_content(const Subnet& subnet, const PathEnd& end, const mad::Reque
   }
 }
 
-/// The content of the answer to `request`, or nothing if the sweep did not read it, or if it would depend on a way that the model does
-/// not tell.
+/// The content of the answer to `request`. Nothing if the sweep did not read it, or if it depends on an entry port that the model does not
+/// have.
 Content swept_answer(const Subnet& subnet, const mad::Request& request) {
   if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
   const PathEnd end = end_of_path(subnet, request.path);

@@ -101,7 +101,7 @@ class CheckLftBalance final : public Command {
   }
 
  private:
-  // ibtool: the fabric is asked
+  // ibtool: read the fabric
 
   async::Task<> check_fabric(Session& session, Emit& emit) {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};

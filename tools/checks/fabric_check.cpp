@@ -53,7 +53,7 @@ class FabricCheck final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (looks_.errors) thresholds_ = read_thresholds(session.log(), thresholds_file_);
-    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is no enhanced one is not checked
+    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     const path::Path start = session.here();

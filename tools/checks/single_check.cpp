@@ -122,7 +122,7 @@ class SingleCheck final : public Command {
     subnet::Subnet& subnet = fabric.subnet;
     const NodeIndex at = co_await add_node(transactor, node.path, subnet);
     const smp::NodeInfo info = subnet.node(at).info;
-    const bool own = !is_switch(info) && port_ == 0;  // on other nodes than switches, port 0 means the port that is asked
+    const bool own = !is_switch(info) && port_ == 0;  // on other nodes than switches, port 0 means the port that gets the request
     row.port = subnet.port_of(at, own ? info.local_port_num : port_);
     if (row.port == subnet::none)
       throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(info.num_ports), port_));

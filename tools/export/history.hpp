@@ -12,7 +12,7 @@
 
 namespace ib::tools::history {
 
-/// The families that tell of a fabric. What an exporter tells of itself and of its requests is not in a snapshot.
+/// The families about a fabric. The families about an exporter and its requests are left out: a snapshot does not have their data.
 std::vector<metrics::Family> fabric_families(const metrics::Exported& exported);
 
 /// Writes the history of `views`, which have readings and are sorted by their times, one family after another. With `timestamps` each

@@ -89,7 +89,7 @@ async::Task<> Destinations::find_owner(Lid lid, Planned& planned) {
   if (Planned* before = parent(lid)) co_await before->passed;
   async::Loop& loop = co_await async::current_loop;
   if (found_.contains(lid)) {
-    // The port of an earlier LID has told that this one is its own, too.
+    // The port of an earlier LID has this LID too, by its LMC.
   } else if (loop.now() < *end_) {
     Overdue overdue(planned);
     loop.arm(overdue, loop.now() + longest_wait_for_base);

@@ -25,14 +25,14 @@ class Destinations {
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   Destinations(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// For infiniband-diags with -d, which tells of one request after another: the LIDs are asked in their order, each alone.
+  /// For infiniband-diags with -d, which prints one request after another: the LIDs get their requests in their order, one at a time.
   bool in_order = false;
-  /// Keeps a port that is known already, as it has told of itself.
+  /// Stores a port whose attributes are known already. It gets no requests.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
   /// The time after which no further LID gets a request. The largest tables of live fabrics take seconds.
   static constexpr std::chrono::seconds longest{60};
 
-  /// Names the LIDs that read() is going to request, in ascending order. Without those that are known.
+  /// Sets the LIDs that get requests in read(), in ascending order. Known LIDs are left out.
   void plan(const std::vector<Lid>& lids);
   /// Requests the planned LIDs, many side by side.
   async::Task<> read();

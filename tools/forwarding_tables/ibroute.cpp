@@ -193,20 +193,20 @@ class Ibroute final : public Command {
     }
   }
 
-  /// The LIDs whose ports are asked for: those to which something is forwarded.
+  /// The LIDs whose ports get requests: those that the table forwards.
   std::vector<Lid> lids_of(const SwitchTable& table, const path::Path& path) const {
     std::vector<Lid> lids;
     for (unsigned value = std::max(1U, table.linear->first()); value < table.linear->end(); ++value) {
       const Lid lid{static_cast<std::uint16_t>(value)};
       if (as_diags_ && !table.linear->is_known(lid)) break;  // where the table breaks off
-      // The switch itself was asked already.
+      // The LID of the switch itself costs no request: the switch was read already.
       const bool is_wanted = !wanted_.no_destinations || (!as_diags_ && path.directed() == nullptr && lid == path.ib().dlid);
       if (is_wanted && table.linear->is_known(lid) && table.linear->out_port(lid) <= table.node.num_ports) lids.push_back(lid);
     }
     return lids;
   }
 
-  /// How the LIDs are asked.
+  /// The path of the requests to LIDs, without DLID.
   path::IbPath like(Session& session) const {
     path::IbPath path;
     path.end_port = &session.end_port();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// From the command line to the exit status: choose the dialect by the name the program was called by, construct the
-// one command that was asked for, let it set up its options, run it, and turn what went wrong into words and a number.
+// From the command line to the exit status: choose the dialect by the name the program was called by, construct the named command, let it
+// set up its options, run it, and turn an error into a message and an exit status.
 #include "tools/frame/run.hpp"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ Format format_in(std::span<const std::string> words) {
   return format;
 }
 
-/// Writes the JSON object of an error before the run, if `words` ask for JSON.
+/// Writes the JSON object of an error before the run, if `words` request JSON.
 void refuse_in_json(const World& world, std::string_view command, std::span<const std::string> words, const Error& error) {
   const Format format = format_in(words);
   if (format == Format::json || format == Format::lines) Emit(Dialect::ibtool, format, command, world.out, world.log).fail(error);

@@ -115,7 +115,7 @@ async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
   tell_sl_0(paths.why_sl_0());
 }
 
-/// Why the SA is asked for no paths; null if it is. The reason of --skip-sl is empty: the user knows it.
+/// The reason why no paths are queried from the SA; null if they are. With --skip-sl the reason is empty: the user knows it.
 const std::string* Stack::why_no_sa() {
   if (host_.dialect() == Dialect::diags || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
   if (!no_sa_ && host_.options().skip_sl) no_sa_.emplace();

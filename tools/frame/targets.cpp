@@ -25,7 +25,7 @@ struct Targets::NamedPort {
 
 namespace {
 
-/// Whether a word that is no address may be a name: numbers, routes and path specs that are wrong are not looked for.
+/// Whether a word that is not an address may be a name. Invalid numbers, routes and path specs are not looked up as names.
 bool may_be_name(std::string_view word) {
   if (word.starts_with("IBPath(") || word.starts_with("IBDRPath(")) return false;
   if (word.starts_with("0x") || word.starts_with("0X")) return false;

@@ -156,7 +156,8 @@ class Ibfindnodesusing final : public Command {
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
-  /// The switch of TARGET. A node that the sweep did not find is asked what it is, so that the error tells why it is none.
+  /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
+  /// a switch.
   async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::FoundPort found = subnet::find_port(fabric, *target_.path);

@@ -98,7 +98,7 @@ struct LinkReport final : FabricReport {
     return port != subnet::none && without_down->subnet.port(port).state() == smp::PortState::down;
   }
 
-  /// infiniband-diags compares a single node with itself: it is told of only if the stored fabric lacks it.
+  /// infiniband-diags compares a single node with itself: the node is printed only if the stored fabric lacks it.
   void print_differences(TextOut& out, const DiagsLinks& is) const {
     if (diags_only && stored->subnet.find_node(*diags_only) != subnet::none) return;
     const subnet::Grouping grouping = subnet::group(stored->subnet, stored_order);

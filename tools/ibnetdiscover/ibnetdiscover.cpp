@@ -110,7 +110,7 @@ struct TopologyReport final : FabricReport {
 
   const Shown& shown;
   std::vector<NodeIndex> order;
-  bool asks_fdr10;  ///< whether infiniband-diags would ask for MlnxExtPortInfo
+  bool asks_fdr10;  ///< whether infiniband-diags would request MlnxExtPortInfo
   TextOut* file{};  ///< for infiniband-diags: the file for the topology; null: stdout
   bool steps_only = false, debug = false;
 

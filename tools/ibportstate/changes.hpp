@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibportstate is to do with a port: its operations as they stand on the command line.
+// The operations of ibportstate on the command line.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace ib::tools::ibportstate {
 
-/// The words for what can be done, and for what can be set, in ibtool's dialect.
+/// The names of all operations in ibtool's dialect.
 std::vector<std::string_view> operation_names();
 
 /// One field that changes.
@@ -28,7 +28,7 @@ struct Change {
 class Changes {
  public:
   Changes() = default;
-  /// Reads OP [OP_ARG] …. Throws UsageError for what is no operation, and for values that no port takes.
+  /// Reads OP [OP_ARG] …. Throws UsageError for a word that is not an operation, and for a value that no port supports.
   static Changes read(const CommonOptions& common, std::span<const std::string> words);
   /// Reads OP [OP_ARG] … as infiniband-diags does: a value that is not a number is 0. Throws DiagsFailure.
   static Changes read_as_diags(const CommonOptions& common, std::span<const std::string> words);
@@ -52,14 +52,14 @@ class Changes {
   /// The PortInfo that infiniband-diags sets at a port whose PortInfo was `read`. No value is checked. Where LID or MasterSMLID is 0 or
   /// permissive, it is 0x1234: some nodes refuse a PortInfo without LIDs.
   smp::PortInfo applied_as_diags(const smp::PortInfo& read) const;
-  /// What changes of `read`, in the order of the operations.
+  /// The fields of `read` that change, in the order of the operations.
   std::vector<Change> list(const smp::PortInfo& read) const;
-  /// What the port, which answered `answer`, did not take over.
+  /// The changes that the port ignored: its answer `answer` to the Set does not have them.
   std::vector<Change> ignored(const smp::PortInfo& answer) const;
 
  private:
   smp::PortInfo with_settings(const smp::PortInfo& read) const;
-  /// Takes an operation on the state; false if `word` is none.
+  /// Takes an operation on the state. False if `word` is not such an operation.
   bool take_state(std::string_view word);
 
   bool only_if_disabled_{};

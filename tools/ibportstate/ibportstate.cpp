@@ -112,7 +112,7 @@ class Ibportstate final : public Command {
 
   /// PortInfo, and with infiniband-diags what else it shows of speeds.
   async::Task<> read_port(Session& session, mad::Transactor& transactor, Side& side) const {
-    std::optional<smp::PortInfo> port0;  // of a switch it tells what all its ports can
+    std::optional<smp::PortInfo> port0;  // of a switch; its CapabilityMask applies to all ports
     if (as_diags_ && side.is_switch()) port0 = co_await port_info(session, transactor, side, 0, "smp query port 0 portinfo failed");
     const smp::PortInfo info = co_await port_info(session, transactor, side, side.port, "smp query portinfo failed");
     side.bytes = packed(info);
@@ -159,7 +159,7 @@ class Ibportstate final : public Command {
   /// The port at the other end of the link, by a route or by the SA.
   static async::Task<Side> find_peer(Session& session, mad::Transactor& transactor, const Side& side) {
     const smp::PortInfo info = side.info();
-    const unsigned port = side.port != 0 ? side.port : info.local_port_num;  // 0 of other nodes is the port that was asked
+    const unsigned port = side.port != 0 ? side.port : info.local_port_num;  // on other nodes, port 0 is the port that got the request
     mad::Result<subnet::Peer> found =
         co_await subnet::find_peer(transactor, side.node.path, *side.node_info, port, info, session.options().use_sa);
     const subnet::Peer peer = std::move(found).take();
@@ -170,8 +170,9 @@ class Ibportstate final : public Command {
     co_return result;
   }
 
-  /// Asks a peer by its LID that was found by a directed route from a LID, as `like` leads to. Not every fabric answers such routes, and
-  /// LocalPortNum is the port by which the request came: what is shown of a fabric does not depend on how the peer was found.
+  /// Reads a peer by its LID, if it was found by a directed route from a LID. `like` is a path of SMPs by LID. Not every fabric answers
+  /// such routes, and LocalPortNum is the port through which the request came in. Thus the output does not depend on how the peer was
+  /// found.
   static async::Task<> ask_by_lid(Session& session, mad::Transactor& transactor, path::IbPath like, Side& peer) {
     like.dlid = peer.info().lid;
     if (!like.dlid.is_unicast()) {  // a port of a switch, whose port 0 has the LID
@@ -264,7 +265,7 @@ class Ibportstate final : public Command {
     }
   }
 
-  /// Sets as infiniband-diags does, which asks nothing before and sends a PortInfo in any case.
+  /// Sets as infiniband-diags does: sends a PortInfo in any case, without further requests before it.
   async::Task<> set_as_diags(Session& session, mad::Transactor& transactor, Side& side, SetReport& report) const {
     co_await read_all(session, transactor, side);
     report.needless = changes_.only_if_disabled() && side.info().port_physical_state != smp::PortPhysicalState::disabled;
@@ -292,7 +293,7 @@ class Ibportstate final : public Command {
   std::vector<std::string> words_;
   Changes changes_;
   bool dry_run_{}, force_{};
-  bool as_diags_{};  ///< show all speeds and the peer of switch ports alone; set without asking whether that can be
+  bool as_diags_{};  ///< show all speeds, and the peer of switch ports only; set without checks
 };
 
 }  // namespace

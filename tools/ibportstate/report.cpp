@@ -80,7 +80,7 @@ void QueryReport::visit(report::Sink& sink) const {
   shown(options, port).visit_attribute(sink);
   if (peer) {
     sink.begin_object("peer");
-    // What it is was not asked for.
+    // NodeInfo was not requested.
     for (const char* unknown : {"node_guid", "node_type", "node_type_text", "node_description", "node_name"}) sink.null(unknown);
     sink.value("port_num", peer->port);
     const Lid lid = peer->info().lid;

@@ -30,7 +30,7 @@ struct CheckedNodes {
   void refuse_stored_fabric();
   /// For infiniband-diags: -G or -D is the target. Opens the end port.
   void prepare_as_diags(Session& session);
-  /// Discovers what is needed of the fabric, and returns the nodes in the order in which they are told of.
+  /// Discovers what is needed of the fabric, and returns the nodes in print order.
   async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric);
   /// Asks for the service levels. False where infiniband-diags ends for want of them: it asks for none of the node of -G, and if there is
   /// no node of -D.

@@ -63,7 +63,7 @@ class Ibtracert final : public Command {
     if (discovery_.mode == "SA") session.read_from_sa();
     if (!as_diags_) co_await prepare_cache(session, discovery_);
     mad::Transactor& opened = session.transactor();  // what keeps it from opening comes first
-    // As infiniband-diags the tracer itself tells of what it asks for.
+    // In the dialect of infiniband-diags the tracer itself prints its requests.
     subnet::SweptTransactor transactor(as_diags_ ? session.lowest_transactor() : opened, session.swept());
     Tracer tracer(transactor, tracer_options(session));
     const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
@@ -248,7 +248,7 @@ class Ibtracert final : public Command {
     co_return lid;
   }
 
-  /// False where there is no way, which stderr was told of.
+  /// False if there is no way; stderr then has the reason.
   async::Task<bool> diags_pair(Session& session, Emit& emit, Tracer& tracer, std::string source, std::string target) {
     async::Task<std::optional<Lid>> resolving = resolve(session, source, "source");
     const std::optional<Lid> from = co_await std::move(resolving);

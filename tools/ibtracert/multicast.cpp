@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The multicast walk: level by level through the tree of a group, until the destination is met. What the switches of a level and the
-// ports beyond them say is asked for side by side.
+// The multicast walk: level by level through the tree of a group, until the destination is met. The requests to the switches of a level,
+// and to the ports beyond them, are sent in parallel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ class Tracer::Multicast {
          fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
   }
 
-  /// Asks the destination by its LID.
+  /// Reads the destination by its LID.
   async::Task<bool> find_destination() {
     if (trace_.to) co_return true;
     async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
@@ -151,7 +151,7 @@ class Tracer::Multicast {
     unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), quoted(at.description), error->message());
   }
 
-  /// As with unicast, only infiniband-diags asks the destination before the way is known.
+  /// As with unicast, only infiniband-diags reads the destination before the way is known.
   bool is_target(const Place& at) const {
     if (!tracer_.options_.diags) return at.owns(to_);
     return trace_.to && at.port_guid == trace_.to->port_guid;
@@ -216,7 +216,7 @@ class Tracer::Multicast {
     }
   }
 
-  /// Asks for the tables of all switches of a level.
+  /// Reads the tables of all switches of a level.
   async::Task<> read_ahead(std::vector<std::size_t> now) {
     struct Question {
       Route route;
@@ -236,7 +236,7 @@ class Tracer::Multicast {
     co_await std::move(all);
   }
 
-  /// Asks what is beyond the ports of a switch.
+  /// Reads the nodes beyond the ports of a switch.
   async::Task<> read_beyond(Route route, std::vector<unsigned> ports) {
     const auto ask_one = [this, &route](unsigned port) { return read_port(route, port); };
     async::Task<> all = async::for_each(ports, asked_at_once, ask_one);

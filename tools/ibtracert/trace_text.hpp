@@ -25,7 +25,7 @@ struct TraceText {
   void visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
 
   void diags_unicast(TextOut& out, const Trace& trace) const;
-  /// The way to where a trace begins: with `hops` its hops alone, in full, else nothing but what -d tells.
+  /// The way to the start of a trace: with `hops` only its hops, in full, else only the lines of -d.
   void diags_way_to_source(TextOut& out, const Trace& trace, bool hops) const;
   void diags_multicast(TextOut& out, const Trace& trace) const;
 

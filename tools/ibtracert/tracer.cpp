@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is asked, and the unicast walk. A node's attributes are asked for side by side.
+// The requests, and the unicast walk. The attributes of a node are requested in parallel.
 #include "tools/ibtracert/tracer.hpp"
 
 #include <fmt/format.h>
@@ -253,8 +253,8 @@ class Tracer::Unicast {
   std::string portid(Lid lid = {}) const { return portid_text(route_, lid); }
 
   bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
-  /// Whether the packet is there. infiniband-diags asks the destination first and compares port GUIDs; otherwise it is asked only where the
-  /// way does not lead to it.
+  /// Whether the packet has arrived. infiniband-diags reads the destination first and compares port GUIDs. ibtool reads the destination
+  /// only if the way does not lead to it.
   bool is_target(const Place& at) const { return tracer_.options_.diags ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
   bool is_inactive(const Place& at) const { return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0); }

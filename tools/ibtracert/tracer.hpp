@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Follows a packet from switch to switch, by what each says of its tables. Nodes are asked by directed routes, which do not depend on the
-// tables; a port that is known by its LID alone is first traced to from this host. What was read is kept for the run.
+// Follows a packet from switch to switch, by the tables that each switch answers. Requests go by directed routes, which do not depend on
+// the tables. For a port of which only the LID is known, the way from this host to it is traced first. All answers are kept for the run.
 //
-// This is not lib/routing, which needs the tables of all switches: one way is four requests a hop, sent hop after hop, and what a stored
-// fabric does not have ends the way there. infiniband-diags also prints each step, and goes on where a table contradicts itself.
+// This is not lib/routing, which needs the tables of all switches: one way takes four requests a hop, sent hop after hop, and ends where a
+// stored fabric does not have an answer. infiniband-diags also prints each step, and goes on where a table contradicts itself.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ std::string_view remark_of(std::string_view line) {
   return line;
 }
 
-/// From the first "port 0" on stands what is told of that port; the blank before it is not kept.
+/// The text from the first "port 0" on describes that port; the blank before it is removed.
 std::string switch_remark(std::string_view remark) {
   const auto at = remark.find("port 0");
   if (at == std::string_view::npos) return fmt::format(" {}", remark);

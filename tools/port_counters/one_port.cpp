@@ -171,7 +171,7 @@ class OnePort final : public Command {
     co_return sum;
   }
 
-  /// The capabilities of a PMA whose ClassPortInfo was not read: it is asked for everything.
+  /// The capabilities of a PMA whose ClassPortInfo was not read: everything is requested.
   static constexpr counters::PmaSupport every_counter{0xffff, 0};
 
   static counters::PmaSupport without_extended(counters::PmaSupport support) {
@@ -186,7 +186,7 @@ class OnePort final : public Command {
     wanted.traffic = checks_;
     wanted.traffic_only = !checks_;
     counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, wanted);
-    // Whether the PMA has PortCountersExtended was not asked for.
+    // ClassPortInfo was not read, so it is not known whether the PMA has PortCountersExtended.
     const bool is_refused = !checks_ && support.extended() && !reading.known() && !mad::tries_in_vain(*reading.problems.back().error);
     if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), wanted);
     if (!reading.known()) co_return reading.problems.back().error;

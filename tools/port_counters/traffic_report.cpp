@@ -16,7 +16,7 @@ void TrafficRow::Grown::add(const counters::CounterChange& of, std::optional<dou
   using Kind = counters::CounterChange::Kind;
   const bool is_first = !std::exchange(any, true);
   if (is_first) change = {of.kind, 0}, per_second = 0;
-  // What is not known of one port is not known of their sum.
+  // If a value is unknown for one port, the sum is unknown.
   if (change.kind == Kind::unknown || of.kind == Kind::unknown) {
     change.kind = Kind::unknown;
   } else {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The plan with what the device can not do left out, or refused where it was asked for by number.
+/// The plan reduced to what the device supports. Throws UsageError for more pieces than the device supports.
 BandwidthPlan fitted(BandwidthPlan plan, const verbs::Context& context) {
   const ibv_device_attr device = context.query_device();
   const auto most_pieces = static_cast<std::uint32_t>(std::max(device.max_sge, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the two ends of rdma_bw tell each other over TCP: messages of one fixed length, big-endian, that begin with a magic
-// word and a version. Nothing in them says how much to read or to allocate before it has been checked.
+// The messages between the two ends of rdma_bw over TCP: they have one fixed length, big-endian, that begin with a magic word and a
+// version. Nothing in them says how much to read or to allocate before it has been checked.
 #pragma once
 
 #include <array>
@@ -49,7 +49,8 @@ struct BandwidthMessage {
   std::string text;  ///< at most 112 bytes, of any kind
 
   Wire pack() const;
-  /// Throws Error, in words to follow the peer's name, for what is no message, of another version or contradicts itself.
+  /// Throws Error for bytes that are not a message, have another version or contradict each other. The text of the error follows the peer's
+  /// name.
   static BandwidthMessage unpack(const Wire& wire);
 };
 

@@ -72,7 +72,7 @@ async::Task<> BandwidthTest::meet_server(Peer& peer) {
   offer.kind = Kind::offer;
   offer.bidirectional = bidirectional_;
   co_await peer.send(offer);
-  // The server may have to ask the SA first.
+  // The server may have to query the SA first.
   const BandwidthMessage answer = co_await peer.receive(Kind::answer, 2 * Peer::patience);
   path::IbPath path = path_of(answer, session_.end_port());
   path.slid = answer.slid;

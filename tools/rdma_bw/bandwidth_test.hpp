@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A bandwidth test between two hosts. Client and server tell each other their queue pairs over TCP, and the server finds the
-// path, which the client uses the other way round; then one end or both write.
+// A bandwidth test between two hosts. Client and server send each other their queue pairs over TCP. The server finds the path, and the
+// client uses the reversed path. Then one end or both write.
 #pragma once
 
 #include <functional>
@@ -24,11 +24,11 @@ struct BandwidthResult {
 
 class BandwidthTest {
  public:
-  /// Throws as BandwidthEnd does where the device is of no use, before the peer is troubled.
+  /// Throws as BandwidthEnd does if the device cannot be used, before anything is sent to the peer.
   BandwidthTest(Session& session, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional);
 
-  /// The whole test with one peer, which is told why where it fails here. Calls `met` once both ends are connected; the
-  /// result then lacks its times. Throws Error or SysError.
+  /// The whole test with one peer. If it fails at this end, the peer gets the reason. Calls `met` once both ends are connected; the result
+  /// then lacks its times. Throws Error or SysError.
   async::Task<> run(async::TcpStream stream, std::function<void()> met);
   const BandwidthResult& result() const { return result_; }
 

@@ -26,7 +26,7 @@ std::string item_list() {
   return text + "For -L, -l, -G, -O, -U, -N and -m the operand is a name, LID or GUID.";
 }
 
-/// A key: what does not begin with a hexadecimal digit is asked for.
+/// A key. If `text` does not begin with a hexadecimal digit, the key is requested on the terminal.
 std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::string_view prompt) {
   if (std::isxdigit(static_cast<unsigned char>(text[0])) != 0) return c_number(text);
   return c_number(ask_unseen(*common.world, prompt));

@@ -19,7 +19,7 @@
 
 namespace ib::tools::saquery {
 
-/// What a command line asks for.
+/// The query of a command line.
 class DiagsQuery {
  public:
   void options(DiagsOptions& set);

@@ -58,7 +58,7 @@ struct MemberOption {
   std::string_view member;
   Value value;
   NotGiven not_given{};                      ///< of a number or key
-  NotGiven not_given_of_member = not_given;  ///< the same if MCMemberRecords are asked for
+  NotGiven not_given_of_member = not_given;  ///< of a number or key in a query for MCMemberRecords
 
   std::string help() const;  ///< `MTU of PathRecord, MCMemberRecord`
 };

@@ -51,8 +51,8 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
 
 enum class Kept : std::uint8_t { nothing, a_file, no_use };
 
-/// What is at the name of a cache. Of a symbolic link and of a file that somebody else wrote a warning tells: they are no caches of this
-/// user's. Root's are for all.
+/// The kind of the file at the name of a cache. A symbolic link, and a file of another user, are not used and cause a warning. A file of
+/// root may be used by all users.
 Kept look_at(Log& log, const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return Kept::nothing;

@@ -80,7 +80,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
   const bool was_set =
       error != nullptr && error->request().size() >= mad::header_size && mad::HeaderView(error->request()).method() == mad::method::set;
-  if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // nothing could be asked
+  if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // no request could be sent
   switch (failure.kind) {
     case Kind::no_answer:
       if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
@@ -94,7 +94,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   }
 }
 
-/// What tells whether one request failed twice, for instance in the sweep and afterwards.
+/// The key by which two failures of one request are recognised, for instance in the sweep and afterwards.
 using FailureKey = std::tuple<subnet::NodeIndex, bool, subnet::Failure::Kind, std::string, std::uint32_t>;
 FailureKey key_of(const subnet::Failure& failure) {
   return {failure.node, failure.beyond, failure.kind, failure.attribute, failure.modifier};
@@ -130,8 +130,9 @@ bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& 
   return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
 }
 
-/// Reads the source once. The model lists everything that was not read. libibnetdisc reads everything whatever is printed of it, and
-/// tells on stderr of each attribute that does not come: by a legacy name everything is read, so that the same is told.
+/// Reads the source once. The model lists everything that was not read. libibnetdisc reads everything, whatever is printed of it, and
+/// reports each missing attribute on stderr. A program with a name of infiniband-diags therefore reads everything too, to print the same
+/// messages.
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   if (!options.diags) wanted.needs = options.needs;
   const bool tells = !options.diags && session.options().error_level() >= 1;
@@ -143,7 +144,7 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   fabric.stored = source.stored();
 }
 
-/// The reason why something was not asked, without the node; empty for another kind of failure.
+/// The reason why a request was not sent, without the node; empty for another kind of failure.
 std::string cause_of(const subnet::Failure& failure) {
   const auto* error = dynamic_cast<const mad::NotRead*>(failure.error.get());
   return error != nullptr ? error->cause() : "";
@@ -193,7 +194,7 @@ std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
   return route;
 }
 
-/// The route from here to a node of the snapshot of --from; nothing if its GUID does not tell which node it is.
+/// The route from here to a node of the snapshot of --from; nothing if no node or several nodes have the GUID.
 std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
   const subnet::Subnet whole = session.snapshot().read_fabric(&session.end_port()).subnet;
   const subnet::NodeIndex node = whole.find_node(guid);
@@ -237,8 +238,8 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
 }
 
-/// Asks the node at the port that a stored fabric has for `target` who it is. Throws snapshot::Outdated if it is another, or if the stored
-/// fabric has none.
+/// Requests the NodeInfo of the node that a stored fabric has for `target`. Throws snapshot::Outdated if another node is there now, or if
+/// the stored fabric has no such node.
 async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, const path::Path& target) {
   const subnet::Subnet& subnet = swept.subnet;
   const subnet::FoundPort found = subnet::find_port(swept, target);
@@ -249,8 +250,8 @@ async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, c
   static_cast<void>(told);  // the cache compares it
 }
 
-/// Whether libibnetdisc would know less of the fabric: it does not cross a port whose physical state is not LinkUp, and does not read the
-/// ports of a switch whose port 0 did not tell its PortInfo.
+/// Whether libibnetdisc would find less of the fabric. It does not cross a port whose PortPhysicalState is not LinkUp, and does not read
+/// the ports of a switch whose port 0 did not answer PortInfo.
 bool goes_beyond_libibnetdisc(const subnet::Subnet& subnet) {
   const auto crosses = [](const subnet::Port& port) { return port.has_info && port.peer != subnet::none && !port.is_link_up(); };
   const auto lacks_port0 = [&](const subnet::Node& node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The sources that ask the fabric itself.
+// The sources that send requests to the fabric itself.
 #include "tools/shared/fabric_source.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ class Sweep : public FabricSource {
       const Destination node = co_await session_.smp_node(wanted.around);
       start = node.path;
     }
-    // libibnetdisc, unlike libibmad, tells of no request with -d.
+    // libibnetdisc, unlike libibmad, prints no requests with -d.
     subnet::Discovered discovered = co_await subnet::discover(session_.lowest_transactor(), into.subnet, start, how);
     into.failures = std::move(discovered.failures);
     co_return discovered.stats;

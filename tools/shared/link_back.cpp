@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// legacy_sweep() tells in which order libibnetdisc would read the ports at the bound. They are read in this order until one leads on.
+// legacy_sweep() gives the order in which libibnetdisc would read the ports at the bound. They are read in this order until one leads on.
 #include "tools/shared/link_back.hpp"
 
 #include <array>
@@ -34,7 +34,7 @@ bool lacks_ports(const Subnet& subnet, subnet::NodeIndex host) {
   return false;
 }
 
-/// The ports at the bound that are not the way in, in the order in which libibnetdisc asks for them.
+/// The ports at the bound that are not the way in, in the order in which libibnetdisc requests them.
 std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) {
   std::vector<RimPort> ports;
   subnet::LegacyScan scan;
@@ -95,7 +95,7 @@ class LinkBack {
       }
       const subnet::Port& port = subnet_.port(rim.port);
       if (!port.has_info || !port.is_link_up()) continue;
-      // A port that may be one of FDR10 is asked once more before its link is tried. Meanwhile it is another port's turn.
+      // A port that may run at FDR10 gets one more request before its link is tried. Meanwhile the next port is handled.
       const bool waits = mlnx_ && subnet::may_be_fdr10(subnet_.node(port.node).info, port.info());
       if (!last || !waits) last = rim;
       if (!waits) break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A cache keeps what libibnetdisc knew besides the model, so that a fabric that was loaded is stored as it was.
+// A cache also keeps data of libibnetdisc that the model does not have, so that a loaded fabric is stored unchanged.
 #include "tools/shared/stored_fabric.hpp"
 
 #include <fmt/format.h>

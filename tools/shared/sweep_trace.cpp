@@ -96,7 +96,7 @@ std::optional<std::string_view> take(std::string_view& rest, std::string_view en
   return part;
 }
 
-/// Tells what keeps a description from naming the slot of a chassis: "MF0;SYSTEM:TYPE/SLOT[:BOARD]/U1".
+/// Prints why a description does not name the slot of a chassis in the form "MF0;SYSTEM:TYPE/SLOT[:BOARD]/U1".
 void trace_slot(std::string_view description, TextOut& out) {
   constexpr std::string_view start = "MF0;";
   const auto unsupported = [&out](unsigned line, std::string_view what, std::string_view why) {
@@ -121,7 +121,7 @@ void trace_slot(std::string_view description, TextOut& out) {
     out.print("./libibnetdisc/chassis.c:694; fill_mellanox_chassis_record: Unsupported system_slot_name:{} \n", *slot);
 }
 
-/// What libibnetdisc tells of Mellanox switches as it looks for chassis, the last found first.
+/// Prints the lines of libibnetdisc on Mellanox switches while it looks for chassis, the last found switch first.
 void trace_chassis(const subnet::Subnet& subnet, const subnet::LegacySweep& sweep, TextOut& out) {
   constexpr std::uint32_t mellanox = 0x2c9;
   constexpr std::uint16_t infiniscale_4 = 0xbd36;

@@ -20,7 +20,7 @@ struct Ask {
   const Destination& node;
   std::string_view word;   ///< the operation as the user wrote it
   std::uint32_t modifier;  ///< ATTR_MOD, usually a port number
-  bool extended;           ///< -x: ask PortInfo for extended speeds
+  bool extended;           ///< -x: request PortInfo with extended speeds
   bool always_names_node;  ///< NodeDesc reads the GUID even if there is no node name map
 
   const path::Path& path() const { return node.path; }

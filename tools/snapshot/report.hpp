@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What came of taking a snapshot.
+// The report of taking a snapshot.
 #pragma once
 
 #include <cstdint>

@@ -135,7 +135,7 @@ class Snapshot final : public Command {
 
   async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
     const async::Time begin = session.loop().now();
-    const DiscoveryOptions how;  // the part ports asks for FDR10
+    const DiscoveryOptions how;  // the part ports reads FDR10
     co_await discover(session, how, fabric);
     PartRow row;
     row.part = Part::topology;

@@ -91,7 +91,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
   return values;
 }
 
-/// The device that is asked.
+/// The device that gets the requests.
 struct Device {
   Session& session;
   const path::Path& path;
@@ -212,7 +212,7 @@ class Vendstat final : public Command {
     emit(report);
   }
 
-  /// -N and -w begin with this request: it tells the kind of the device.
+  /// -N and -w begin with this request: its answer gives the kind of the device.
   async::Task<> information(const Device& device, Emit& emit) const {
     if (!checks_capability_) {
       const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
@@ -302,7 +302,7 @@ class Vendstat final : public Command {
   bool general_{}, class_port_info_{}, wait_{}, groups_{}, sets_groups_{};
   std::array<int, 2> group_selects_{};
   std::vector<mlx::ConfigRecord> reads_, writes_;
-  bool checks_capability_{};  ///< PortInfo tells whether the port has the class; without this, ClassPortInfo is read before -N and -w
+  bool checks_capability_{};  ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
   bool pardons_{};            ///< see Device
 };
 
