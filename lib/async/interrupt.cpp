@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<int, 2> signals{SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t pipe_end = -1;
-/// What `signals` did before, and do again after the first one.
+/// The earlier actions of `signals`, which are restored after the first signal.
 std::array<struct sigaction, signals.size()> fallbacks{};
 
 void tell(int signal);

@@ -46,7 +46,7 @@ class TcpListener {
   /// Listens at all addresses of this host; `backlog` connections may wait to be accepted. Throws SysError: EADDRINUSE if another program
   /// listens on the port.
   TcpListener(std::uint16_t port, IpVersion version, int backlog = 1);
-  /// Listens at the first address of `host` alone. Throws as the other one does, and Error if `host` has no address.
+  /// Listens only at the first address of `host`. Throws as the other constructor does, and Error if `host` has no address.
   TcpListener(const std::string& host, std::uint16_t port, int backlog);
   /// The port of the constructor, or the port that the system chose for 0.
   std::uint16_t port() const;

@@ -83,7 +83,7 @@ struct CounterGrowth {
 
   /// The change of the counter in `field`, of an array in element `index`.
   CounterChange change(const FieldInfo& field, std::uint32_t index = 0) const;
-  /// What the counter has counted in a second, in its unit. Absent if that is not known.
+  /// The change of the counter per second, in its unit. Absent if it is not known.
   std::optional<double> per_second(const FieldInfo& field, std::uint32_t index = 0) const;
   /// Whether the counters of the attribute began anew: see NewBeginning.
   bool began_anew() const;
@@ -101,7 +101,8 @@ struct CounterKey {
 /// The key of a node of a model and a PortSelect.
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select);
 
-/// What the link of a port can carry in one direction at most, by what both of its ends support. Absent if that is not known.
+/// The greatest number of octets a second that the link of a port can carry in one direction, at the best rate of both ends. Absent if it
+/// is not known.
 std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 /// The last readings of many ports.

@@ -28,7 +28,7 @@ struct PmaProblem {
   std::shared_ptr<const mad::MadError> error{};  ///< null: no GMP reaches the PMA
 };
 
-/// What one port has counted, or all ports of a node together.
+/// The counters of one port, or the sums of all ports of a node.
 struct PmaReading {
   subnet::PortIndex port = subnet::none;                     ///< of all ports together: the port whose PMA was read
   std::uint8_t select{};                                     ///< PortSelect: the number of the port, or all_ports
@@ -55,7 +55,7 @@ struct PmaReading {
   CounterValue traffic_count(const CounterInfo& counter) const;
 };
 
-/// What a node has counted.
+/// The counters of a node.
 struct PmaNode {
   subnet::NodeIndex node = subnet::none;
   subnet::PortIndex first = subnet::none;  ///< the port whose PMA got the request for ClassPortInfo
@@ -66,7 +66,7 @@ struct PmaNode {
   std::vector<PmaProblem> clear_problems;  ///< of the one Set for all ports
 };
 
-/// What is to be read, and cleared.
+/// The counters to read and to clear.
 struct PmaWanted {
   /// Counters of data too: PortCountersExtended where the PMA has it.
   bool traffic{};
@@ -102,7 +102,7 @@ struct PmaReadings {
   std::vector<subnet::Failure> failures;  ///< one for each silent agent and for each refused request
 };
 
-/// What a port has counted between two readings, each counter in the attribute from which PmaReading takes it.
+/// The change of the counters of a port between two readings. Each counter is in the attribute from which PmaReading takes it.
 struct PmaGrowth {
   std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without an earlier reading
   std::optional<CounterGrowth> discard_details, error_details;  ///< of PortXmitDiscardDetails and PortRcvErrorDetails

@@ -89,7 +89,7 @@ struct MadeStruct {
   }
 };
 
-/// What was made of each row of a table so far.
+/// The objects that were made so far, by row of a table.
 template <class Made, class Row>
 const Made& made_of(std::vector<std::unique_ptr<const Made>>& made, std::span<const Row> table, std::size_t row) {
   if (made.empty()) made.resize(table.size());

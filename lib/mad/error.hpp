@@ -51,7 +51,7 @@ class MadTimeout : public MadError {
  public:
   /// `waited` is the time from the first try until the last one was given up.
   MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
-  /// How often the request was sent. 0 means that its node was already known to be silent (mad/responder.hpp).
+  /// The number of tries of the request. 0 means that its node was already known to be silent (mad/responder.hpp).
   unsigned tries() const { return tries_; }
   std::chrono::nanoseconds waited() const { return waited_; }
   /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.
@@ -65,7 +65,7 @@ class MadTimeout : public MadError {
   bool reported_{};
 };
 
-/// How often an unanswered request was sent. Nothing if the request failed for another reason.
+/// The number of tries of an unanswered request. Nothing if the request failed for another reason.
 std::optional<unsigned> tries_in_vain(const Error& error);
 
 /// The node answered with a status of IBA 13.4.7.

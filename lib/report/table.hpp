@@ -58,7 +58,7 @@ class TableSink : public Sink {
   bool withdraw() override { return file_ != nullptr && !written_; }
 
  private:
-  /// What an open object or array is.
+  /// The role of an open object or array.
   enum class Place {
     document,
     list,     ///< a list that contains the rows, directly or within its elements

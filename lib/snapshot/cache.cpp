@@ -63,7 +63,7 @@ void Cache::add(const mad::Request& request, const mad::Result<mad::Reply>& resu
   write([&] {
     if (stored_ && !writer_) {
       writer_.emplace(file_, keys_, snapshot_.get());
-      // What has taken the name meanwhile is newer than what is read here.
+      // A file that has taken the name meanwhile is newer than the content of this one.
       keeps_ = snapshot_->is_in_place();
       if (!keeps_) return writer_.reset();
     }

@@ -51,7 +51,7 @@ class Cache final : public mad::Transactor {
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
-  /// Where a path leads: the LID and the route behind it.
+  /// The end of a path: the LID, and the directed route from there.
   using Place = std::pair<Lid, std::vector<std::uint8_t>>;
   /// The node at a Place.
   struct Holder {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned link_up = 5;  // IBA 14.2.5.6: PortPhysicalState
 
-/// What of the host's port differs from `then`, when the file was made; empty if nothing does.
+/// The difference between the host's port now and `then`, the port when the file was made; empty if there is none.
 std::string_view difference(const sys::EndPort& then, const sys::EndPort& now) {
   if (then.device->node_guid != now.device->node_guid) return "another device";
   if (then.default_gid().guid() != now.default_gid().guid()) return "another port";

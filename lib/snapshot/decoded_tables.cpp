@@ -132,7 +132,7 @@ void write_names(Database& database) {
   }
 }
 
-/// Which column of raw_answer says the port of an attribute.
+/// The column of raw_answer that has the port of an attribute.
 enum class PortColumn : std::uint8_t { none, modifier, selector };
 
 struct AttributeTable {

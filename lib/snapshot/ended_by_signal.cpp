@@ -16,7 +16,7 @@ namespace {
 /// The signals that end a program which does not expect them.
 constexpr std::array<int, 6> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 
-/// What a signal removes, for the handler, which gets nothing else.
+/// The object whose file a signal removes. The signal handler gets no argument for it.
 std::atomic<const EndedBySignal*> unfinished{};
 static_assert(std::atomic<const EndedBySignal*>::is_always_lock_free);
 

@@ -28,9 +28,9 @@ std::span<const TableDefinition> raw_tables();
 
 /// The bytes of a text.
 inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-/// Payloads are stored without the zeros at their end …
+/// The bytes without the zeros at their end: the form in which payloads are stored.
 Bytes without_trailing_zeros(Bytes bytes);
-/// … which are put back when they are read.
+/// A stored payload with zeros at its end up to `size` bytes.
 template <std::size_t size>
 std::array<std::uint8_t, size> padded(Bytes payload) {
   std::array<std::uint8_t, size> bytes{};
@@ -44,7 +44,7 @@ std::int64_t row_checksum(std::initializer_list<std::int64_t> numbers, Bytes byt
 /// Whether the first bytes of a file (at least 72) are those of a snapshot.
 bool is_snapshot(Bytes file);
 
-/// How a request ended, as raw_answer.status has it. A positive status is that of the reply (IBA 13.4.7).
+/// The values of raw_answer.status, the outcome of a request. A positive value is the status of the reply (IBA 13.4.7).
 inline constexpr std::int64_t answered = 0, no_answer = -1, false_answer = -2;
 
 }  // namespace ib::snapshot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a new version of a snapshot takes from the one before, and the keys in answers.
+// Copies the content of an older snapshot into a new one, and removes keys from answers.
 #pragma once
 
 #include <cstdint>

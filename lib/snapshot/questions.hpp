@@ -92,7 +92,7 @@ class Questionnaire {
   /// The limit of requests to one agent for P_Key tables. Each of up to 255 ports may claim 65,535 P_Keys, and thus 522,240 requests. The
   /// limit leaves 1,024 P_Keys to each of them. No other part needs one: the size of its tables follows from ports, LIDs and VLs.
   static constexpr std::size_t most_pkey_requests = 8192;
-  /// What the limits leave out of a part at an agent, as a sentence. Nothing if all is read.
+  /// A sentence on the requests of a part to an agent that are left out because of the limits. Nothing if no request is left out.
   std::optional<std::string> left_out(Part part, subnet::PortIndex agent) const;
   /// The number of requests of all steps, where the agent has all that it can have.
   /// `asked`: ClassPortInfo was requested before.

@@ -18,7 +18,7 @@
 
 namespace ib::snapshot {
 
-/// How a request ended when the snapshot was taken.
+/// The outcome of a request when the snapshot was taken.
 struct StoredAnswer {
   std::int64_t status{};              ///< see format.hpp
   std::vector<std::uint8_t> payload;  ///< the attribute without the zeros at its end; for the SA the whole reply
@@ -57,7 +57,7 @@ class Snapshot {
   /// Whether the name still leads to the file that is open here: it was not replaced or removed.
   bool is_in_place() const;
   Database& database() { return *database_; }
-  /// What all lookups so far cost, in SQLite's instructions.
+  /// The cost of all lookups so far, in SQLite's instructions.
   std::uint64_t cost() const;
 
  private:

@@ -23,7 +23,7 @@ class StoredFailures {
   std::optional<AnswerKey> lack(const AnswerKey& key);
   /// The first request to the agent of `key`, in its class, that was not answered. Throws SqliteError.
   std::optional<AnswerKey> silence(const AnswerKey& key);
-  /// What reading the tables cost so far, in SQLite's instructions.
+  /// The cost of reading the tables so far, in SQLite's instructions.
   std::uint64_t cost() const { return cost_; }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What has become of the nodes, cables and settings of a subnet: the lists of difference(), read as a person reads them. A node of another
-// GUID with the name and at the place of one that is missing has replaced it; a cable that has one end left has moved. Links of nodes that
-// came or went are not listed: the node is. All lists are sorted as those of difference() are.
+// The changes of nodes, cables and settings between two models of a subnet. They are derived from the lists of difference(). If a node is
+// missing and a node with another GUID has its name and place, it was replaced. If one end of a cable stayed and the other end is another
+// port, the cable has moved. Links of new and missing nodes are not listed, because the node is. All lists are sorted as those of
+// difference() are.
 #pragma once
 
 #include <cstdint>

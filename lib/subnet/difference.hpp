@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is different between two models of a subnet, one of now and one of before. All lists are sorted.
+// The differences between two models of a subnet: the current one, and an earlier one as the reference. All lists are sorted.
 #pragma once
 
 #include <compare>
@@ -25,10 +25,10 @@ struct LinkEnds {
   auto operator<=>(const LinkEnds&) const = default;
 };
 
-/// What of one kind two subnets have.
+/// The difference between two sets of objects of one kind in the two subnets.
 template <class T>
 struct SetDifference {
-  std::size_t current{}, reference{};  ///< how many there are
+  std::size_t current{}, reference{};  ///< the numbers of objects
   std::vector<T> added, missing;       ///< only in the current one, only in the reference
 };
 

@@ -96,7 +96,7 @@ struct DiscoverStats {
   void add(std::string_view reason, std::uint64_t count = 1);
 };
 
-/// What a discovery returns beside the model.
+/// The result of a discovery besides the model.
 struct Discovered {
   DiscoverStats stats;
   Failures failures;  ///< what could not be read, sorted

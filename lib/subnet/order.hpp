@@ -30,13 +30,13 @@ struct LegacyStep {
   bool port_read;                   ///< the port's PortInfo had been read before
 };
 
-/// What ibnetdiscover would do next: a request that it queues, or what it learns from an answer.
+/// A step of ibnetdiscover: a request that it queues, or a result that it takes from an answer.
 struct LegacyEvent {
   enum class What : std::uint8_t { ask_node, found_node, link, ask_port, ask_mlnx_port, read_port };
   What what;
-  PortIndex port = none;            ///< that it is about; none: nothing is known beyond `from`
+  PortIndex port = none;            ///< the port that the step is about; none: nothing is known beyond `from`
   PortIndex from = none;            ///< of a NodeInfo: the port beyond which it is requested; none: the start
-  bool is_new{};                    ///< found_node: nobody answered for this node before
+  bool is_new{};                    ///< found_node: the first answer of this node
   std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
 };
 
@@ -51,7 +51,7 @@ struct LegacyScan {
   std::function<void(const LegacyEvent&)> tell{};  ///< is called for each event
 };
 
-/// How infiniband-diags' ibnetdiscover would have swept this fabric with replies in order of the requests.
+/// The sweep of this fabric that ibnetdiscover of infiniband-diags would have made, if all replies came in the order of the requests.
 struct LegacySweep {
   std::vector<NodeIndex> found;  ///< nodes in the order of discovery; ibnetdiscover lists them in reverse
   std::vector<PortIndex> ports;  ///< in the order of their PortInfo replies

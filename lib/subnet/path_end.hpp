@@ -12,7 +12,7 @@
 
 namespace ib::subnet {
 
-/// Where LocalPortNum stands in a PortInfo, in bytes (IBA 14.2.5.6).
+/// The offset of LocalPortNum in PortInfo, in bytes (IBA 14.2.5.6).
 inline constexpr std::size_t local_port_num_offset = 28;
 
 struct PathEnd {

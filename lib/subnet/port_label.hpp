@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is printed on a box beside a port, for people who look for a cable.
+// The label on a box beside a port, for people who look for a cable.
 #pragma once
 
 #include <string>

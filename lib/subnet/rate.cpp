@@ -49,7 +49,7 @@ bool has_extended_speeds2(const Subnet& subnet, PortIndex port) {
   return (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit);
 }
 
-/// What a port can do: widths as LinkWidth codes, and speeds.
+/// The capabilities of a port: widths as LinkWidth codes, and speeds.
 struct Abilities {
   unsigned widths{};
   SpeedSet speeds{};

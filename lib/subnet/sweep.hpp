@@ -137,7 +137,7 @@ class Sweep {
   async::Task<> look_into(PortIndex from);
   async::Task<> settle_doubts();
   async::Task<> settle(PortIndex from, smp::NodeInfo info);
-  /// Where a node is that answered beyond a port.
+  /// The place of a node that answered beyond a port.
   enum class Place : std::uint8_t { elsewhere, here, moved_here };
   async::Task<Place> place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
   async::Task<bool> has_left(NodeIndex node);

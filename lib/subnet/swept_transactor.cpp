@@ -32,7 +32,7 @@ Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number
   return at != none && subnet.port(at).has_info ? content(subnet.port(at).info_bytes) : std::nullopt;
 }
 
-/// What the sweep read of an attribute of the node at `end`.
+/// The attribute of the node at `end` as the sweep read it; nothing if it did not.
 Content swept_content(const Subnet& subnet, const PathEnd& end, const mad::Request& request) {
   const Node& node = subnet.node(end.node);
   switch (request.attribute_id) {

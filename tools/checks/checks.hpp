@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the commands of this room check. Each command combines some of these checks.
+// The checks of the commands of this room. Each command combines some of these checks.
 #pragma once
 
 #include <memory>

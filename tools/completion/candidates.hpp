@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What may stand in the place of the last word of a command line, by the tables of commands, options and operands.
+// The candidates for the last word of a command line, from the tables of commands, options and operands.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 namespace ib::tools::completion {
 
 struct Candidate {
-  std::string word;  ///< whole; one that ends with "=" or "[" is to be continued
+  std::string word;  ///< the whole word; a word that ends with "=" or "[" is the beginning of a word
   std::string help;  ///< may be empty
 };
 
 struct Candidates {
   std::vector<Candidate> words;
-  bool files{};  ///< the name of a file may stand there, or after "--NAME=" of the last word
+  bool files{};  ///< the last word, or its part after "--NAME=", may be the name of a file
 };
 
-/// The words that begin with the last of `words`, which stand behind "ibtool"; nothing where that says nothing. Sends nothing. The options
-/// of the line take no effect.
+/// The candidates that begin with the last of `words`; `words` are the words behind "ibtool". Empty if the words before it do not determine
+/// the candidates. Sends nothing. The options of the line have no effect.
 Candidates candidates(const World& world, const std::vector<std::string>& words);
 
 }  // namespace ib::tools::completion

@@ -18,7 +18,7 @@ namespace ib::tools {
 namespace history {
 namespace {
 
-/// What was exported. Its text is that of the format.
+/// The report of an export. Its text is in the chosen format.
 struct ExportReport final : Report {
   void visit(report::Sink& sink) const override {
     sink.value("nodes_checked", nodes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Readings of several times as one text in OpenMetrics. The samples of a series stand together, in the order of their times, as that
-// format wants it.
+// Readings of several times as one text in OpenMetrics. The samples of a series are together, in the order of their times, as the format
+// requires.
 #pragma once
 
 #include <functional>

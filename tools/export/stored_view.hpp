@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a snapshot holds, as an exporter would have read it at the time of the snapshot.
+// The content of a snapshot, as an exporter would have read it at the time of the snapshot.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct StoredView {
   metrics::View view;  ///< its reading has the time at which the snapshot ended
 };
 
-/// Reads a snapshot. Throws UsageError for a file that is none, or has no counters.
+/// Reads a snapshot. Throws UsageError for a file that is not a snapshot, or has no counters.
 async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names);
 
 }  // namespace ib::tools::history

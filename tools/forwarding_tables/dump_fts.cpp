@@ -58,7 +58,7 @@ class Reader {
   bool diags_;
 };
 
-/// Which of the three commands runs.
+/// The command that runs, one of three.
 enum class Kind { any, linear, multicast };
 
 class DumpTables final : public Command {

@@ -154,7 +154,7 @@ class Ibroute final : public Command {
     if (!as_diags_) emit.raise(report.status());
   }
 
-  /// What the node says of itself. It must be a switch.
+  /// Reads the node, which must be a switch.
   async::Task<> read_switch(Session& session, Emit& emit, SwitchTable& table) const {
     mad::Transactor& transactor = session.transactor();
     session.diags_debug(emit.text(), "check_switch", "checking node type");

@@ -54,7 +54,7 @@ std::vector<unsigned> default_ports(const SwitchTable& of) {
   return ports;
 }
 
-/// What follows the number of entries if there may be more.
+/// The text behind the number of entries if there may be more.
 std::string unread_text(const SwitchTable& of) {
   const std::size_t blocks = of.unread_blocks();
   return blocks == 0 ? "" : fmt::format(", {} {} not read", blocks, blocks == 1 ? "block" : "blocks");

@@ -16,7 +16,7 @@
 
 namespace ib::tools::tables {
 
-/// What the user wants of a table. Both dialects fill it.
+/// The options of the user for a table. Both dialects set them.
 struct Wanted {
   bool all{};              ///< include LIDs to which nothing is forwarded
   bool no_destinations{};  ///< do not find the owners of LIDs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What each room provides: the CommandInfo of its commands, under the name of the command.
+// Declares the CommandInfo of each command, under the name of the command.
 #pragma once
 
 #include "tools/command_list.hpp"

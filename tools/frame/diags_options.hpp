@@ -80,7 +80,7 @@ class DiagsOptions {
   /// values.
   void parse(std::span<char* const> words);
 
-  /// What --help prints, on stderr.
+  /// The text that --help prints on stderr.
   std::string usage_text() const;
   CommonOptions& common() { return common_; }
 

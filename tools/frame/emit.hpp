@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How results leave a command. A command fetches, fills a Report and hands it to Emit, which renders it as text
-// or as JSON on stdout; most commands emit once, repeating ones many times. Text is written through TextOut in
-// large pieces, so that a forwarding table of 48k entries costs no 48k system calls.
+// The output of results. A command fetches data, fills a Report and passes it to Emit, which prints it as text or as JSON on stdout. Most
+// commands emit once, repeating ones many times. Text is written through TextOut in large pieces, so that a forwarding table of 48k entries
+// costs no 48k system calls.
 #pragma once
 
 #include <fmt/core.h>
@@ -70,7 +70,7 @@ class Report {
   virtual void visit(report::Sink& sink) const = 0;
   /// The report in the words of `ibtool NAME`.
   virtual void text(TextOut& out) const = 0;
-  /// What the report means for the exit status: ok, findings or incomplete.
+  /// The effect of the report on the exit status: ok, findings or incomplete.
   virtual Exit status() const { return Exit::ok; }
   /// The report as infiniband-diags prints it, as far as it was found.
   virtual void diags_text(TextOut& /*out*/) const {}

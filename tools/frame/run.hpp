@@ -12,11 +12,12 @@ namespace ib::tools {
 
 /// Runs the program as called by `argv` in `world` and returns its exit status. called_name() chooses: a name that begins
 /// with "ibtool" is ibtool, a name of infiniband-diags is that program, the name of any other command is that command in ibtool's words.
-/// To know none is an error.
+/// A name that is not known is an error.
 int run(std::span<char* const> argv, const World& world);
 
-/// How many of `args`, the words behind `ibtool`, are options of all commands, and their values, before the name of a command. One more
-/// than there are if the value of the last one is missing. Throws OptionError for what no command takes.
+/// The number of words in `args`, the words behind `ibtool`, before the name of a command: options that all commands have, and their
+/// values. If the value of the last option is missing, the number is greater than that of `args` by one. Throws OptionError for an option
+/// that no command has.
 std::size_t leading_options(std::span<const std::string> args);
 
 }  // namespace ib::tools

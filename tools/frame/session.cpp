@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a run adds to Host, Stack and Targets. The manners of infiniband-diags have a file of their own.
+// The parts of a run besides Host, Stack and Targets. The dialect of infiniband-diags is in session_diags.cpp.
 #include "tools/frame/session.hpp"
 
 #include <fmt/format.h>

@@ -100,7 +100,7 @@ class Session {
   long diags_port_number() const { return host_.diags_port_number(); }
   /// diags_device() and diags_port_number(): "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
-  /// What -d of infiniband-diags calls the destination of a request on `path`; see diags_name(). After routes_of_libibnetdisc() a directed
+  /// The name of the node at `path` in the lines of infiniband-diags with -d; see diags_name(). After routes_of_libibnetdisc() a directed
   /// route is printed with DrSLID and DrDLID 0.
   std::string diags_route(const path::Path& path) const;
   /// Makes diags_route() print directed routes as routes that libibnetdisc found, and not as routes that the user gave.

@@ -43,7 +43,7 @@ mad::Transactor& Stack::lowest_transactor() {
   return *rpc_;
 }
 
-/// What answers requests, with the guard of Sets on it where these can be sent.
+/// The layer that answers requests: the snapshot, or the Rpc with the SetGuard on top.
 mad::Transactor& Stack::guarded() {
   mad::Transactor& lowest = lowest_transactor();
   return guard_ ? *guard_ : lowest;

@@ -35,17 +35,17 @@ struct World {
   Log* log{};               ///< what writes to err; run() sets it
   /// The RDMA devices of this host. Throws SysError.
   std::function<sys::DeviceList()> devices = sys::DeviceList::read;
-  /// What sends and receives at an end port. Throws as mad::open_channel() does.
+  /// Opens the channel that sends and receives at an end port. Throws as mad::open_channel() does.
   std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&, mad::GmpCarrier)> open_channel;
-  /// Where the model of a fabric comes from (tools/shared/fabric_source.hpp). Null: from the fabric itself.
+  /// Makes the source of the model of a fabric (tools/shared/fabric_source.hpp). Null: the fabric itself is the source.
   std::function<std::unique_ptr<FabricSource>(Session&, const DiscoveryOptions&)> fabric_source{};
   async::Clock* clock{};  ///< null: real time
   /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
   std::optional<std::string> from{}, cache{};
   bool refresh_cache{};  ///< commands read the fabric anew, whatever that cache has
-  /// Where ibidsverify keeps the topology that it found, as infiniband-diags' does. Empty: nowhere.
+  /// The directory in which ibidsverify stores the topology that it found, as in infiniband-diags. Empty: it is not stored.
   std::string cache_directory{};
-  /// Where a site keeps its names for nodes. infiniband-diags knows the first place; ibtool reads the first file that is there.
+  /// The default node name maps of a site. infiniband-diags reads the first of these files; ibtool reads the first that exists.
   std::vector<std::string> node_name_maps{};
   /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.
   std::string executable{};

@@ -14,7 +14,7 @@
 namespace ib::tools {
 namespace {
 
-/// What of an address is printed. Nothing means all.
+/// The parts of an address to print. If none is selected, all are printed.
 struct Shown {
   bool gid{}, lid{};
   bool decimal{};  ///< infiniband-diags: LIDs in decimal

@@ -237,7 +237,7 @@ class Ibnetdiscover final : public Command {
   }
 
  private:
-  /// What a listing shows, or the report on ports.
+  /// The needs of a listing, or of the report on ports.
   void need_less(bool json) {
     subnet::DiscoverNeeds& needs = discovery_.needs;
     needs.switch_infos = json;

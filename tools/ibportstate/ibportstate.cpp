@@ -70,7 +70,7 @@ class Ibportstate final : public Command {
       session.require_exact_targets();
     }
     Side side(node, port_);
-    // What is set begins with what is there, of which the node itself knows best.
+    // A Set begins with the present PortInfo, which is read from the node itself.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();
     if (as_diags_) co_await read_node(session, transactor, side);
     if (as_diags_ && changes_.sets_m_key() && side.is_switch() && port_ != 0)
@@ -89,7 +89,7 @@ class Ibportstate final : public Command {
   }
 
  private:
-  /// What was found before `work` fails is emitted.
+  /// Emits the results that were found before `work` fails.
   static async::Task<> or_so_far(Emit& emit, const Report& report, async::Task<> work) {
     try {
       co_await std::move(work);
@@ -190,7 +190,7 @@ class Ibportstate final : public Command {
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
   async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, Side& side, SetReport& report) const {
-    // What is printed names the node that was set, and GUIDs are compared before anything is read for the Set.
+    // The output names the node of the Set, and GUIDs are compared before anything is read for the Set.
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, side.node.path);
     side.node_info = std::move(meant).take();
     side.node.path.ib().meant = side.node_info->node_guid;  // what is read now is what is set

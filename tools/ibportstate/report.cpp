@@ -49,7 +49,7 @@ constexpr std::pair<unsigned, const char*> widths[]{{8, "12x"}, {4, "8x"}, {2, "
 constexpr std::pair<unsigned, const char*> speeds[]{{4, "10.0 Gbps"}, {2, "5.0 Gbps"}, {1, "2.5 Gbps"}};
 constexpr std::pair<unsigned, const char*> ext_speeds[]{{8, "106.25 Gbps"}, {4, "53.125 Gbps"}, {2, "25.78125 Gbps"}, {1, "14.0625 Gbps"}};
 
-/// What a port may use: `enabled`, where `all` stands for all that it supports.
+/// The enabled values of a port: `enabled`, where the value `all` means all supported values.
 unsigned usable(unsigned enabled, unsigned supported, unsigned all) { return enabled == all ? supported : enabled; }
 
 }  // namespace

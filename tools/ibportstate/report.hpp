@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibportstate found at a port, and what it changed there.
+// The reports of ibportstate: the state of a port, and the changes that were made.
 #pragma once
 
 #include <optional>
@@ -14,28 +14,28 @@
 
 namespace ib::tools::ibportstate {
 
-/// A port with what its node says of it. What was not read is empty.
+/// A port with the attributes that its node answered. An attribute that was not read is empty.
 struct Side {
   Side(Destination at, unsigned number) : node(std::move(at)), port(number) {}
 
   Destination node;
   unsigned port;
   std::optional<smp::NodeInfo> node_info;
-  std::string description;                      ///< of the node, where it was read and not empty
+  std::string description;                      ///< of the node; empty if it was not read
   std::vector<std::uint8_t> bytes, mlnx_bytes;  ///< PortInfo, MlnxExtPortInfo
-  bool extended_speeds{};                       ///< the node has them
+  bool extended_speeds{};                       ///< the node has the extended speed fields
 
   bool is_switch() const { return node_info && node_info->node_type == smp::NodeType::switch_; }
   smp::PortInfo info() const { return smp::PortInfo::unpack(bytes); }
-  /// All zeros where it was not read.
+  /// MlnxExtPortInfo; all zeros if it was not read.
   smp::MlnxExtPortInfo mlnx() const { return mlnx_bytes.empty() ? smp::MlnxExtPortInfo{} : smp::MlnxExtPortInfo::unpack(mlnx_bytes); }
 };
 
-/// What the two reports share: the port, and how each dialect shows one.
+/// The base of the two reports: the port, and its texts in each dialect.
 struct PortReport : Report {
   PortReport(const Session& session, const Side& of) : options(session.options()), port(of) {}
 
-  /// The two of infiniband-diags.
+  /// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
   void show_port(TextOut& out, const Side& side) const;
   static void show_mlnx(TextOut& out, const Side& side);
 
@@ -43,11 +43,11 @@ struct PortReport : Report {
   const Side& port;
 };
 
-/// A port, and the one at the other end of its link.
+/// A port, and the port at the other end of its link.
 struct QueryReport final : PortReport {
   using PortReport::PortReport;
   std::optional<Side> peer;
-  bool lacks_peer{};        ///< there is one, but it did not answer
+  bool lacks_peer{};        ///< the link has a peer, but the peer did not answer
   std::string why_no_peer;  ///< the error
 
   void visit(report::Sink& sink) const override;
@@ -56,7 +56,7 @@ struct QueryReport final : PortReport {
   Exit status() const override { return lacks_peer ? Exit::incomplete : Exit::ok; }
 };
 
-/// What was set, or would be.
+/// The changes that a Set made, or would make with --dry-run.
 struct SetReport final : PortReport {
   using PortReport::PortReport;
   bool dry_run{}, needless{}, disables{};
@@ -72,7 +72,7 @@ struct SetReport final : PortReport {
   void diags_text(TextOut& out) const override;
 };
 
-/// What keeps a link from running as wide and as fast as both of its ports could, as infiniband-diags warns of it.
+/// Prints the warnings of infiniband-diags about a link that is narrower or slower than both of its ports support.
 void warn_of_slow_link(const Session& session, const Side& port, const Side& peer);
 
 }  // namespace ib::tools::ibportstate

@@ -16,7 +16,7 @@
 namespace ib::tools {
 namespace {
 
-/// What is shown. By its legacy name several may be asked for: the one that stands last here wins.
+/// The kind of output. By its legacy name several may be given: the last one in this list wins.
 enum class Form { full, short_form, names, guids, one_port };
 
 constexpr std::array<const char*, 4> diags_node_types{"???", "CA", "Switch", "Router"};

@@ -114,7 +114,7 @@ class Tracer::Multicast {
   void tell(Kind kind, std::string_view of, std::string text) { tell(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
   void tell_node(Kind kind, std::string text, const Place& at) { tell(TracedStep{kind, {}, std::move(text), at, 0}); }
 
-  /// What stands for the address in memory of a branch, which infiniband-diags prints.
+  /// The number that replaces the memory address of a branch, which infiniband-diags prints.
   static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
 
   /// The next branch is `at`, `level` hops from the source.

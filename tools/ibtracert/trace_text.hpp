@@ -12,7 +12,7 @@
 
 namespace ib::tools::tracert {
 
-/// How ways are shown.
+/// Prints ways as text and JSON.
 struct TraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: GUIDs and ports alone
@@ -20,7 +20,7 @@ struct TraceText {
   /// Prints a line of -d of infiniband-diags.
   std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
 
-  /// The way to `dlid`, as ibtool shows it.
+  /// Prints the way to `dlid` in the dialect of ibtool.
   void text(TextOut& out, const Trace& trace, Lid dlid) const;
   void visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
 

@@ -25,9 +25,9 @@ namespace ib::tools::tracert {
 
 /// Output ports of a directed route from this host.
 using Route = std::vector<std::uint8_t>;
-inline constexpr std::size_t longest_route = 62;  ///< as long as infiniband-diags lets one become
+inline constexpr std::size_t longest_route = 62;  ///< the limit of infiniband-diags
 
-/// A node, and the port of it at which a packet is: the one by which it comes in, or that sends it.
+/// A node, and the port of the node at which a packet is: the port through which it came in, or the port that sends it.
 struct Place {
   smp::NodeInfo node;
   std::string description;  ///< up to its terminator; hostile bytes
@@ -42,14 +42,14 @@ struct Place {
   bool is_end_node() const { return node.node_type == smp::NodeType::channel_adapter || node.node_type == smp::NodeType::router; }
 };
 
-/// How a way ends.
+/// The end of a way.
 enum class End : std::uint8_t {
   arrived,
   unreachable,  ///< the source or the destination does not answer
-  no_entry,     ///< a switch has no entry for the LID, or one that names a port which it does not have
-  not_read,     ///< what a switch does with the packet is not known, because it did not answer or a snapshot does not have it
+  no_entry,     ///< a switch has no entry for the LID, or an entry with a port that it does not have
+  not_read,     ///< the table of a switch is not known: it did not answer, or the snapshot does not have it
   not_active,   ///< a port on the way is not Active
-  no_answer,    ///< nobody answers at the other end of a link
+  no_answer,    ///< the node at the other end of a link does not answer
   wrong_port,   ///< the packet ends at a port that is not the destination
   loop,         ///< the packet comes to a switch where it was before
   too_long,     ///< longer than a directed route can be
@@ -73,28 +73,28 @@ struct TracedStep {
     circle,   ///< always: the switch `at` is reached a second time
   };
   Kind kind{};
-  std::string_view of;  ///< debug, verbose: the C function that says so
+  std::string_view of;  ///< debug, verbose: the C function in the line
   std::string text;
   std::optional<Place> at;  ///< node, circle
   std::size_t lines{};      ///< lines of the way that are printed before: its beginning, then its hops; 0 of a multicast way
 };
 
 struct Trace {
-  std::optional<Place> from, to;  ///< where they answered
+  std::optional<Place> from, to;  ///< the source and the destination, if they answered
   std::vector<Hop> hops;
   End end = End::arrived;
-  std::string where;                           ///< what infiniband-diags says of an end that is not `arrived`
-  std::string_view of;                         ///< the C function that says so
-  std::string reason;                          ///< the same in words of ours
-  std::shared_ptr<const mad::MadError> error;  ///< of End::not_read: the request that brought nothing
+  std::string where;                           ///< the text of infiniband-diags for an end that is not `arrived`
+  std::string_view of;                         ///< the C function in the message
+  std::string reason;                          ///< the reason in the text of ibtool
+  std::shared_ptr<const mad::MadError> error;  ///< of End::not_read: the error of the request
   std::vector<TracedStep> steps;               ///< as infiniband-diags
 };
 
 struct TracerOptions {
-  bool force{};    ///< take two ports of one LID for one, and go on where the destination does not answer
+  bool force{};    ///< treat two ports with one LID as one port, and go on if the destination does not answer
   bool diags{};    ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
-  bool from_sa{};  ///< the SA answers, who does not know by which port a request came in
-  // For infiniband-diags, whose lines on stderr come in the order in which it works.
+  bool from_sa{};  ///< the SA answers: LocalPortNum is not the port through which a request came in
+  // For infiniband-diags: its lines on stderr are in the order of its requests.
   /// With -d: is called for each attribute that infiniband-diags would request, also where the answer is known.
   std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> requested{};
   std::function<void(const mad::MadError& error)> failed{};                        ///< a request failed
@@ -108,17 +108,17 @@ class Tracer {
   /// `transactor` must outlive this.
   Tracer(mad::Transactor& transactor, TracerOptions options) : transactor_(transactor), options_(std::move(options)) {}
 
-  /// The way of a packet to `to`, sent from the end of `from`. Then `from` leads to where the way ends.
+  /// The way of a packet to `to` from the node at the end of `from`. Afterwards `from` is the route to the end of the way.
   async::Task<Trace> unicast(Route& from, Lid to);
   /// The way of a packet to the group `mlid`, sent from the end of `from`, to the port at `to`.
   async::Task<Trace> multicast(Route from, Lid to, std::uint32_t mlid);
 
-  /// What the last request failed with.
+  /// The error of the last request that failed.
   const std::shared_ptr<const mad::MadError>& error() const { return error_; }
 
  private:
   struct Lookup {
-    int port = -1;  ///< that the table names, or −1
+    int port = -1;  ///< the output port in the table, or −1
     unsigned top{};
     bool enhanced_port0{};
     std::shared_ptr<const mad::MadError> error;  ///< the table was not read
@@ -144,7 +144,7 @@ class Tracer {
   async::Task<const Bytes64*> get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<std::optional<Place>> place(Route route, Lid lid);
   async::Task<Lookup> look_up(Route route, Lid to);
-  /// Where the SA answers: the port of the switch `at` to which port `out` of the node at `from` is linked.
+  /// With from_sa: sets the port of the switch `at` to the port that is linked to port `out` of the node at `from`.
   async::Task<> set_in_port(Lid from, unsigned out, Place& at);
   async::Task<Members> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
   void warn(std::string_view function, std::string_view text) const {
@@ -158,11 +158,11 @@ class Tracer {
   std::shared_ptr<const mad::MadError> error_;
 };
 
-/// A directed route as infiniband-diags shows it.
+/// A directed route in the form of infiniband-diags.
 std::string route_text(const Route& route);
-/// The node at the end of a route, or that of a LID, as infiniband-diags calls it.
+/// The name in infiniband-diags of the node at the end of a route, or of the node at a LID.
 std::string portid_text(const Route& route, Lid lid = {});
-/// What infiniband-diags prints with -d of a node that answered.
+/// The line of infiniband-diags with -d for a node that answered.
 TracedStep got_node(const std::string& portid, const Place& at);
 
 }  // namespace ib::tools::tracert

@@ -142,7 +142,7 @@ class ListNodes final : public Command {
   }
 
  private:
-  /// What the scripts call ibnetdiscover, which stands in its complaints.
+  /// The name by which the scripts call ibnetdiscover; it is in the error messages.
   static std::string ibnetdiscover() {
     const char* directory = std::getenv("IBPATH");
     return std::string(directory != nullptr && *directory != '\0' ? directory : "/usr/sbin") + "/ibnetdiscover";

@@ -26,7 +26,7 @@ std::array<std::string_view, 3> words_of(std::string_view line) {
   return words;
 }
 
-/// What stands behind the first '#' and its blanks; the whole line where it has none.
+/// The text behind the first '#' and its blanks; the whole line if it has no '#'.
 std::string_view remark_of(std::string_view line) {
   const auto at = line.find('#');
   if (at == std::string_view::npos) return line;
@@ -44,7 +44,7 @@ std::string switch_remark(std::string_view remark) {
 
 std::string_view head_of(NodeKind kind) { return kind == NodeKind::sw ? "Switch" : kind == NodeKind::router ? "Rt" : "Ca"; }
 
-/// What ibnetdiscover itself had to say. Names may hold anything, so lines with names are none.
+/// Whether a line is an error message of ibnetdiscover. Names may contain any text, so a line with a name is not one.
 bool is_complaint(std::string_view line) {
   const auto begins = [line](std::string_view word) { return line.starts_with(word); };
   if (std::ranges::any_of(std::array<std::string_view, 4>{"Ca", "Switch", "Rt", "["}, begins)) return false;

@@ -20,7 +20,7 @@ struct TrafficRow {
   subnet::PortIndex port = subnet::none;
   bool all_ports{};
   std::array<counters::CounterValue, traffic_counters.size()> counts{};
-  /// What was counted since the readings before. Of several ports: the sums, as long as all of them are known.
+  /// The change since the last readings. For several ports: the sums, as long as all values are known.
   struct Grown {
     counters::CounterChange change;  ///< of several ports: `saturated`, `reset` or `implausible` if it is so of one of them
     std::optional<double> per_second;

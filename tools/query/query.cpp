@@ -239,7 +239,8 @@ class Query final : public Command {
     mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
     if (rpc.sets() && readable && !zero_) {
-      // What the caller says of a GMP goes into the Get too: fields like PortSelect say what is read. An SMP is selected by its modifier.
+      // The fields that the user gives for a GMP are in the Get too: fields like PortSelect select what is read. An SMP selects by its
+      // attribute modifier.
       if (!is_smp) apply_fields(bytes, info);
       const mad::Reply before = co_await transactor.call(request);
       bytes = attribute_of(before, info);

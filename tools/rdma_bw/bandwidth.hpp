@@ -25,7 +25,7 @@ class BandwidthEnd {
   /// SysError where it can not be used.
   BandwidthEnd(const sys::EndPort& end_port, const BandwidthPlan& plan);
 
-  /// This end in the words of a message; what depends on the path is not set.
+  /// A message that describes this end. The members that depend on the path are not set.
   BandwidthMessage describe() const;
   /// Completes `path`, which leads to `peer` but does not name its queue pair yet, and connects over it.
   void connect(path::IbPath path, const BandwidthMessage& peer);

@@ -12,9 +12,9 @@ namespace ib::tools {
 
 class BandwidthConversation {
  public:
-  /// For a message that is due at once.
+  /// The timeout of receive() for a message that the peer sends at once.
   static constexpr async::Duration patience = std::chrono::seconds(10);
-  /// While the peer measures; TCP finds out when it has gone.
+  /// The timeout of receive() while the peer measures: none. TCP reports when the peer has gone.
   static constexpr async::Duration forever = async::Duration::max();
 
   explicit BandwidthConversation(async::TcpStream stream) : stream_(std::move(stream)) {}
@@ -22,7 +22,7 @@ class BandwidthConversation {
 
   async::Task<> send(BandwidthMessage message);
   async::Task<> send(BandwidthMessage::Kind kind);
-  /// Throws Error that names the peer where something else comes, or the peer gives up.
+  /// Receives a message of the kind `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
   async::Task<BandwidthMessage> receive(BandwidthMessage::Kind expected, async::Duration timeout = patience);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The messages between the two ends of rdma_bw over TCP: they have one fixed length, big-endian, that begin with a magic word and a
-// version. Nothing in them says how much to read or to allocate before it has been checked.
+// The messages between the two ends of rdma_bw over TCP. They have one fixed length, are big-endian, and begin with a magic word and a
+// version. No length in a message is used before it has been checked.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ struct BandwidthMessage {
   using Wire = std::array<std::uint8_t, wire_size>;
 
   enum class Kind : std::uint8_t {
-    offer = 1,   ///< the client's end, and what it wants to do
+    offer = 1,   ///< the client's end, and its plan
     answer = 2,  ///< the server's end, and the path from there to the client
     ready = 3,   ///< the sender's queue pair is connected
-    done = 4,    ///< the sender has written all that it will, in `nanoseconds`
+    done = 4,    ///< the sender has finished all its writes, in `nanoseconds`
     failed = 5   ///< the sender gives up, for the reason in `text`
   };
 
@@ -35,7 +35,7 @@ struct BandwidthMessage {
   std::uint64_t size{};        ///< bytes of a write: 1…most_bytes
   std::uint32_t iterations{};  ///< at least 1
   Gid gid;                     ///< of the sender
-  std::uint8_t mtu{};          ///< code of the most that the sender's port can
+  std::uint8_t mtu{};          ///< code of the greatest MTU of the sender's port
   std::uint8_t ack_delay{};    ///< Local CA Ack Delay code
   // answer: the rest of the path from the sender to the receiver
   Lid slid, dlid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What infiniband-diags' saquery prints for -dd.
+// The output of infiniband-diags' saquery for -dd.
 #pragma once
 
 #include <algorithm>

@@ -89,7 +89,7 @@ class SetNodedesc final : public Command {
     return devices;
   }
 
-  /// What sysfs has, or, where it has nothing, what the session's own port answers.
+  /// The description in sysfs, or, if sysfs has none, the answer of the session's own port.
   static async::Task<std::string> description_of(Session& session, const sys::Device& device) {
     const bool asks = device.node_description.empty() && session.end_port().device == &device;
     if (!asks) co_return device.node_description;

@@ -150,7 +150,7 @@ std::string cause_of(const subnet::Failure& failure) {
   return error != nullptr ? error->cause() : "";
 }
 
-/// What was not read of many nodes for one reason is one line.
+/// Prints one line for all attributes that were not read for one reason, whatever the number of nodes is.
 void print_unread(Log& log, const std::vector<subnet::Failure>& failures) {
   std::vector<std::pair<std::string, std::vector<const subnet::Failure*>>> causes;
   for (const subnet::Failure& failure : failures) {
