@@ -12,8 +12,8 @@
 
 namespace {
 
-/// Puts /dev/null in the place of a standard stream that is closed, or the next file or socket would go by its number and get the
-/// text. It is opened the wrong way round: to use it stays an error. False where that fails.
+/// Opens /dev/null for each closed standard stream. Otherwise the next file or socket would get the number of the stream, and the text.
+/// /dev/null is opened in the wrong direction, so that the use of the stream stays an error. False if that fails.
 bool occupy_standard_streams() {
   for (const auto& [stream, mode] : {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}}) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;

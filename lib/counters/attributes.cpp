@@ -8,7 +8,7 @@
 namespace ib::counters {
 namespace {
 
-constexpr std::size_t mandatory = 2;  // IBA 16.1.3.5: PortCounters; PortCountersExtended stands beside it
+constexpr std::size_t mandatory = 2;  // IBA 16.1.3.5: PortCounters; PortCountersExtended is counted with it
 
 }  // namespace
 

@@ -14,7 +14,8 @@ namespace {
 
 using Kind = CounterChange::Kind;
 
-/// The greatest number of counts in a second that a link explains, by the unit of the counter; absent if the link says nothing of it.
+/// The greatest number of counts a second that are possible at the rate of a link, by the unit of the counter; absent if it does not depend
+/// on the rate.
 std::optional<double> most_per_second(const FieldInfo& field, double octets_per_second) {
   constexpr double word = 4, smallest_packet = 24;  // octets; IBA 5.2: LRH, BTH, ICRC and VCRC
   constexpr double margin = 1.25;                   // readings are timed at their arrival

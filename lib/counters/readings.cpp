@@ -60,7 +60,7 @@ async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path:
   }
 }
 
-/// A counter that the PMA says not to count holds nothing (IBA 16.1.3.5).
+/// Sets the counters in `reading` to zero that the PMA does not support (IBA 16.1.3.5).
 void clear_uncounted(PmaReading& reading) {
   for (const CounterInfo& counter : counter_infos()) {
     if (counter.narrow != nullptr && !reading.counters.empty() && !reading.support.narrow(counter))
@@ -68,7 +68,8 @@ void clear_uncounted(PmaReading& reading) {
   }
 }
 
-/// Reads into `reading` what is wanted of its PortSelect. What fails is the last of its problems, and nothing is known then.
+/// Reads the wanted attributes of the PortSelect of `reading` into it. A failed request is the last of its problems. If that request was
+/// for counters, no counters are known.
 async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const PmaWanted& wanted) {
   const bool additional = has_additional(reading.support) && reading.support.extended();
   const bool extended = reading.support.extended() && (additional || wanted.traffic || wanted.traffic_only);
@@ -215,8 +216,8 @@ class Reader {
     while (told_ < nodes_.size() && open_[told_] == 0) tell_next();
   }
 
-  /// Has the ports cleared that were read one by one though they can be cleared together: all of them, or those that answered. False where
-  /// there are none.
+  /// Adds the questions that clear ports which were read one by one, though one Set can clear them: all ports, or only those that answered.
+  /// False if there are none.
   bool add_clears(std::size_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
@@ -273,7 +274,7 @@ class Reader {
     }
   }
 
-  /// Adds the Sets that were sent and failed. What was not sent is a failure already: its agent is silent.
+  /// Adds the Sets that were sent and failed. A Set that was not sent is a failure already, because its agent is silent.
   void add_failures(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
     for (const PmaProblem& problem : problems) {
       if (!problem.set || !problem.error) continue;
@@ -339,7 +340,7 @@ class Reader {
     co_return nullptr;
   }
 
-  /// Whether the counters of `attribute` were read. What PortCountersExtended with its additional part holds, PortCounters holds again.
+  /// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
   static bool was_read(const PmaReading& reading, const StructInfo& attribute) {
     if (&attribute == &pm::PortCounters::info())
       return !reading.counters.empty() || (!reading.extended.empty() && has_additional(reading.support));
@@ -347,8 +348,8 @@ class Reader {
     return !(&attribute == &pm::PortXmitDiscardDetails::info() ? reading.discard_details : reading.error_details).empty();
   }
 
-  /// Sets to zero what is to be cleared of a port, or of all. `read` is what was read of it, or of each of them. An attribute of which
-  /// nothing was read is read first, and not cleared where it cannot be read. Returns what failed.
+  /// Clears the wanted counters of one port, or of all ports. `read` are the readings of these ports. An attribute that was not read is
+  /// read first, and is not cleared if that fails. Returns the failed requests.
   async::Task<std::vector<PmaProblem>> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
                                              std::vector<const PmaReading*> read) {
     std::vector<PmaProblem> problems;

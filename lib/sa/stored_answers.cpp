@@ -38,7 +38,7 @@ std::vector<std::uint8_t> record_of(const mad::Request& request, const StructInf
   return wanted;
 }
 
-/// The mask bits of the port numbers in records of which each switch port has one, but an end node only one altogether.
+/// The mask bits of port numbers in records that exist for each port of a switch, but only once for an end node.
 std::uint64_t port_components(const StructInfo& record) {
   if (&record == &SLToVLMappingTableRecord::info()) return bit(1) | bit(2);
   if (&record == &VLArbitrationTableRecord::info()) return bit(1);

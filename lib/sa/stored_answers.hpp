@@ -45,8 +45,8 @@ class StoredAnswers {
   std::optional<std::string> not_in_table(const mad::Request& request);
 
   /// The answer to a request that not_in_table() accepts, in the form in which it would have come from the SA: a reply, or an error.
-  /// For a table that the SA did not give, this is the error that came then. If the stored table is torn, a table made of it is torn
-  /// too. Throws Error if a stored table contradicts itself.
+  /// For a table that the SA refused or did not send, this is the stored error. If the stored table is torn, an answer with a table from it
+  /// is torn too. Throws Error if a stored table contradicts itself.
   mad::Result<mad::Reply> answer(const mad::Request& request);
 
  private:

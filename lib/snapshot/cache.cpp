@@ -16,7 +16,7 @@
 namespace ib::snapshot {
 namespace {
 
-/// Lets those go on who wait for an event, also where a task is cancelled.
+/// Sets an event at the end of a scope, also if the task is cancelled, so that the waiting tasks go on.
 struct SetAtEnd {
   async::Event& event;
   ~SetAtEnd() { event.set(); }
@@ -29,7 +29,7 @@ Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost)
   sa_path() = below.sa_path();
 }
 
-/// Runs what writes the file. After a failure nothing is written any more.
+/// Runs `action`, which writes the file. After a failure nothing is written any more.
 template <class Action>
 void Cache::write(Action action) {
   if (!keeps_) return;
@@ -108,7 +108,8 @@ mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
       fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(told->node_guid), to_text(to), quoted(file_), stored));
 }
 
-/// Whether the node at the end of `path` is the one that the file has there. False if it does not answer. Throws Outdated if it is another.
+/// Whether the node at the end of `path` is the node that the file has there. False if it does not answer. Throws Outdated if another node
+/// is there.
 mad::Task<bool> Cache::is_known_at(const path::Path& path) {
   if (path.directed() != nullptr && path.directed()->hops == 0) co_return true;  // this node: CacheTerms
   std::unique_ptr<Holder>& holder = holders_[place_of(path)];
@@ -129,8 +130,8 @@ std::optional<mad::Result<mad::Reply>> Cache::known_answer(const mad::Request& r
   throw Outdated(damaged.message());
 }
 
-/// The path by LID to the node at the end of a directed route, for the file's answers are those of the node at that LID. Nothing if the
-/// file does not know the node or its LID.
+/// The path by LID to the node at the end of a directed route, because the answers of the file are those of the node at that LID. Nothing
+/// if the file does not have the node or its LID.
 std::optional<path::Path> Cache::by_lid_of(const path::Path& path) {
   const subnet::PathEnd place = subnet::end_of_path(stored_->subnet(), path);
   if (place.node == subnet::none || path.directed()->hops == 0) return std::nullopt;
@@ -150,7 +151,7 @@ mad::Task<mad::Result<mad::Reply>> Cache::try_call(const mad::Request& request) 
   if (is_kept && stored_) {
     if (auto stored = known_answer(request)) co_return std::move(*stored);
   }
-  // The route may lead to another node by now than the one at the LID.
+  // The route may now lead to another node than the node at the LID.
   if (is_checked && by_route && is_kept) is_kept = co_await is_known_at(request.path);
   mad::Result<mad::Reply> live = co_await below_.try_call(request);
   if (is_kept) add(request, live);

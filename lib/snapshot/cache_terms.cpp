@@ -28,7 +28,7 @@ std::string_view difference(const sys::EndPort& then, const sys::EndPort& now) {
   return {};
 }
 
-/// Whether the sweep did not get beyond its own node.
+/// Whether the sweep found no node besides its first one.
 bool sees_only_itself(const subnet::Subnet& subnet) {
   const subnet::Port& start = subnet.port(subnet.start);
   if (start.number != 0) return start.peer == subnet::none;

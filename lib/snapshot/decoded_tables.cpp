@@ -67,8 +67,8 @@ CREATE VIEW failures AS
   FROM raw_answer LEFT JOIN attributes USING(mgmt_class, attribute) WHERE status <> 0;
 )";
 
-/// An SQL expression: the number that a hexadecimal digit of `bytes` makes, counted from 1. `bytes` is an expression too; of bytes
-/// that are not there the digits are 0, for zeros at the end of a payload are not stored.
+/// An SQL expression: the number that a hexadecimal digit of `bytes` makes, counted from 1. `bytes` is an expression too. Digits of missing
+/// bytes are 0, because zeros at the end of a payload are not stored.
 std::string digit_of(std::string_view bytes, std::string_view digit) {
   return fmt::format("instr('123456789ABCDEF', substr(hex({}) || '0000', {}, 1))", bytes, digit);
 }
@@ -88,7 +88,7 @@ std::string places(unsigned count) {
   return fmt::format("WITH RECURSIVE place(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM place WHERE n < {})", count - 1);
 }
 
-/// The views of the tables that nodes have in blocks.
+/// The views of the tables that consist of blocks.
 std::string block_views() {
   constexpr std::string_view where = "status = 0 AND mgmt_class = 1 AND attribute =";
   std::string views;
@@ -162,7 +162,7 @@ bool is_column(const FieldInfo& field) {
 
 bool has_text(const FieldInfo& field) { return field.enumeration != nullptr && field.kind == FieldKind::uint; }
 
-/// The name of a column: of a field of several elements with the number of the element.
+/// The name of a column. For a field with several elements it has the number of the element.
 std::string column_name(const FieldInfo& field, std::uint32_t index) {
   return field.count == 1 ? std::string(field.name) : fmt::format("{}_{}", field.name, index);
 }

@@ -20,7 +20,8 @@ constexpr std::array<int, 6> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, 
 std::atomic<const EndedBySignal*> unfinished{};
 static_assert(std::atomic<const EndedBySignal*>::is_always_lock_free);
 
-/// Puts `handler` in the place of `usual`, where that is what a signal does, or will do after an async::Interrupt has got the first one.
+/// Replaces `usual` by `handler` as the action of each signal whose action it is, now or after an async::Interrupt has got its first
+/// signal.
 void replace(void (*usual)(int), void (*handler)(int)) {
   for (const int signal : signals) {
     struct sigaction now {};

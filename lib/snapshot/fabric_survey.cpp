@@ -29,13 +29,13 @@ std::uint8_t class_of(Part part) {
   return part == Part::vendor ? subnet::mlnx_vendor_class : mad::mgmt_class::performance;
 }
 
-/// Whether a status says that the agent has not got the attribute or the class, for whatever port (IBA 13.4.7).
+/// Whether a status says that the agent lacks the attribute or the class, for all ports (IBA 13.4.7).
 bool is_lacking(std::uint16_t status) {
   return status == mad::status::bad_version || status == mad::status::unsupported_method ||
          status == mad::status::unsupported_method_attribute;
 }
 
-/// The failure that a node claims more than is believed of it.
+/// The failure for a node that claims more entries than a node can have.
 subnet::Failure unbelieved(NodeIndex node, std::string why) {
   subnet::Failure failure;
   failure.kind = subnet::Failure::Kind::false_answer;

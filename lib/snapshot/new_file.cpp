@@ -55,7 +55,7 @@ NewFile::NewFile(std::string file) : NewFile(Names{std::move(file)}) { begin(); 
 void NewFile::begin() {
   check_replaceable(file_);
   const SignalsHeld held;
-  // Between two of these steps another process may be done and remove the directory.
+  // Between two of these steps another process may finish and remove the directory.
   do {
     open_directory();
   } while (!open_file());
@@ -64,7 +64,7 @@ void NewFile::begin() {
   if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_file) != 0) throw SysError(errno, "write", file_);
 }
 
-/// Makes the directory, or opens the one that a killed process left.
+/// Makes the directory, or opens the directory that a killed process left.
 void NewFile::open_directory() {
   for (;;) {
     const int error = make_private_directory(directory_);
@@ -73,7 +73,7 @@ void NewFile::open_directory() {
     if (directory_fd_) {
       const struct stat status = status_of(directory_fd_.get(), directory_);
       const bool is_private = (status.st_mode & 077U) == 0;
-      // A server may give what root makes to somebody else (NFS, root_squash).
+      // A server may give the files of root to another user (NFS, root_squash).
       if (is_private && (error == 0 || status.st_uid == ::geteuid())) return;
     } else if (errno == ENOENT) {
       continue;
@@ -91,7 +91,7 @@ bool NewFile::open_file() {
   if (!fd_ && errno == ENOENT) return false;
   if (!fd_) throw SysError(errno, "create", file_);
   if (!lock()) {
-    // Without locks each process writes a file of its own, and the one that is done last gives it its name.
+    // Without locks each process writes its own file, and the process that finishes last replaces the others' file.
     ::unlinkat(directory_fd_.get(), name_.c_str(), 0);
     name_ = fmt::format("{}-{}-{}", inner_name, ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
     fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how | O_EXCL, private_file));
@@ -114,7 +114,7 @@ bool NewFile::lock() {
   return false;
 }
 
-/// Throws UsageError if the file to be replaced belongs to another user than what this process makes.
+/// Throws UsageError if the file to be replaced and the new file have different owners.
 void NewFile::check_owner() const {
   struct stat old {};
   if (::lstat(file_.c_str(), &old) != 0 || old.st_uid == status_of(fd_.get(), file_).st_uid) return;

@@ -186,7 +186,7 @@ std::vector<Questions> Questionnaire::linear_tables(const Agent& of) {
   return all;
 }
 
-/// PortInfo of the ports of a node of which neither the sweep nor an earlier part has it.
+/// The requests for PortInfo of the ports of a node whose PortInfo neither the sweep nor an earlier part has read.
 std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of) const {
   Questions asked{.attribute = &smp::PortInfo::info()};
   for (const std::uint32_t number : of.numbers) {

@@ -25,7 +25,7 @@ void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& req
     const mad::DataArea area = stored_area(request.mgmt_class);
     return writer.put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));
   }
-  // With 0 tries it was not sent: the failure that made the node silent is stored already.
+  // A request with 0 tries was not sent: the failure that made the node silent is stored already.
   if (mad::tries_in_vain(result.error()) != 0U) writer.put_failure(key, result.error());
 }
 

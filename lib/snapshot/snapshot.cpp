@@ -140,7 +140,7 @@ bool Snapshot::is_in_place() const {
          open.st_ino == named.st_ino;
 }
 
-/// A file that says that it holds no keys may be passed on: it must hold none.
+/// A file that claims to have no keys may be passed on, so it must really have none.
 void Snapshot::check_keys(const AnswerKey& key, Bytes payload) const {
   if (!has_keys_ && without_keys_of(key, payload)) damaged("it says that it holds no keys, and holds one");
 }

@@ -33,7 +33,7 @@ Database::Database(int fd, const std::string& file, Mode mode) : file_(file), on
     throw SqliteError(fmt::format("{}: {}", quoted(file), why));
   }
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
-  // Nothing in a file runs by itself, not in the copy of an older file that a writer adds to either.
+  // Nothing in a file may run by itself. This also holds for the copy of an older file to which a writer adds.
   for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER})
     sqlite3_db_config(handle_, setting, 0, nullptr);
   if (mode == Mode::write) {

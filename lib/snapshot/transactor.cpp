@@ -24,7 +24,7 @@
 namespace ib::snapshot {
 namespace {
 
-/// An answer as it is stored.
+/// A reply with the stored payload.
 std::vector<std::uint8_t> reply_to(const mad::Request& request, std::uint16_t status, Bytes payload) {
   return mad::answer_to(request, status, stored_area(request.mgmt_class), payload);
 }
@@ -208,7 +208,7 @@ void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const A
   subnet::set_arrival(fabric_->subnet, place, place.arrival ? *place.arrival : arrival_by_lid(place.node), key.attribute, payload);
 }
 
-/// The port by which LID-routed SMPs come to a switch: what it said, else that of the route on which it was found.
+/// The port through which LID-routed SMPs come in at a switch: its stored answer, else the entry port of the route on which it was found.
 std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
   const std::optional<StoredAnswer> told = snapshot_.find(key);

@@ -177,8 +177,8 @@ class Grouper {
     const unsigned where = line_of(at) == Line::slb4018 ? p.slot : 3U * (p.slot - 1U) + p.chip;
     if (p.slot > 0 && where >= 1 && where <= max_lines) insert(result_.chassis[box].lines[where], at, box);
   }
-  /// The slot that a Mellanox board says it is in. infiniband-diags keeps spine 19 where it keeps line 0: of both together, the first found
-  /// has the slot.
+  /// The slot that a Mellanox board says it is in. infiniband-diags uses one slot for spine 19 and line 0: the board of them that is found
+  /// first takes it.
   static NodeIndex& slot_of(Chassis& box, const Place& p) {
     const bool is_line = p.kind == SlotKind::line;
     if (p.slot == 0) return box.unlisted[is_line ? 0 : 1];

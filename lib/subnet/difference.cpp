@@ -30,7 +30,7 @@ std::set<Guid> nodes(const Subnet& subnet) {
   return guids;
 }
 
-/// How a link runs at its first end.
+/// The width and speed of a link at its first end.
 struct Running {
   LinkRate rate;
   bool may_be_fdr10{};  ///< the rate is QDR or FDR10
@@ -73,7 +73,7 @@ std::set<Key> keys(const std::map<Key, Value>& map) {
   return all;
 }
 
-/// Whether two rates differ for certain: what was not read of one of them may be the same.
+/// Whether two rates certainly differ. A part that was not read on one side may be the same.
 bool differ(const Running& a, const Running& b) {
   if (!a.rate.known() || !b.rate.known()) return false;
   const auto may_be = [](const Running& one, const Running& other) { return one.may_be_fdr10 && other.rate.speed == Speed::fdr10; };

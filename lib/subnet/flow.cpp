@@ -5,7 +5,7 @@
 
 namespace ib::subnet {
 
-/// Returns the current span, and forgets what is older than the one before it.
+/// Returns the current span, and removes requests that are older than the span before it.
 Flow::Span Flow::advance(async::Time now) {
   age_ += std::min<async::Duration>(now - last_.value_or(now), young_span);
   last_ = now;

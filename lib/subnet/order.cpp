@@ -182,8 +182,8 @@ class LegacyQueue {
     }
   }
 
-  /// From an end node at the end of a directed route the way leads back along that route. libibnetdisc takes the port by which that
-  /// route enters the switch there for the other end of the link; this one takes the right port.
+  /// Goes on from an end node at the end of a directed route: back along that route. libibnetdisc takes the entry port of the route at the
+  /// switch there as the other end of the link. This function takes the actual port.
   void go_back(const Port& port) {
     ++sweep_.hops;
     if (port.peer != none) ask_node(port.peer, -1, start_);
@@ -203,7 +203,7 @@ class LegacyQueue {
   LegacySweep sweep_;
 };
 
-/// Copies what was read of a node that `to` has under another number.
+/// Copies the attributes of node `at` of `from` to node `copy` of `to`.
 void copy_node(const Subnet& from, NodeIndex at, Subnet& to, NodeIndex copy) {
   const Node& node = from.node(at);
   Node& target = to.node(copy);

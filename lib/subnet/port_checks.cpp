@@ -36,7 +36,7 @@ bool is_port0(const Subnet& subnet, PortIndex at) {
   return port.number == 0 && subnet.node(port.node).kind() == NodeKind::sw;
 }
 
-/// Whether both ends of a link say that it is trained; what a port that is not linked could do is not known.
+/// Whether both ends report a trained link. False without a link: the other end is then not known.
 bool is_link_trained(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   return !is_port0(subnet, at) && is_trained(port) && port.peer != none && is_trained(subnet.port(port.peer));

@@ -35,7 +35,7 @@ path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& star
 
 namespace {
 
-/// To the node of `port`, by the LID that it has or claims.
+/// A path to the node of `port` by `lid`, the LID that the port owns or claims.
 path::Path path_to(const Subnet& subnet, PortIndex port, Lid lid, const path::Path& start, Qpn qp) {
   path::IbPath path;
   path.meant = subnet.node(subnet.port(port).node).guid();

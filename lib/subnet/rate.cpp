@@ -58,7 +58,7 @@ struct Abilities {
 
 bool supports_fdr10(const Port& port) { return ((port.fdr10_supported | port.fdr10) & 1U) != 0; }
 
-/// `extended` and `extended2` count where the port has such fields.
+/// `extended` and `extended2` are used only if the port has these fields.
 SpeedSet speeds_of(const Subnet& subnet, PortIndex at, unsigned basic, unsigned extended, unsigned extended2) {
   const bool has_extended = has_extended_speeds(subnet, at);
   return (supports_fdr10(subnet.port(at)) ? bit(Speed::fdr10) : 0U) |
@@ -71,7 +71,7 @@ Abilities supported(const Subnet& subnet, PortIndex at) {
           speeds_of(subnet, at, info.link_speed_supported, info.link_speed_ext_supported, info.link_speed_ext_supported2)};
 }
 
-/// Values that mean "all that is supported" have all bits set, and so need no case of their own.
+/// Values that mean "all supported values" have all bits set, so that they need no special case.
 Abilities enabled(const Subnet& subnet, PortIndex at) {
   constexpr unsigned extended_disabled = 30;  // IBA 14.2.5.6: LinkSpeedExtEnabled
   const smp::PortInfo info = subnet.port(at).info();

@@ -37,7 +37,7 @@ class Survey::Agents final : public mad::Transactor {
   }
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
-  /// An agent of which nothing need be remembered is forgotten.
+  /// Removes agents about which nothing need be remembered.
   ~Agents() override {
     for (const AgentKey& key : used_) {
       const auto at = survey_.agents_.find(key);
@@ -67,7 +67,7 @@ Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
   return agent;
 }
 
-/// Lets pump() work while it lives.
+/// pump() starts questions as long as an object of this class exists.
 class Survey::Asking {
  public:
   Asking(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
@@ -149,7 +149,7 @@ async::Task<> Survey::ask_waiting() {
   }
 }
 
-/// Lets as many questions begin as there is room for. `ending`: open questions that have nothing more to do.
+/// Starts waiting questions up to the limits of the options. `ending`: the number of open questions that are about to end.
 void Survey::pump(std::size_t ending) {
   const async::Time now = loop_->now();
   std::size_t young = flow_.young(now);

@@ -18,7 +18,7 @@ constexpr std::size_t max_open_requests = 4096;
 constexpr std::size_t max_young_requests = 128;
 // Limit of examined contradictions. A fabric with more is broken beyond repair, or hostile.
 constexpr unsigned max_doubts = 1024;
-// How often the ports are looked beyond again that did not answer while nodes moved.
+// The greatest number of repeated requests beyond ports that did not answer while nodes moved.
 constexpr unsigned max_looks_again = 3;
 
 }  // namespace

@@ -167,8 +167,8 @@ bool Sweep::leads_through(NodeIndex node, PortIndex port) const {
   return true;
 }
 
-/// From now on the way to `at` leads by the port `from` of another node. The link of the way before is looked into. False if the way would
-/// lead through the node itself.
+/// Makes the route to `at` lead through the port `from` of another node. The link of the earlier route is examined. False if the route
+/// would lead through the node itself.
 bool Sweep::move(NodeIndex at, PortIndex from) {
   Node& node = subnet_.node(at);
   const PortIndex before = node.via;

@@ -144,8 +144,8 @@ void Sweep::read_ports(NodeIndex node, unsigned first) {
   }
 }
 
-/// Reads what was left out of a switch while it was thought to be at the rim. `joined` is its port to the node before it on the
-/// shorter way.
+/// Reads the attributes of a switch that were left out while its distance seemed to be the greatest one (radius). `joined` is its port to
+/// the previous node on the shorter route.
 void Sweep::read_beyond_rim(NodeIndex at, PortIndex joined) {
   if (options_.needs.switch_infos) queue({What::switch_info, 0, false, level_beyond(at), at});
   for (unsigned number = 1; number <= last_port_of(subnet_.node(at)); ++number) {

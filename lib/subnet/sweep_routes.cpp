@@ -31,8 +31,8 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
          at != subnet_.port(subnet_.start).node;
 }
 
-/// The way to `moved` leads by the port `via` from now on: counts the hops to it and to the nodes beyond it anew. A switch that comes
-/// within the radius is read whole. `joined` is the port of `moved` on the new way, if it was not read before.
+/// Makes the route to `moved` lead through the port `via`, and computes the hops to it and to the nodes beyond it anew. A switch that is
+/// now within the radius is read completely. `joined` is the port of `moved` on the new route, if it was not read before.
 void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
   subnet_.node(moved).via = via;
   std::multimap<NodeIndex, NodeIndex> beyond;  // the nodes to which the way leads through a node

@@ -35,7 +35,8 @@ void Sweep::read_ended(NodeIndex node) {
   queue_read(next);
 }
 
-/// Forgets what is known of the reading of a node that answers. At any time few nodes are read; the rest would take 1 MB for 5,000 nodes.
+/// Frees the Reading of a node that answers and has no open reads. Few nodes are read at any time; the Readings of 5,000 nodes would take 1
+/// MB.
 void Sweep::forget_if_idle(NodeIndex node) {
   const auto at = readings_.find(node);
   const Reading& reading = at->second;
@@ -96,8 +97,8 @@ async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
   pump();
 }
 
-/// Looks again beyond the ports beyond which nobody answered, where the way there leads through a node that has moved: the request may
-/// have gone by the old way.
+/// Repeats the unanswered requests beyond ports if their route leads through a node that has moved: the first request may have taken the
+/// old route.
 void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
   std::erase_if(failures_, [&](const Failure& failure) {
     if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
@@ -123,7 +124,8 @@ async::Task<bool> Sweep::find_moved(NodeIndex node) {
   co_return move(node, from);
 }
 
-/// Reads the descriptions of nodes that failures name, where the others are not wanted. What does not answer stays without one.
+/// Reads the NodeDescriptions of the nodes that failures name, if NodeDescriptions are not wanted otherwise. A node that does not answer
+/// stays without one.
 async::Task<> Sweep::name_failed_nodes() {
   std::set<NodeIndex> nodes;
   for (const Failure& failure : failures_) {

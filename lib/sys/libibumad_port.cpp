@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The choice of libibumad's resolve_ca_name(), which a site's scripts without -C rely on: on a host of several fabrics another choice would
-// be another fabric.
+// Selects a port as libibumad's resolve_ca_name() does. Scripts without -C rely on it: on a host with several fabrics, another port may
+// lead to another fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Choice {
   bool is_active{};
 };
 
-/// libibumad gives up a device with such ports.
+/// Whether libibumad skips the device because of its type or its ports.
 bool is_unreadable(const Device& device) {
   constexpr unsigned last_port = 9;
   return device.node_type < 1 || device.node_type > 3 ||

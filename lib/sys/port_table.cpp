@@ -60,7 +60,7 @@ bool PortTable<T>::empty() const {
   if (directory_.empty()) return entries_.empty();
   const auto is_entry = [](const std::string& name) { return index_of(name, max_index).has_value(); };
   const bool has_none = std::ranges::none_of(unsorted_directory(directory_), is_entry);
-  if (has_none) directory_.clear();  // that is all of it: nobody needs to look again
+  if (has_none) directory_.clear();  // the table is complete: it is not read again
   return has_none;
 }
 

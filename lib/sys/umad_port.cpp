@@ -53,7 +53,7 @@ UniqueFd open_by_library(const EndPort& half) {
 }  // namespace
 
 int umad_abi_failure() {
-  // Opened, not looked for by access(): where the device is simulated, open() is what knows the file.
+  // Uses open() and not access(): a preload library that simulates the device replaces open().
   const UniqueFd fd(::open(abi_file().c_str(), O_RDONLY | O_CLOEXEC));
   return fd ? 0 : errno;
 }

@@ -42,7 +42,7 @@ std::string read_all(int file) {
 }
 
 /// The header that the kernel puts before a MAD that it passes through /dev/infiniband/umadN (struct ib_user_mad_hdr).
-/// Its first numbers are in host order, the addresses in network order.
+/// The first numbers of the header are in host order, the addresses in network order.
 struct UmadHeader {
   Bytes bytes;
 

@@ -125,7 +125,7 @@ class Ibroute final : public Command {
     destinations.in_order = as_diags_ && session.options().debug > 0;
     if (!wanted_.multicast) {
       std::vector<Lid> lids = lids_of(table, node.path);
-      // Of the switch itself only its LIDs are not known yet.
+      // The NodeInfo of the switch is known already. Its LIDs are not.
       const bool may_be_wanted = node.path.directed() != nullptr ? !lids.empty() : std::ranges::count(lids, node.path.ib().dlid) != 0;
       if (!as_diags_ && may_be_wanted) {
         const mad::Result<smp::PortInfo> port = co_await session.transactor().try_subn_get<smp::PortInfo>(node.path);
@@ -199,7 +199,7 @@ class Ibroute final : public Command {
     for (unsigned value = std::max(1U, table.linear->first()); value < table.linear->end(); ++value) {
       const Lid lid{static_cast<std::uint16_t>(value)};
       if (as_diags_ && !table.linear->is_known(lid)) break;  // where the table breaks off
-      // The LID of the switch itself costs no request: the switch was read already.
+      // The LIDs of the switch itself are included in any case: the switch was read already.
       const bool is_wanted = !wanted_.no_destinations || (!as_diags_ && path.directed() == nullptr && lid == path.ib().dlid);
       if (is_wanted && table.linear->is_known(lid) && table.linear->out_port(lid) <= table.node.num_ports) lids.push_back(lid);
     }

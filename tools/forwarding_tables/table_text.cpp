@@ -349,7 +349,7 @@ void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
   sink.end_object();
 }
 
-/// A table of which nothing was read is null.
+/// The routes are null if no block of the table was read.
 void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
   of.has_info ? sink.value("capacity", of.linear->capacity()) : sink.null("capacity");
   of.has_info ? sink.value("top", of.linear->top()) : sink.null("top");

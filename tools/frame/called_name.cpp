@@ -12,7 +12,8 @@ constexpr unsigned most_links = 40;  // as Linux follows
 
 std::string last_component(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-/// The names that lead to the program: the one it was called by, that of the executable, and those of the links from there on.
+/// The names that lead to the program: the name that it was called by, the name of the executable, and the names of the links from there
+/// on.
 std::vector<std::string> names_on_the_way(std::string_view called, const World& world) {
   std::vector<std::string> names{last_component(called)};
   std::string path = world.executable;

@@ -66,7 +66,7 @@ std::uint16_t pkey_index_of(const std::string& text) {
   return static_cast<std::uint16_t>(value);
 }
 
-/// infiniband-diags' port 0, and any below, is the first one that will do.
+/// The port numbers 0 and below mean the first usable port in infiniband-diags.
 std::optional<std::string> port_option(int number) { return number <= 0 ? std::nullopt : std::optional(std::to_string(number)); }
 
 }  // namespace

@@ -155,8 +155,8 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   throw error;
 }
 
-/// Runs a program of infiniband-diags, `called` by that name or path, but for its last output. Failures go to stdout behind the results, as
-/// they always did.
+/// Runs a program of infiniband-diags that was called by the name or path `called`, except for its last output. Messages of failures go to
+/// stdout behind the results, as in infiniband-diags.
 int execute_diags(Command& command, const CommandInfo& info, std::string_view called, std::span<char* const> words, const World& world,
                   Emit& emit) {
   CommonOptions common;
@@ -216,9 +216,9 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
   }
 }
 
-/// How a program of infiniband-diags names itself in what it says, when argv[0] is `called`. They print argv[0] whole. A program that is
-/// called by its path in a directory of programs (its last component is bin or sbin) does so here too: that is an installed one. A
-/// link elsewhere is a makeshift, and its place is no part of the name.
+/// The name of a program of infiniband-diags in its messages, if argv[0] is `called`. The original programs print the whole argv[0]. So
+/// does this one if it is called by its path in a directory of programs (the last component is bin or sbin), because it is then an
+/// installed program. For a link elsewhere the directory is left out.
 std::string_view diags_program(std::string_view called) {
   const std::size_t slash = called.rfind('/');
   if (slash == std::string_view::npos) return called;

@@ -23,7 +23,7 @@
 namespace ib::tools {
 namespace {
 
-/// The map as infiniband-diags reads it: `file`, or the one in its usual place. If it cannot be read, warns and returns an empty map.
+/// Reads the node name map as infiniband-diags does: `file`, or the default file. If it cannot be read, warns and returns an empty map.
 subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
   const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
   try {

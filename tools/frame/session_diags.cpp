@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The manners of infiniband-diags: its ways to name a node, and libibmad's warnings of what failed.
+// The dialect of infiniband-diags in a Session: how it names a node, and the warnings of libibmad about failed requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Session::DiagsTransactor final : public mad::Transactor {
                                                session_.diags_route(request.path)));
   }
 
-  /// As libibmad: the class has its version above it, and addresses of the request in memory are there.
+  /// As libibmad: the class is printed with its version in the upper bits, and memory addresses of the request are printed.
   void tell_vendor(const mad::Request& request) const {
     const void* const data = &request;
     const mad::DataArea area = mad::data_area(request.mgmt_class);
@@ -96,7 +96,7 @@ std::string Session::diags_route(const path::Path& path) const {
 
 std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(), diags_port_number()); }
 
-/// Opens the channel as libibumad does, which says one thing alone of a failure: that the kernel's umad is missing.
+/// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
 std::optional<int> Session::open_failure() {
   if (stack_.is_open() || options().from || diags_channel_) return std::nullopt;
   int code = ENODEV;
@@ -240,7 +240,7 @@ void Session::tell_failure(const mad::MadError& error) const {
   if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return diags_warning(function, error.message());
   const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
   if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
-    // libibmad's wait for an answer ends by itself then, and it does not try again.
+    // The wait of libibmad for an answer has then ended by itself, and libibmad does not try again.
     diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
   } else if (options().show_errors) {
     const std::chrono::nanoseconds otherwise = options().timeout.value_or(std::chrono::milliseconds(0));

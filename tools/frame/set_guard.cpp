@@ -127,7 +127,8 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   co_return sent;
 }
 
-/// Whether the node at the end of the path is known to be the one that is meant; else nobody said which one is.
+/// Whether the node at the end of the path is known to be the intended node. False if the path does not say which node is meant. The error
+/// is that of a request, or WrongNode.
 mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
   if (!subnet::takes_smps(request.path)) co_return false;
   path::Path path = request.path;
@@ -142,7 +143,7 @@ mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
   co_return true;
 }
 
-/// Notes the Set. The reply is that of a node that took all over.
+/// Records the Set. The reply is that of a node that accepts all values.
 mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request) {
   PlannedSet set{request.path, mad::to_mad(request), {}, {}};
   if (subnet::takes_smps(request.path)) {

@@ -95,7 +95,7 @@ void Stack::open_snapshot() {
   stack_on_top();
 }
 
-/// Puts what the options say of queries to the SA into the path to it.
+/// Sets the values of the options for queries to the SA in the path to it.
 void Stack::set_sa_path(path::Path& path) {
   const CommonOptions& options = host_.options();
   apply_options(path);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths made fit for use. The SL of a GMP's path is the SA's to give. ibtool uses SL 0 where no SA answers: it is the right one on most
-// fabrics, and when the subnet manager is dead, counters and pings are needed most. An SA that answers is believed: if it knows no path,
-// there is none.
+// Completes paths. The SA gives the SL of a path for GMPs. If no SA answers, ibtool uses SL 0. That is the right SL on most fabrics, and
+// counters and pings are needed most when the subnet manager is dead. If an SA answers that it knows no path, there is no path.
 #include <fmt/format.h>
 
 #include <utility>
@@ -18,8 +17,8 @@
 namespace ib::tools {
 namespace {
 
-/// Whether `error` is no answer of an SA: silence, a status of a node that is not an SA or is busy, or nothing in a stored fabric. An SA
-/// that refuses does so by a status of its class.
+/// Whether `error` means that no SA answered: a timeout, a status of a node that is not an SA or is busy, or no answer in a stored fabric.
+/// An SA that refuses does so by a status of its class.
 bool is_no_answer(const mad::MadError& error) {
   if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
   return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
@@ -90,7 +89,8 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
   if (path.directed() == nullptr && ib.dlid == Lid{}) {
     debug_path("SA", transactor().sa_path());
     path = co_await resolver().resolve(path);
-    // IBA 8.3.6: 0 and 1 do not leave the subnet. On RoCE it says nothing, and no SMP can be sent at all.
+    // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE the hop limit has no meaning here, and no SMP can be sent
+    // at all.
     if (ib.hop_limit > 1 && host_.end_port().link_layer != sys::LinkLayer::ethernet) {
       throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
     }
@@ -126,7 +126,7 @@ const std::string* Stack::why_no_sa() {
   return no_sa_ ? &*no_sa_ : nullptr;
 }
 
-/// The path to the LID at the end of a directed route. The SA knows it without an SMP; where none answers the node itself does.
+/// The path to the LID at the end of a directed route. The SA gives the LID without an SMP. If no SA answers, the node itself is read.
 async::Task<path::Path> Stack::lid_routed(path::Path path) {
   if (path.directed() == nullptr) co_return path;
   if (why_no_sa() == nullptr) {
@@ -138,7 +138,7 @@ async::Task<path::Path> Stack::lid_routed(path::Path path) {
   co_return sa::to_lid(path, port->lid);
 }
 
-/// `path`, which has a DLID or a DGID, with what the SA knows of it. Without an SA, a path to a LID has the SLID of this port and SL 0.
+/// Completes `path`, which has a DLID or a DGID, from the SA. Without an SA, a path to a LID gets the SLID of this port and SL 0.
 async::Task<path::Path> Stack::from_sa(path::Path path) {
   const path::IbPath& ib = path.ib();
   const bool skips = host_.options().skip_sl;

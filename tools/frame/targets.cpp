@@ -15,12 +15,12 @@
 
 namespace ib::tools {
 
-/// A port of a node by which the node may be meant.
+/// A port of a node that a target may name, with the description of the node.
 struct Targets::NamedPort {
   Guid node;
   unsigned number{};
   std::string description;
-  path::Path path;  ///< its LID, or where it has none a directed route
+  path::Path path;  ///< by its LID, or by a directed route if it has no LID
 };
 
 namespace {
@@ -32,11 +32,11 @@ bool may_be_name(std::string_view word) {
   return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
 }
 
-/// How a word is found in the names of nodes. A better way goes before all others.
+/// The ways in which a word can match the name of a node, the best one first. Only the best matches count.
 enum class NameMatch : std::uint8_t {
-  whole,  ///< it is the name
-  word,   ///< it is a word, or several, of the name: leaf1 in "MF0;leaf1:SB7800/U1"
-  piece,  ///< it is a piece of a word: leaf1 in leaf10, and in leaf1-2
+  whole,  ///< the word is the whole name
+  word,   ///< it is one or several words of the name: leaf1 in "MF0;leaf1:SB7800/U1"
+  piece,  ///< it is a part of a word: leaf1 in leaf10, and in leaf1-2
   none,
 };
 
@@ -93,7 +93,7 @@ async::Task<path::Path> Targets::path(std::string word) {
   co_return path;
 }
 
-/// The path of an address; nothing for what may be a name.
+/// The path of an address; nothing for a word that may be a name.
 std::optional<path::Path> Targets::address(std::string_view word) try { return parse(word); } catch (const UsageError&) {
   if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
   return std::nullopt;

@@ -68,7 +68,7 @@ Kept look_at(Log& log, const std::string& file) {
   return status.st_size == 0 ? Kept::nothing : Kept::a_file;
 }
 
-/// Whether all that did not answer when a stored fabric was read is still silent. With --sa no SMP is sent to find out.
+/// Whether all nodes that did not answer when a stored fabric was read are still silent. With --sa no SMP is sent for this.
 async::Task<bool> is_silent_as_then(Session& session, const DiscoveryOptions& options, const subnet::SweptSubnet& stored) {
   const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
   if (std::ranges::none_of(stored.failures, is_silence)) co_return true;

@@ -193,8 +193,8 @@ void DiagsTopology::block(std::string& out, NodeIndex at, std::string_view host,
   }
 }
 
-/// Appends the block of a board in a slot. infiniband-diags takes it for a switch, whatever it is: an adapter, which has no port 0, has
-/// neither LID nor speed.
+/// Appends the block of a board in a slot. infiniband-diags prints every board as a switch. An adapter has no port 0, so that it is printed
+/// without LID and speed.
 void DiagsTopology::board(std::string& out, NodeIndex at, std::string_view host) const {
   const Node& node = subnet_.node(at);
   switch_head(out, at, {}, host);

@@ -213,7 +213,7 @@ void tell_outcome(const Session& session, const DiscoveryOptions& options, const
   print_failures(session, fabric.subnet, fabric.failures);
 }
 
-/// Whether the command wants to know of FDR10.
+/// Whether the command needs MlnxExtPortInfo, for FDR10.
 bool asks_fdr10(const Session& session, const DiscoveryOptions& options) {
   return options.fdr10 || (options.diags && session.options().mlnx_extended_port_info);
 }

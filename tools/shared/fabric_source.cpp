@@ -14,7 +14,7 @@
 namespace ib::tools {
 namespace {
 
-/// Whether a command that has these needs would have met this failure.
+/// Whether a sweep with these needs would have this failure.
 bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs, const subnet::Failure& failure) {
   if (failure.node == subnet::none || failure.beyond) return true;
   const subnet::NodeKind kind = subnet.node(failure.node).kind();
@@ -77,7 +77,7 @@ class Sweep : public FabricSource {
   subnet::Routing routing_;
 };
 
-/// The snapshot of --from: the whole fabric at once, a part of it by the sweep that a fabric would see.
+/// The snapshot of --from. The whole fabric is read at once. A part of it is read by a sweep whose requests the snapshot answers.
 class FromSnapshot final : public Sweep {
  public:
   FromSnapshot(Session& session, const DiscoveryOptions& options) : Sweep(session, options, subnet::Routing::directed) {}

@@ -16,7 +16,7 @@ namespace {
 
 using What = subnet::LegacyEvent::What;
 
-/// The line of libibnetdisc's source that the line of text names.
+/// The number of the source line of libibnetdisc in a line of text.
 unsigned source_line(What what) {
   switch (what) {
     case What::ask_node:
@@ -74,7 +74,7 @@ class Trace {
     constexpr unsigned fdr10_bit = 1, width_bits = 8, speed_bits = 4;
     const subnet::Port& port = subnet_.port(at);
     const smp::PortInfo info = port.info();
-    // libibnetdisc keeps two speeds in one buffer, so the same one stands twice.
+    // libibnetdisc uses one buffer for two speeds, so that one speed is printed twice.
     const std::string speed = libibmad_text(LibibmadText::linkspeed, info.link_speed_active, speed_bits);
     return fmt::format("portid {} portnum {}: base lid {} state {} physstate {} {} {} {} {}", route, port.number,
                        subnet_.port(subnet_.end_port_of(at)).info().lid.value, static_cast<unsigned>(port.state()),
