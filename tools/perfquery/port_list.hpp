@@ -12,9 +12,9 @@ namespace ib::tools::perfquery {
 /// Port numbers 0…255. By the name of infiniband-diags whatever C reads: the heading shows the number, PortSelect is its lowest byte.
 using Ports = std::vector<std::int32_t>;
 
-/// Reads a list of ports: numbers and ranges, between commas. Throws UsageError for a word that is not a port, and for more than 256 ports.
+/// Throws UsageError for what is no port, and for more than 256.
 Ports read_ports(std::string_view text);
-/// Reads a list of ports as infiniband-diags does: a word that is not a number is 0. Throws DiagsFailure for a range that does not go up.
+/// The same as infiniband-diags reads it: what is no number is 0. Throws DiagsFailure for a range that goes down.
 Ports read_diags_ports(const std::string& text);
 
 }  // namespace ib::tools::perfquery
