@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibping: asks a host again and again whether it is there, and the server that answers.
+// ibping: sends pings to a host again and again. Also the server that answers them.
 #include <fmt/format.h>
 
 #include <algorithm>

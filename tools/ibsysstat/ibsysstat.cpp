@@ -178,7 +178,7 @@ class Ibsysstat final : public Command {
   Target target_;
   const SysstatOperation* operation_ = operations.data();
   bool server_{};
-  bool any_answer_{};  ///< ask once, and take a refusal for an answer without text
+  bool any_answer_{};  ///< send one request, and treat a refusal as an answer without text
   std::uint32_t oui_ = mad::openib_oui;
 };
 

@@ -40,7 +40,7 @@ struct Chosen {
   subnet::PortIndex port = none;  ///< port `number` of the end port's node
   path::Path path = path::IbPath{};
   smp::PortInfo info;
-  std::string description;  ///< of its node; empty where that does not tell it, and where nothing is to be changed
+  std::string description;  ///< of its node; empty if the node did not answer it, or if nothing is to be changed
 };
 
 /// "0005:…@3 \"leaf1\""

@@ -101,7 +101,7 @@ subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex por
 
 struct NodeDifference;
 
-/// The base of reports on a fabric. The exit status tells whether the fabric is complete.
+/// The base of reports on a fabric. The exit status shows whether the fabric is complete.
 struct FabricReport : Report {
   explicit FabricReport(const Fabric& of) : fabric(of) {}
   Exit status() const override { return fabric.failures.empty() && failures.empty() ? Exit::ok : Exit::incomplete; }

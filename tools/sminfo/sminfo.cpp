@@ -83,7 +83,7 @@ class Sminfo final : public Command {
     if (modifier_) session.require_exact_targets();
     mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
     const Destination manager = co_await find_manager(session);
-    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the one who asks (IBA 14.2.5.13)
+    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
     SminfoReport report;
     report.path = manager.path;
     report.keys = session.options().keys;
