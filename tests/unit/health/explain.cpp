@@ -137,7 +137,7 @@ void make_dumb_cable(Compared& of, bool by_lid) {
                        .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
                        .why = {},
                        .error = {}};
-  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::Path{});
+  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
   of.is->failures.push_back(lost);
 }
 

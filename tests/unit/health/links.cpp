@@ -107,7 +107,7 @@ TEST_CASE("link-misconfigured: at least three ports that lead to one device and 
   for (const auto& [hosts, is_decided] : {std::pair{3U, true}, {2U, false}}) {
     Patient patient;
     const std::array all{Patient::host0, Patient::host1, Patient::host2};
-    const std::array ports{std::pair{Patient::leaf0, 1U}, {Patient::leaf0, 2U}, {Patient::leaf1, 1U}};
+    const std::array ports{std::pair{Patient::leaf0, 1U}, std::pair{Patient::leaf0, 2U}, std::pair{Patient::leaf1, 1U}};
     for (unsigned at = 0; at < hosts; ++at) {
       patient.fabric.node(all[at]).info.device_id = 0x1017;
       patient.info(ports[at].first, ports[at].second).link_width_supported = 15;
