@@ -63,6 +63,7 @@ void find_gone_links(const Input& input, Findings& findings) {
   for (const PortIndex at : input.baseline->changes.links_gone) {
     Finding finding;
     finding.ends = {place_now(input, at), place_now(input, was.port(at).peer)};
+    finding.lost = finding.ends;
     finding.confidence = sure_of_absence(input);
     findings.push_back(std::move(finding));
   }
@@ -76,6 +77,7 @@ void find_moved_links(const Input& input, Findings& findings) {
   const Subnet& was = input.baseline->subnet;
   for (const PortPair& end : input.baseline->changes.moved) {
     Finding finding = on_cable(input.subnet, end.current);
+    finding.lost = {place_now(input, end.reference), place_now(input, was.port(end.reference).peer)};
     finding.detail =
         fmt::format("It led from {} to {} before.", port_text(was, end.reference), port_text(was, was.port(end.reference).peer));
     findings.push_back(std::move(finding));
@@ -103,8 +105,8 @@ void find_gone_nodes(const Input& input, Findings& findings) {
     finding.confidence = sure_of_absence(input);
     for (const subnet::Port& port : was.ports_of(was.node(node))) {
       if (port.peer == subnet::none) continue;
-      finding.detail = fmt::format("Its port {} was linked to {}.", port.number, port_text(was, port.peer));
-      break;
+      if (finding.lost.empty()) finding.detail = fmt::format("Its port {} was linked to {}.", port.number, port_text(was, port.peer));
+      finding.lost.push_back(place_now(input, port.peer));
     }
     findings.push_back(std::move(finding));
   }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "health/blame.hpp"
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
+
+#include "health/evidence.hpp"
 
 namespace ib::health {
 namespace {
@@ -11,7 +15,12 @@ using subnet::NodeIndex;
 using subnet::PortIndex;
 
 bool breaks_packets(const Input& input, PortIndex port) {
-  return input.counts.delta(port, "port_rcv_errors") != 0 || input.counts.delta(port, "symbol_error_counter") != 0;
+  const PortCounts* counts = input.counts.find(port);
+  if (counts == nullptr) return false;
+  return std::ranges::any_of(std::array{"port_rcv_errors", "symbol_error_counter"}, [&](const char* counter) {
+    const Movement* movement = counts->find(counter);
+    return movement != nullptr && counted_of(input, *counts, *movement).count != 0;
+  });
 }
 
 bool passes_broken(const Input& input, PortIndex port) { return input.counts.delta(port, "port_rcv_remote_physical_errors") != 0; }

@@ -71,13 +71,15 @@ void find_symbol_errors(const Input& input, Findings& findings);
 void find_receive_errors(const Input& input, Findings& findings);
 void find_uncorrectable_blocks(const Input& input, Findings& findings);
 void find_recoveries(const Input& input, Findings& findings);
-void find_flaps(const Input& input, Findings& findings);
-void find_restarts(const Input& input, Findings& findings);
 void find_integrity_errors(const Input& input, Findings& findings);
 void find_overruns(const Input& input, Findings& findings);
 void find_constraint_errors(const Input& input, Findings& findings);
 void find_dropped_vl15(const Input& input, Findings& findings);
 void find_relay_errors(const Input& input, Findings& findings);
+
+// flaps.cpp
+void find_flaps(const Input& input, Findings& findings);
+void find_restarts(const Input& input, Findings& findings);
 
 // discards.cpp
 void find_congestion_discards(const Input& input, Findings& findings);

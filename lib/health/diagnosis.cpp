@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "health/explain.hpp"
 #include "health/merge.hpp"
 #include "health/window.hpp"
 
@@ -42,6 +43,7 @@ void count_findings(Diagnosis& diagnosis) {
   for (const Finding& finding : diagnosis.findings) {
     ++diagnosis.levels.at(static_cast<std::size_t>(*finding.level));
     std::set<const Check*> parts{finding.check};
+    parts.insert(finding.also.begin(), finding.also.end());
     for (const Evidence& evidence : finding.evidence) parts.insert(evidence.check);
     for (CheckResult& result : diagnosis.checks) result.finding_count += parts.contains(result.check) ? 1 : 0;
   }
@@ -70,11 +72,6 @@ std::string_view name(CheckState state) {
   return names.at(static_cast<std::size_t>(state));
 }
 
-std::size_t link_count(const subnet::Subnet& subnet) {
-  const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-  return (static_cast<std::size_t>(std::ranges::count_if(subnet.ports(), is_linked)) + 1) / 2;  // a looped cable is one of one port
-}
-
 bool Diagnosis::any_from(Level level) const {
   return std::ranges::any_of(findings, [level](const Finding& finding) { return *finding.level >= level; });
 }
@@ -91,7 +88,7 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
     if (diagnosis.checks.back().is_run) run(check, input, findings);
   }
   std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
-  diagnosis.findings = merge(std::move(findings), input);
+  diagnosis.findings = explain(merge(std::move(findings), input), input);
   count_findings(diagnosis);
   measure_window(diagnosis, input);
   return diagnosis;

@@ -13,6 +13,29 @@ namespace {
 constexpr std::array<std::string_view, 4> reasons{"port_inactive_discards", "port_neighbor_mtu_discards", "port_sw_lifetime_limit_discards",
                                                   "port_sw_hoq_limit_discards"};
 
+/// Packets for a port without a link are thrown away because of that, whatever else there may have been before.
+bool is_plainly_inactive(const Input& input, const PortCounts& counts) {
+  return !counts.has_discard_details && !input.subnet.port(counts.port).is_link_up();
+}
+
+/// Adds a finding of each port with discards that no reason explains, as far as `take` says.
+template <class Take>
+void find_unexplained(const Input& input, Findings& findings, Take take) {
+  for (const PortCounts& counts : input.counts.all()) {
+    const Movement* all = counts.find("port_xmit_discards");
+    const Counted counted = all == nullptr ? Counted{} : counted_of(input, counts, *all);
+    std::uint64_t explained = 0;
+    for (const std::string_view reason : reasons) explained += counts.delta(reason);
+    const std::uint64_t left = counted.count - std::min(counted.count, explained);
+    if (left == 0 || static_cast<double>(left) < input.thresholds.events) continue;
+    Finding finding = on_cable(input.subnet, counts.port);
+    finding.evidence.push_back(evidence_of(input, counts, *all, 0, input.thresholds.events));
+    if (!take(counts, finding)) continue;
+    hedge(finding, counted);
+    findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 void find_congestion_discards(const Input& input, Findings& findings) {
@@ -26,22 +49,21 @@ void find_mtu_discards(const Input& input, Findings& findings) {
 
 void find_inactive_discards(const Input& input, Findings& findings) {
   find_counted(input, findings, "port_inactive_discards", input.thresholds.events);
+  find_unexplained(input, findings, [&](const PortCounts& counts, Finding& finding) {
+    if (!is_plainly_inactive(input, counts)) return false;
+    finding.confidence = Confidence::likely;
+    finding.detail = "Their reasons are not told, but the port has no link.";
+    return true;
+  });
 }
 
 void find_other_discards(const Input& input, Findings& findings) {
-  for (const PortCounts& counts : input.counts.all()) {
-    const Movement* all = counts.find("port_xmit_discards");
-    if (all == nullptr || all->change.delta.value_or(0) == 0) continue;
-    std::uint64_t explained = 0;
-    for (const std::string_view reason : reasons) explained += counts.delta(reason);
-    const std::uint64_t left = *all->change.delta - std::min(*all->change.delta, explained);
-    if (left == 0 || static_cast<double>(left) < input.thresholds.events) continue;
-    Finding finding = on_cable(input.subnet, counts.port);
-    finding.evidence.push_back(evidence_of(input, counts, *all, 0, input.thresholds.events));
+  find_unexplained(input, findings, [&](const PortCounts& counts, Finding& finding) {
+    if (is_plainly_inactive(input, counts)) return false;
     finding.confidence = counts.has_discard_details ? Confidence::likely : Confidence::possible;
     finding.detail = counts.has_discard_details ? "PortXmitDiscardDetails does not explain all of them." : "Their reasons are not told.";
-    findings.push_back(std::move(finding));
-  }
+    return true;
+  });
 }
 
 }  // namespace ib::health

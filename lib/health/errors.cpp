@@ -2,7 +2,6 @@
 // Counters of errors that moved between two readings.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "health/blame.hpp"
@@ -44,14 +43,16 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
   const std::size_t links = link_count(input.subnet);
   for (const PortCounts& counts : input.counts.all()) {
     const Movement* movement = counts.find(counter);
-    if (movement == nullptr || !movement->change.delta || !counts.seconds) continue;
-    const Judgement judgement = judge(input, counts.port, *movement->change.delta, *counts.seconds, links);
+    if (movement == nullptr || !counts.seconds) continue;
+    const Counted counted = counted_of(input, counts, *movement);
+    const Judgement judgement = judge(input, counts.port, counted.count, *counts.seconds, links);
     if (!judgement.is_finding) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.level = judgement.level;
     finding.confidence = judgement.confidence;
     finding.evidence.push_back(evidence_of(input, counts, *movement, 0, judgement.limit));
     describe(counts, finding);
+    hedge(finding, counted);
     findings.push_back(std::move(finding));
   }
 }
@@ -94,31 +95,6 @@ void find_unknown_origins(const Blame& found, Findings& findings) {
   }
 }
 
-/// What the other end of a link did while LinkDowned moved at this one.
-enum class OtherEnd { moved, restarted, stands_still, not_read };
-
-OtherEnd other_end(const Input& input, PortIndex port) {
-  const PortIndex peer = input.subnet.port(port).peer;
-  const PortCounts* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
-  if (counts == nullptr) return OtherEnd::not_read;
-  if (counts->delta("link_downed_counter") != 0) return OtherEnd::moved;
-  const Movement* downed = counts->find("link_downed_counter");
-  const bool is_reset = downed != nullptr && downed->change.kind == counters::CounterChange::Kind::reset;
-  return is_reset || counts->began_anew ? OtherEnd::restarted : OtherEnd::stands_still;
-}
-
-/// Adds what LinkDowned did at each port where it moved, as far as `take` says.
-template <class Take>
-void find_downed(const Input& input, Findings& findings, Take take) {
-  for (const PortCounts& counts : input.counts.all()) {
-    const Movement* downed = counts.find("link_downed_counter");
-    if (downed == nullptr || static_cast<double>(downed->change.delta.value_or(0)) < std::max(input.thresholds.events, 1.0)) continue;
-    Finding finding = on_cable(input.subnet, counts.port);
-    finding.evidence.push_back(evidence_of(input, counts, *downed, 0, input.thresholds.events));
-    if (take(counts.port, finding)) findings.push_back(std::move(finding));
-  }
-}
-
 }  // namespace
 
 void find_symbol_errors(const Input& input, Findings& findings) {
@@ -150,36 +126,12 @@ void find_recoveries(const Input& input, Findings& findings) {
   find_counted(input, findings, "link_error_recovery_counter", limits.events);
   for (std::size_t at = before; at < findings.size(); ++at) {
     Evidence& evidence = findings[at].evidence.front();
+    if (!evidence.delta) continue;
     const auto count = static_cast<double>(*evidence.delta);
     if (count < limits.recoveries_error || evidence.per_second().value_or(0) * minute < limits.recoveries_a_minute) continue;
     findings[at].level = Level::error;
     evidence.limit = limits.recoveries_error;
   }
-}
-
-void find_flaps(const Input& input, Findings& findings) {
-  find_downed(input, findings, [&](PortIndex port, Finding&) { return other_end(input, port) == OtherEnd::moved; });
-}
-
-void find_restarts(const Input& input, Findings& findings) {
-  find_downed(input, findings, [&](PortIndex port, Finding& finding) {
-    switch (other_end(input, port)) {
-      case OtherEnd::moved:
-        return false;
-      case OtherEnd::restarted:
-        finding.detail = "The counters of the other end began anew.";
-        return true;
-      case OtherEnd::stands_still:
-        finding.confidence = Confidence::likely;
-        finding.detail = "The other end did not count it.";
-        return true;
-      case OtherEnd::not_read:
-        finding.confidence = Confidence::possible;
-        finding.detail = "The counters of the other end were not read.";
-        return true;
-    }
-    return false;
-  });
 }
 
 void find_integrity_errors(const Input& input, Findings& findings) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "health/evidence.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "health/window.hpp"
@@ -33,13 +35,31 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
 Value width_value(const subnet::LinkRate& rate) { return {std::uint64_t{rate.lanes}, {}}; }
 Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
+Counted counted_of(const Input& input, const PortCounts& counts, const Movement& movement) {
+  using Kind = counters::CounterChange::Kind;
+  if (movement.change.delta) return {*movement.change.delta, false};
+  if (movement.change.kind != Kind::reset) return {};
+  const subnet::PortIndex peer = input.subnet.port(counts.port).peer;
+  const bool has_restarted = counts.began_anew && peer != subnet::none && input.counts.delta(peer, "link_downed_counter") != 0;
+  return has_restarted ? Counted{} : Counted{movement.now, true};
+}
+
+void hedge(Finding& finding, const Counted& counted) {
+  if (!counted.is_least) return;
+  finding.confidence = std::min(finding.confidence, Confidence::likely);
+  finding.detail +=
+      (finding.detail.empty() ? "" : " ") + std::string("The counter was set to zero in between: it has counted this, or more.");
+}
+
 void find_counted(const Input& input, Findings& findings, std::string_view counter, double least) {
   for (const PortCounts& counts : input.counts.all()) {
     const Movement* movement = counts.find(counter);
-    if (movement == nullptr || !movement->change.delta || static_cast<double>(*movement->change.delta) < least) continue;
-    if (*movement->change.delta == 0) continue;
+    if (movement == nullptr) continue;
+    const Counted counted = counted_of(input, counts, *movement);
+    if (counted.count == 0 || static_cast<double>(counted.count) < least) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.evidence.push_back(evidence_of(input, counts, *movement, 0, least));
+    hedge(finding, counted);
     findings.push_back(std::move(finding));
   }
 }

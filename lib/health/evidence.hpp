@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -22,6 +23,16 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
 /// The width and the speed of a rate as the values of fields: lanes, and Mb/s of a lane with the word.
 Value width_value(const subnet::LinkRate& rate);
 Value speed_value(const subnet::LinkRate& rate);
+
+/// What a counter has counted in the window: what it holds more than before, or, where it was cleared in between, what it holds now, which
+/// is the least that it can have been. 0 where nobody knows: a node that restarted counts while its links come up.
+struct Counted {
+  std::uint64_t count{};
+  bool is_least{};  ///< the counter was cleared
+};
+Counted counted_of(const Input& input, const PortCounts& counts, const Movement& movement);
+/// Makes a finding no more sure than `likely`, and says why, where what was counted is the least that it can have been.
+void hedge(Finding& finding, const Counted& counted);
 
 /// Adds a finding of the cable at each port where a counter has counted `least` or more.
 void find_counted(const Input& input, Findings& findings, std::string_view counter, double least);

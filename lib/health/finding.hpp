@@ -66,13 +66,23 @@ struct Finding {
     place,  ///< `ends` are a node or port, and others that have to do with it
     group,  ///< `ends` are all ports or nodes of which the same is true
   };
+  /// What a finding of a cable that carries nothing explains (explain.hpp).
+  enum class Symptom : std::uint8_t {
+    none,
+    fewer_links,  ///< links are missing at the nodes in `ends`, and nothing else is different
+    lost_link,    ///< a link is missing between the two nodes in `ends`
+    no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
+  };
   Subject subject = Subject::cable;
+  Symptom symptom = Symptom::none;
   std::optional<Level> level;  ///< absent: that of the check, which examine() sets
   Confidence confidence = Confidence::sure;
   std::vector<Place> ends;
+  std::vector<Place> lost;  ///< places where a link is missing, as this finding says: it explains symptoms there
   std::vector<Evidence> evidence;
-  std::string detail;    ///< sentences on what no evidence shows; text from the fabric in them is escaped
-  const Check* check{};  ///< the check that found it, of a merged finding the worst; examine() sets it
+  std::string detail;              ///< sentences on what no evidence shows; text from the fabric in them is escaped
+  const Check* check{};            ///< the check that found it, of a merged finding the worst; examine() sets it
+  std::vector<const Check*> also;  ///< the checks whose findings were put into this one, as they were; without `check`
 };
 
 using Findings = std::vector<Finding>;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "health/checks.hpp"
 #include "iba/text.hpp"
 #include "subnet/names.hpp"
 #include "subnet/port_label.hpp"
@@ -104,6 +105,9 @@ std::string FindingText::seen(const Finding& finding) const {
   if (finding.evidence.size() > most) text += "; …";
   if (!text.empty()) text += '.';
   if (!finding.detail.empty()) text += (text.empty() ? "" : " ") + finding.detail;
+  std::string also;
+  for (const Check* check : finding.also) also += fmt::format("{}{}", also.empty() ? "Also: " : ", ", check->id);
+  if (!also.empty()) text += (text.empty() ? "" : " ") + also + ".";
   return text;
 }
 

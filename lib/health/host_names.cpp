@@ -5,12 +5,23 @@
 #include <charconv>
 
 #include "base/parse.hpp"
-#include "subnet/names.hpp"
 
 namespace ib::health {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_of_device(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// The number N of a word `device_N`.
+std::optional<unsigned> number_behind_line(std::string_view device) {
+  const auto line = device.rfind('_');
+  if (line == std::string_view::npos || line == 0 || line + 1 == device.size()) return std::nullopt;
+  unsigned number = 0;
+  const auto [end, code] = std::from_chars(device.data() + line + 1, device.data() + device.size(), number);
+  if (code != std::errc() || end != device.data() + device.size()) return std::nullopt;
+  return number;
+}
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
@@ -22,21 +33,19 @@ bool has_default_description(const subnet::Node& node) {
   return text.empty() || text.find("Mellanox Technologies") != std::string_view::npos || first_word(text) == "localhost";
 }
 
-std::string_view host_name(const subnet::Node& node) {
-  const bool is_host = node.kind() == subnet::NodeKind::ca && node.has_description && !subnet::is_aggregation_node(node);
-  return is_host && !has_default_description(node) ? first_word(trim(node.description())) : std::string_view();
-}
-
-std::optional<unsigned> hca_number(const subnet::Node& node) {
-  const std::string_view text = trim(node.description()), host = host_name(node);
-  if (host.empty() || host.size() == text.size()) return std::nullopt;
-  const std::string_view device = first_word(trim(text.substr(host.size())));
-  const auto line = device.rfind('_');
-  if (line == std::string_view::npos || line + 1 == device.size()) return std::nullopt;
-  unsigned number = 0;
-  const auto [end, code] = std::from_chars(device.data() + line + 1, device.data() + device.size(), number);
-  if (code != std::errc() || end != device.data() + device.size()) return std::nullopt;
-  return number;
+std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host) {
+  std::string rest(trim(node.description()));
+  const auto at = rest.find(host);
+  if (host.empty() || at == std::string::npos) return std::nullopt;
+  rest.replace(at, host.size(), " ");
+  std::string_view left = rest;
+  while (!left.empty()) {
+    const auto end = std::ranges::find_if_not(left, is_of_device);
+    const std::string_view word = left.substr(0, static_cast<std::size_t>(end - left.begin()));
+    if (const auto number = number_behind_line(word)) return number;
+    left.remove_prefix(std::min(word.size() + 1, left.size()));
+  }
+  return std::nullopt;
 }
 
 std::string name_pattern(std::string_view name) {

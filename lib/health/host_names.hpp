@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What descriptions of nodes tell of places: "compute07 mlx5_2" is the HCA mlx5_2 of the host compute07.
+// What descriptions of nodes say beside the name of a host, which HostNames cuts out of them (health/hosts.hpp): "compute07 mlx5_2" is the
+// HCA mlx5_2 of the host compute07.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,9 @@ namespace ib::health {
 /// Whether a node says nothing by which it could be told from others: it has no description, that of its chip, or a host without a name.
 bool has_default_description(const subnet::Node& node);
 
-/// The name of the host of a channel adapter: the first word of its description. Empty if that says nothing, and for Aggregation Nodes.
-std::string_view host_name(const subnet::Node& node);
-
-/// The number N of an HCA whose description is `HOST mlx5_N`; nothing if it says none.
-std::optional<unsigned> hca_number(const subnet::Node& node);
+/// The number N of an HCA where the description of its node names a device that ends in `_N` (mlx5_2) beside `host`, the name of its host.
+/// Nothing where `host` is empty, or no device is named.
+std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host);
 
 /// A name with '#' for each row of digits: nodes of one pattern are siblings.
 std::string name_pattern(std::string_view name);

@@ -12,17 +12,14 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "health/host_names.hpp"
+#include "subnet/names.hpp"
 
 namespace ib::health {
 namespace {
 
 constexpr std::size_t most_hosts = 1U << 17;  // more than a subnet has LIDs
 constexpr std::string_view blanks = " \t\r\n";
-
-bool has_name_of_device(std::string_view description) {
-  return description.find("Mellanox Technologies") != std::string_view::npos ||
-         description.find("Aggregation Node") != std::string_view::npos;
-}
 
 /// A list is what stands between two separators that are not in brackets.
 std::string_view take_word(std::string_view& text) {
@@ -117,8 +114,8 @@ HostNames& HostNames::operator=(HostNames&&) noexcept = default;
 
 std::string HostNames::host_of(const subnet::Node& node) const {
   if (node.kind() != subnet::NodeKind::ca || !node.has_description) return {};
+  if (subnet::is_aggregation_node(node) || has_default_description(node)) return {};
   const std::string_view description = trim(node.description());
-  if (has_name_of_device(description)) return {};
   if (expression_) return expression_->cut(std::string(description));
   return std::string(description.substr(0, description.find_first_of(blanks)));
 }
@@ -126,8 +123,7 @@ std::string HostNames::host_of(const subnet::Node& node) const {
 std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names) {
   std::set<std::pair<std::string, Guid>> hosts;  // by name, or by the GUID of the system
   for (const subnet::Node& node : subnet.nodes()) {
-    if (node.kind() != subnet::NodeKind::ca) continue;
-    if (node.has_description && node.description().find("Aggregation Node") != std::string_view::npos) continue;
+    if (node.kind() != subnet::NodeKind::ca || subnet::is_aggregation_node(node)) continue;
     const std::string host = names.host_of(node);
     const Guid system = node.info.system_image_guid != Guid{} ? node.info.system_image_guid : node.guid();
     hosts.emplace(host, host.empty() ? system : Guid{});

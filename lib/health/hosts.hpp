@@ -25,7 +25,7 @@ class HostNames {
   HostNames& operator=(HostNames&&) noexcept;
 
   /// The name of the host of a channel adapter. Empty for other nodes, and where the description tells none: it is missing, is that of an
-  /// Aggregation Node, or the one that devices have until somebody gives them another.
+  /// Aggregation Node, or has_default_description().
   std::string host_of(const subnet::Node& node) const;
 
  private:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "health/finding.hpp"
+#include "health/hosts.hpp"
 #include "health/port_counts.hpp"
 #include "health/thresholds.hpp"
 #include "iba-gen/sa.hpp"
@@ -103,7 +104,10 @@ struct Input {
   const subnet::Subnet& subnet;
   const subnet::Failures& failures;  ///< of the sweep, and of all that was read after it
   const Thresholds& thresholds;
-  CounterTable counts;                                  ///< Source::counters, Source::window
+  const HostNames* host_names{};  ///< null: the first word of a description
+  CounterTable counts;            ///< Source::counters, Source::window
+  /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
+  std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
   std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that tell
   const Baseline* baseline{};                           ///< Source::baseline
   std::vector<Manager> managers;                        ///< Source::managers, those that told
@@ -118,6 +122,13 @@ struct Input {
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? baseline->subnet : subnet; }
   const SourceState& source(Source of) const { return sources.at(static_cast<std::size_t>(of)); }
 };
+
+/// The port that a port without a link was linked to, at the first reading of counters or in the baseline. None where nobody knows, or
+/// where that port has another link now.
+subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
+
+/// The name of the host of a channel adapter (HostNames::host_of()).
+std::string host_of(const Input& input, const subnet::Node& node);
 
 /// The number of links of a model.
 std::size_t link_count(const subnet::Subnet& subnet);

@@ -77,6 +77,65 @@ Finding grouped(const Input& input, const std::vector<PortIndex>& ports, std::st
   return group;
 }
 
+/// What somebody lets a port do, of what it can do.
+struct Setting {
+  LinkRate enabled, supported;
+  auto key() const { return std::tuple(enabled.lanes, enabled.speed, supported.lanes, supported.speed); }
+  bool operator<(const Setting& other) const { return key() < other.key(); }
+};
+
+/// A port whose link is trained.
+struct Configured {
+  PortIndex at{};
+  Device device{}, other{};  ///< of the node, and of the node at the other end
+  Setting setting;
+};
+
+std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
+  std::vector<Configured> ports;
+  for (const PortIndex link : trained_links(subnet)) {
+    const PortIndex peer = subnet.port(link).peer;
+    for (const auto& [at, other] : {std::pair{link, peer}, {peer, link}}) {
+      const Setting setting{subnet::enabled_at_port(subnet, at), subnet::supported_by_port(subnet, at)};
+      if (setting.enabled.known() && setting.supported.known())
+        ports.push_back({at, device_of(subnet, at), device_of(subnet, other), setting});
+      if (link == peer) break;
+    }
+  }
+  return ports;
+}
+
+/// Settings that look like decisions: those of more than half of the ports of a device, or of its ports that lead to one device, if at
+/// least three of these agree. A port that deviates from them is an accident.
+class Decisions {
+ public:
+  explicit Decisions(const std::vector<Configured>& ports) {
+    for (const Configured& port : ports) {
+      devices_[port.device].add(port.setting);
+      kinds_[{port.device, port.other}].add(port.setting);
+    }
+  }
+  bool has(const Configured& port) const {
+    const Ports &all = devices_.at(port.device), &alike = kinds_.at({port.device, port.other});
+    return all.is_of_most(port.setting) || (alike.is_of_most(port.setting) && alike.settings.at(port.setting) >= least_alike);
+  }
+  std::size_t ports_of(const Device& device) const { return devices_.at(device).count; }
+
+ private:
+  static constexpr std::size_t least_alike = 3;
+  struct Ports {
+    std::size_t count{};
+    std::map<Setting, std::size_t> settings;
+    void add(const Setting& setting) {
+      ++count;
+      ++settings[setting];
+    }
+    bool is_of_most(const Setting& setting) const { return 2 * settings.at(setting) > count; }
+  };
+  std::map<Device, Ports> devices_;
+  std::map<std::pair<Device, Device>, Ports> kinds_;
+};
+
 }  // namespace
 
 void find_slow_links(const Input& input, Findings& findings) {
@@ -91,33 +150,25 @@ void find_slow_links(const Input& input, Findings& findings) {
 }
 
 void find_misconfigured_ports(const Input& input, Findings& findings) {
-  struct Class {
-    std::size_t ports{};
-    std::vector<PortIndex> reduced;
-  };
-  std::map<Device, Class> classes;
-  for (const PortIndex link : trained_links(input.subnet)) {
-    for (const PortIndex at : {link, input.subnet.port(link).peer}) {
-      const LinkRate enabled = subnet::enabled_at_port(input.subnet, at), supported = subnet::supported_by_port(input.subnet, at);
-      if (!enabled.known() || !supported.known()) continue;
-      Class& of = classes[device_of(input.subnet, at)];
-      ++of.ports;
-      if (is_less(enabled, supported)) of.reduced.push_back(at);
-    }
-  }
-  for (const auto& [device, of] : classes) {
-    if (2 * of.reduced.size() > of.ports) {
-      findings.push_back(grouped(input, of.reduced,
-                                 fmt::format("{} of {} linked ports of device {:#x} have it: a decision, it seems.", of.reduced.size(),
-                                             of.ports, std::get<1>(device))));
+  const std::vector<Configured> ports = configured_ports(input.subnet);
+  const Decisions decisions(ports);
+  std::map<std::pair<Device, Setting>, std::vector<PortIndex>> decided;
+  for (const Configured& port : ports) {
+    if (!is_less(port.setting.enabled, port.setting.supported)) continue;
+    if (decisions.has(port)) {
+      decided[{port.device, port.setting}].push_back(port.at);
       continue;
     }
-    for (const PortIndex at : of.reduced) {
-      Finding finding = on_cable(input.subnet, at);
-      add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", subnet::enabled_at_port(input.subnet, at),
-               subnet::supported_by_port(input.subnet, at));
-      findings.push_back(std::move(finding));
-    }
+    Finding finding = on_cable(input.subnet, port.at);
+    add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", port.setting.enabled, port.setting.supported);
+    findings.push_back(std::move(finding));
+  }
+  for (const auto& [key, reduced] : decided) {
+    const auto& [device, setting] = key;
+    findings.push_back(
+        grouped(input, reduced,
+                fmt::format("{} of {} linked ports of device {:#x} have {} enabled of {}: a decision, it seems.", reduced.size(),
+                            decisions.ports_of(device), std::get<1>(device), rate_text(setting.enabled), rate_text(setting.supported))));
   }
 }
 

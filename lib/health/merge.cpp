@@ -20,7 +20,8 @@ std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   std::vector<CableKey> keys;
   for (const Place& end : finding.ends) {
     if (end.port == subnet::none) continue;
-    const subnet::PortIndex peer = input.subnet_of(end).port(end.port).peer;
+    subnet::PortIndex peer = input.subnet_of(end).port(end.port).peer;
+    if (peer == subnet::none && !end.is_before) peer = former_peer(input, end.port);
     keys.emplace_back(end.is_before, peer == subnet::none ? end.port : std::min(end.port, peer));
   }
   return keys;
@@ -44,15 +45,33 @@ std::size_t end_of(Finding& finding, const Place& place) {
   return finding.ends.size() - 1;
 }
 
-void add(Finding& to, Finding from) {
+}  // namespace
+
+void fold(Finding& to, Finding from) {
+  const auto is_known = [&to](const Evidence& of) {
+    return std::ranges::any_of(
+        to.evidence, [&of](const Evidence& known) { return of.counter != nullptr && of.counter == known.counter && of.end == known.end; });
+  };
+  const bool is_other_end = to.subject == Finding::Subject::cable && from.subject == Finding::Subject::cable && to.ends.size() == 2 &&
+                            to.ends[1] == Place{} && from.ends[0] != to.ends[0];
+  if (is_other_end) {
+    to.ends[1] = from.ends[0];
+    if (to.detail == from.detail) to.detail = from.detail = "Both of its ports say that the link is up, and nothing passes it.";
+  }
   for (Evidence& evidence : from.evidence) {
     evidence.end = end_of(to, from.ends.at(evidence.end));
-    to.evidence.push_back(evidence);
+    if (!is_known(evidence)) to.evidence.push_back(evidence);
   }
-  if (!from.detail.empty()) to.detail += (to.detail.empty() ? "" : " ") + from.detail;
+  if (!from.detail.empty() && to.detail.find(from.detail) == std::string::npos) to.detail += (to.detail.empty() ? "" : " ") + from.detail;
+  from.also.push_back(from.check);
+  for (const Check* check : from.also) {
+    if (check != to.check && std::ranges::find(to.also, check) == to.also.end()) to.also.push_back(check);
+  }
+  std::ranges::sort(to.also);  // in the order of the table
+  for (const Place& place : from.lost) {
+    if (std::ranges::find(to.lost, place) == to.lost.end()) to.lost.push_back(place);
+  }
 }
-
-}  // namespace
 
 Findings merge(Findings findings, const Input& input) {
   std::ranges::stable_sort(findings, {}, [&input](const Finding& finding) { return rank(finding, input); });
@@ -63,7 +82,7 @@ Findings merge(Findings findings, const Input& input) {
       const std::vector<CableKey> keys = keys_of(finding, input);
       const auto known = std::ranges::find_if(keys, [&cables](const CableKey& key) { return cables.contains(key); });
       if (known != keys.end()) {
-        add(merged[cables.at(*known)], std::move(finding));
+        fold(merged[cables.at(*known)], std::move(finding));
         continue;
       }
       for (const CableKey& key : keys) cables.emplace(key, merged.size());

@@ -2,11 +2,14 @@
 // Nodes that do not answer, or not all that they were asked for.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 
 #include "health/check_functions.hpp"
+#include "mad/error.hpp"
+#include "mad/packet.hpp"
 
 namespace ib::health {
 namespace {
@@ -25,6 +28,14 @@ bool is_partial_answer(const subnet::Failure& failure) {
   return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);
 }
 
+/// Whether a request went by LID to an agent that is not the SMA, and brought nothing: the forwarding tables may lead it elsewhere than the
+/// SMPs by directed route that found the node.
+bool may_be_lost_on_its_way(const subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  if (failure.kind != Kind::no_answer || error == nullptr || error->request().size() < 2) return false;
+  return !mad::is_smp(error->request()[1]);
+}
+
 /// The port beyond which nobody answered; none if the failure is not about that.
 subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Failure& failure) {
   if (failure.kind != Kind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
@@ -41,6 +52,7 @@ void find_silent_nodes(const Input& input, Findings& findings) {
     } else if (const subnet::PortIndex port = silent_beyond(input.subnet, failure); port != subnet::none) {
       Finding finding = on_cable(input.subnet, port);
       if (finding.ends.size() == 1) finding.ends.emplace_back();
+      finding.lost.push_back(finding.ends.front());
       finding.detail = "The link is up, and nobody answers at its other end.";
       findings.push_back(std::move(finding));
     }
@@ -49,11 +61,15 @@ void find_silent_nodes(const Input& input, Findings& findings) {
 
 void find_partial_nodes(const Input& input, Findings& findings) {
   std::map<subnet::NodeIndex, std::map<std::string, std::set<int>>> missing;  // ports by attribute
+  std::set<subnet::NodeIndex> at_fault;                                       // that were reached for certain
   for (const subnet::Failure& failure : input.failures) {
-    if (is_partial_answer(failure)) missing[failure.node][failure.attribute].insert(failure.port);
+    if (!is_partial_answer(failure)) continue;
+    missing[failure.node][failure.attribute].insert(failure.port);
+    if (!may_be_lost_on_its_way(failure)) at_fault.insert(failure.node);
   }
   for (const auto& [node, attributes] : missing) {
     Finding finding = on_node(node);
+    if (!at_fault.contains(node)) finding.symptom = Finding::Symptom::no_gmps;
     for (const auto& [attribute, ports] : attributes) {
       const std::string of = ports.contains(-1)  ? std::string()
                              : ports.size() == 1 ? fmt::format(" of port {}", *ports.begin())

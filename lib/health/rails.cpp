@@ -6,7 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "health/check_functions.hpp"
@@ -32,46 +33,70 @@ struct Leaf {
     }
     return std::nullopt;
   }
-  bool is_pure() const { return hcas >= least_hcas && by_number.size() == 1; }
+  /// The HCAs that have this number; 0 where there is none.
+  std::size_t on_rail() const { return rail() ? by_number.at(*rail()).size() : 0; }
 };
 
-/// Leaves with the HCAs of hosts that have several.
-std::map<NodeIndex, Leaf> leaves_of(const subnet::Subnet& subnet) {
-  std::map<std::string_view, std::set<unsigned>> hosts;
-  for (const subnet::Node& node : subnet.nodes()) {
-    if (const auto number = hca_number(node)) hosts[host_name(node)].insert(*number);
+/// An HCA of a host that has several.
+struct Hca {
+  std::string host;
+  unsigned number{};
+};
+
+/// The HCAs whose descriptions tell their number, by node.
+std::map<NodeIndex, Hca> hcas_of(const Input& input) {
+  std::map<NodeIndex, Hca> hcas;
+  std::map<std::string, std::set<unsigned>> hosts;
+  for (NodeIndex at = 0; at < input.subnet.nodes().size(); ++at) {
+    const subnet::Node& node = input.subnet.node(at);
+    std::string host = host_of(input, node);
+    const auto number = hca_number(node, host);
+    if (!number) continue;
+    hosts[host].insert(*number);
+    hcas[at] = {std::move(host), *number};
   }
+  std::erase_if(hcas, [&hosts](const auto& hca) { return hosts.at(hca.second.host).size() < 2; });
+  return hcas;
+}
+
+/// Leaves with the HCAs of hosts that have several.
+std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
+  const subnet::Subnet& subnet = input.subnet;
+  const std::map<NodeIndex, Hca> hcas = hcas_of(input);
   std::map<NodeIndex, Leaf> leaves;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
     if (port.peer == subnet::none || subnet.node(port.node).kind() != subnet::NodeKind::sw) continue;
-    const subnet::Node& hca = subnet.node(subnet.port(port.peer).node);
-    const auto number = hca_number(hca);
-    if (!number || hosts[host_name(hca)].size() < 2) continue;
+    const auto hca = hcas.find(subnet.port(port.peer).node);
+    if (hca == hcas.end()) continue;
     Leaf& leaf = leaves[port.node];
-    leaf.by_number[*number].push_back(at);
+    leaf.by_number[hca->second.number].push_back(at);
     ++leaf.hcas;
   }
   return leaves;
 }
 
-/// Whether most leaves have HCAs of one number each, and not all of them the same.
+/// Whether most leaves have a rail, and not all of them the same, and three of four HCAs are on theirs. Where HCAs are linked as it came,
+/// small leaves have one by chance.
 bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
-  std::size_t known = 0, pure = 0;
+  std::size_t known = 0, with_rail = 0, hcas = 0, on_rail = 0;
   std::set<unsigned> rails;
   for (const auto& [node, leaf] : leaves) {
-    known += leaf.hcas >= least_hcas ? 1 : 0;
-    if (!leaf.is_pure()) continue;
-    ++pure;
-    rails.insert(leaf.by_number.begin()->first);
+    if (leaf.hcas < least_hcas) continue;
+    ++known;
+    hcas += leaf.hcas;
+    if (!leaf.rail()) continue;
+    ++with_rail;
+    on_rail += leaf.on_rail();
+    rails.insert(*leaf.rail());
   }
-  return 2 * pure > known && rails.size() > 1;
+  return 2 * with_rail > known && 4 * on_rail >= 3 * hcas && rails.size() > 1;
 }
 
 }  // namespace
 
 void find_other_rails(const Input& input, Findings& findings) {
-  const std::map<NodeIndex, Leaf> leaves = leaves_of(input.subnet);
+  const std::map<NodeIndex, Leaf> leaves = leaves_of(input);
   if (!has_rails(leaves)) return;
   for (const auto& [node, leaf] : leaves) {
     const std::optional<unsigned> rail = leaf.rail();

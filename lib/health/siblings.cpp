@@ -46,6 +46,7 @@ struct Unit {
 
 /// Units by kind and patterns of their descriptions.
 using Siblings = std::map<std::pair<std::string_view, std::string>, std::vector<Unit>>;
+using Units = std::vector<const Unit*>;
 
 bool is_host_node(const subnet::Node& node) { return node.kind() != NodeKind::sw && !subnet::is_aggregation_node(node); }
 
@@ -75,12 +76,13 @@ bool is_leaf(const subnet::Subnet& subnet, const subnet::Node& node) {
   });
 }
 
-Siblings siblings_of(const subnet::Subnet& subnet) {
+Siblings siblings_of(const Input& input) {
+  const subnet::Subnet& subnet = input.subnet;
   Siblings siblings;
-  std::map<std::string_view, Unit> hosts;
+  std::map<std::string, Unit> hosts;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
-    if (const std::string_view host = host_name(node); !host.empty()) {
+    if (const std::string host = host_of(input, node); !host.empty()) {
       add_node(subnet, at, hosts[host]);
     } else if (node.kind() == NodeKind::sw && node.has_description && !node.is_twin) {
       Unit unit;
@@ -98,13 +100,13 @@ Siblings siblings_of(const subnet::Subnet& subnet) {
 
 /// What most of `units` have in common, and at least three; null if nothing.
 template <class T>
-const T* common(const std::vector<Unit>& units, T Traits::*trait) {
+const T* common(const Units& units, T Traits::*trait) {
   std::map<T, std::size_t> counts;
-  for (const Unit& unit : units) ++counts[unit.traits.*trait];
+  for (const Unit* unit : units) ++counts[unit->traits.*trait];
   const auto most = std::ranges::max_element(counts, {}, [](const auto& of) { return of.second; });
   if (most == counts.end() || most->second < least_siblings || 2 * most->second <= units.size()) return nullptr;
-  const auto owner = std::ranges::find_if(units, [&](const Unit& unit) { return unit.traits.*trait == most->first; });
-  return &((*owner).traits.*trait);
+  const auto owner = std::ranges::find_if(units, [&](const Unit* unit) { return unit->traits.*trait == most->first; });
+  return &((*owner)->traits.*trait);
 }
 
 std::string rate_text(const std::pair<subnet::Speed, unsigned>& rate) {
@@ -118,10 +120,10 @@ std::string devices_text(const Devices& devices) {
 }
 
 /// Where a switch has fewer links to another one than most of its siblings have: the other one.
-std::vector<NodeIndex> lost_neighbours(const std::vector<Unit>& units, const Unit& unit) {
+std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
   std::map<NodeIndex, std::size_t> with_as_many;  // siblings that have more links to a switch than `unit`
-  for (const Unit& other : units) {
-    for (const auto& [neighbour, links] : other.traits.neighbours) {
+  for (const Unit* other : units) {
+    for (const auto& [neighbour, links] : other->traits.neighbours) {
       const auto own = unit.traits.neighbours.find(neighbour);
       if (links > (own == unit.traits.neighbours.end() ? 0 : own->second)) ++with_as_many[neighbour];
     }
@@ -133,52 +135,97 @@ std::vector<NodeIndex> lost_neighbours(const std::vector<Unit>& units, const Uni
   return lost;
 }
 
-/// The findings of one kind of siblings.
+/// What a unit differs in.
+struct Difference {
+  std::string text;  ///< as sentences; empty: in nothing
+  bool is_links_alone{};
+};
+
+/// Siblings of one kind and pattern: those of one device, if there are enough of them, which are a kind of their own; or the rest, which
+/// is compared with all.
 class Family {
  public:
-  Family(const std::vector<Unit>& units, std::string_view kind, const std::string& pattern)
-      : units_(units),
-        kind_(kind),
-        pattern_(pattern),
-        links_(common(units, &Traits::links)),
-        devices_(common(units, &Traits::devices)),
-        slowest_(common(units, &Traits::slowest)) {}
+  /// `members` are judged by what most of `units` have.
+  Family(std::string_view kind, const std::string& pattern, const std::string& device, Units units, Units members)
+      : kind_(kind),
+        units_(std::move(units)),
+        members_(std::move(members)),
+        links_(common(units_, &Traits::links)),
+        devices_(common(units_, &Traits::devices)),
+        slowest_(common(units_, &Traits::slowest)),
+        most_(fmt::format("most of the {} {} {}{}", units_.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), quoted(pattern),
+                          device)) {}
 
-  /// What a unit differs in, as sentences.
-  std::string differences(const Unit& unit) const {
-    std::string text;
-    const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : " ") + more; };
-    const std::string most =
-        fmt::format("most of the {} {} {}", units_.size(), kind_ == "leaf" ? "leaves" : fmt::format("{}s", kind_), quoted(pattern_));
-    const Traits& own = unit.traits;
-    if (lacks_links(unit)) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most, *links_));
-    const bool is_known = slowest_ != nullptr && own.slowest.second != 0;
-    if (is_known && (own.slowest.first < slowest_->first || own.slowest.second < slowest_->second))
-      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest), most, rate_text(*slowest_)));
-    if (devices_ != nullptr && own.devices != *devices_)
-      add(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most, devices_text(*devices_)));
-    return text;
-  }
+  std::string_view kind() const { return kind_; }
+  const Units& units() const { return units_; }
+  const Units& members() const { return members_; }
   bool lacks_links(const Unit& unit) const { return links_ != nullptr && unit.traits.links < *links_; }
 
+  Difference difference(const Unit& unit) const {
+    Difference of;
+    const auto add = [&of](const std::string& more) { of.text += (of.text.empty() ? "" : " ") + more; };
+    const Traits& own = unit.traits;
+    of.is_links_alone = lacks_links(unit);
+    if (of.is_links_alone) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
+    if (is_slower(own)) {
+      of.is_links_alone = false;
+      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest), most_, rate_text(*slowest_)));
+    }
+    if (devices_ != nullptr && own.devices != *devices_) {
+      of.is_links_alone = false;
+      add(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most_, devices_text(*devices_)));
+    }
+    return of;
+  }
+
  private:
-  const std::vector<Unit>& units_;
+  /// Whether a link can do less than those of most, and fewer than three siblings are like that: cables do not change what is supported.
+  bool is_slower(const Traits& own) const {
+    if (slowest_ == nullptr || own.slowest.second == 0) return false;
+    if (own.slowest.first >= slowest_->first && own.slowest.second >= slowest_->second) return false;
+    const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
+    return static_cast<std::size_t>(std::ranges::count_if(units_, is_alike)) < least_siblings;
+  }
+
   std::string_view kind_;
-  const std::string& pattern_;
+  Units units_, members_;
   const std::size_t* links_;
   const Devices* devices_;
   const std::pair<subnet::Speed, unsigned>* slowest_;
+  std::string most_;
 };
 
-/// The links that switches lack, each between two of them: both of its ends miss the same one.
-std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const Siblings& siblings) {
-  std::set<std::pair<NodeIndex, NodeIndex>> lost;
+std::vector<Family> families_of(const Siblings& siblings) {
+  std::vector<Family> families;
   for (const auto& [key, units] : siblings) {
-    const Family family(units, key.first, key.second);
+    const auto& [kind, pattern] = key;
+    Units all, rest;
+    std::map<Devices, Units> by_devices;
     for (const Unit& unit : units) {
-      if (key.first == "host" || !family.lacks_links(unit)) continue;
-      for (const NodeIndex other : lost_neighbours(units, unit))
-        lost.emplace(std::min(unit.nodes.front(), other), std::max(unit.nodes.front(), other));
+      all.push_back(&unit);
+      by_devices[unit.traits.devices].push_back(&unit);
+    }
+    for (auto& [devices, alike] : by_devices) {
+      if (alike.size() < least_siblings) {
+        rest.insert(rest.end(), alike.begin(), alike.end());
+        continue;
+      }
+      const std::string device = by_devices.size() == 1 ? std::string() : " with device " + devices_text(devices);
+      families.emplace_back(kind, pattern, device, alike, alike);
+    }
+    if (!rest.empty()) families.emplace_back(kind, pattern, std::string(), std::move(all), std::move(rest));
+  }
+  return families;
+}
+
+/// The links that switches lack, each between two of them: both of its ends miss the same one.
+std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& families) {
+  std::set<std::pair<NodeIndex, NodeIndex>> lost;
+  for (const Family& family : families) {
+    for (const Unit* unit : family.members()) {
+      if (family.kind() == "host" || !family.lacks_links(*unit)) continue;
+      for (const NodeIndex other : lost_neighbours(family.units(), *unit))
+        lost.emplace(std::min(unit->nodes.front(), other), std::max(unit->nodes.front(), other));
     }
   }
   return lost;
@@ -187,28 +234,29 @@ std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const Siblings& siblings) {
 }  // namespace
 
 void find_other_siblings(const Input& input, Findings& findings) {
-  const Siblings siblings = siblings_of(input.subnet);
-  const auto links = lost_links(siblings);
+  const Siblings siblings = siblings_of(input);
+  const std::vector<Family> families = families_of(siblings);
   std::set<NodeIndex> told;
   const auto by_guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
-  for (auto [a, b] : links) {
+  for (auto [a, b] : lost_links(families)) {
     if (by_guid(b) < by_guid(a)) std::swap(a, b);
     Finding finding = on_node(a);
     finding.ends.push_back({b, subnet::none});
+    finding.symptom = Finding::Symptom::lost_link;
     finding.detail = "There are fewer links between these two than between their siblings.";
     findings.push_back(std::move(finding));
     told.insert({a, b});
   }
-  for (const auto& [key, units] : siblings) {
-    const Family family(units, key.first, key.second);
-    for (const Unit& unit : units) {
-      if (family.lacks_links(unit) && told.contains(unit.nodes.front())) continue;
-      std::string detail = family.differences(unit);
-      if (detail.empty()) continue;
+  for (const Family& family : families) {
+    for (const Unit* unit : family.members()) {
+      if (family.lacks_links(*unit) && told.contains(unit->nodes.front())) continue;
+      Difference difference = family.difference(*unit);
+      if (difference.text.empty()) continue;
       Finding finding;
       finding.subject = Finding::Subject::place;
-      for (const NodeIndex node : unit.nodes) finding.ends.push_back({node, subnet::none});
-      finding.detail = std::move(detail);
+      if (difference.is_links_alone) finding.symptom = Finding::Symptom::fewer_links;
+      for (const NodeIndex node : unit->nodes) finding.ends.push_back({node, subnet::none});
+      finding.detail = std::move(difference.text);
       findings.push_back(std::move(finding));
     }
   }

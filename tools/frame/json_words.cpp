@@ -13,6 +13,7 @@ constexpr JsonWord table[] = {
     {"adaptive_routing", object, true, false, "Switches that have adaptive routing on, or of which it is not known."},
     {"after", object, false, false, "A node, port or link in the fabric of which the report is; null: it is not there."},
     {"all_ports", object, false, false, "What all ports of a node have counted together."},
+    {"also", text, true, false, "Ids of other checks that found the same cable or node, whose findings are in this one."},
     {"answered", integer, false, false, "Requests that were answered; of tables of the SA tables.", report::counter()},
     {"answers", integer, false, false, "How many answers a file holds."},
     {"arrived_count", integer, false, false, "Pairs of a sender and a destination LID whose packets arrive.", report::gauge()},

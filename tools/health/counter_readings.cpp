@@ -109,6 +109,18 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
   co_return failures;
 }
 
+void CounterReadings::name_former_peers(const subnet::Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const {
+  for (PortIndex at = 0; at < subnet.ports().size() && !links_.empty(); ++at) {
+    const subnet::Port& port = subnet.port(at);
+    if (port.peer != subnet::none) continue;
+    const auto link = links_.find({subnet.node(port.node).guid(), port.number});
+    if (link == links_.end()) continue;
+    const NodeIndex node = subnet.find_node(link->second.first);
+    const PortIndex peer = node == subnet::none ? subnet::none : subnet.port_of(node, link->second.second);
+    if (peer != subnet::none) peers[at] = peer;
+  }
+}
+
 void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
   history_.keep_nodes_of(subnet);
   std::erase_if(supports_, [&subnet](const auto& known) { return subnet.find_node(known.first) == subnet::none; });
@@ -122,6 +134,10 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
+  const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
+  for (PortIndex at = 0; at < then.ports().size(); ++at) {
+    if (then.port(at).peer != subnet::none) links_[end_of(at)] = end_of(then.port(at).peer);
+  }
   const async::Time time = time_of(stored, session.loop());
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.counters_time = reading.extended_time = time;

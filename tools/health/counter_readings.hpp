@@ -41,6 +41,8 @@ class CounterReadings {
                                      subnet::SurveyOptions options, ib::health::CounterTable* table);
   /// Takes the counters in a snapshot as a reading. Throws UsageError where it has none.
   async::Task<> read_snapshot(Session& session, const std::string& file);
+  /// Adds the ports of a subnet without a link that had one when the snapshot was taken, with the ports at the other ends.
+  void name_former_peers(const subnet::Subnet& subnet, std::map<subnet::PortIndex, subnet::PortIndex>& peers) const;
   /// Whether there was a reading.
   bool any() const { return history_.size() != 0; }
   /// Forgets nodes that `subnet`, which was swept anew, does not hold.
@@ -48,6 +50,7 @@ class CounterReadings {
   counters::CounterHistory& history() { return history_; }
 
  private:
+  using EndOfLink = std::pair<Guid, std::uint8_t>;  // the GUID of the node, and the number of the port
   using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
                                          const ib::health::Scope& scope, Take take);
@@ -58,6 +61,7 @@ class CounterReadings {
   counters::CounterHistory history_;
   std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
   std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> fec_modes_;
+  std::map<EndOfLink, EndOfLink> links_;  ///< of the snapshot, both ways
   bool has_blocks_{};
 };
 

@@ -28,6 +28,7 @@ async::Task<> read_counters(Session& session, Fabric& fabric, const ib::health::
   subnet::SurveyOptions options = gmp_survey(session, paths);
   subnet::Failures failures = co_await readings.read(session, fabric.subnet, scope, std::move(options), is_last ? &input.counts : nullptr);
   add_failures(session, fabric, std::move(failures));
+  if (is_last) readings.name_former_peers(fabric.subnet, input.former_peers);
 }
 
 /// How often the counters are read: 0, 1 or 2 times. Says why where that is not twice.
@@ -137,6 +138,7 @@ void not_read(Input& input, Source source, std::string reason) { input.source(so
 
 async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
                            CounterReadings* ongoing) {
+  input.host_names = &wanted.host_names;
   const ib::health::Sources needed = wanted.selection.needs();
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);

@@ -54,6 +54,9 @@ void HealthReport::visit(report::Sink& sink) const {
 void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) const {
   sink.begin_object();
   sink.value("check", finding.check->id);
+  sink.begin_array("also");
+  for (const ib::health::Check* check : finding.also) sink.value({}, check->id);
+  sink.end_array();
   sink.value("level", name(*finding.level));
   sink.value("confidence", name(finding.confidence));
   const std::string seen = words().seen(finding);

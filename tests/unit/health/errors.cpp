@@ -166,6 +166,18 @@ TEST_CASE("discards by their reasons") {
     CHECK(patient.found() == Found{check});
   }
   CHECK(found_of("port_xmit_discards", 7) == Found{"discards"});
+  for (const std::string_view none : {"port_xmit_discards", "port_sw_hoq_limit_discards", "port_sw_lifetime_limit_discards",
+                                      "port_neighbor_mtu_discards", "port_inactive_discards"})
+    CHECK(found_of(none, 0).empty());
+  Patient few;  // as many as the threshold, and one less
+  few.thresholds.events = 7;
+  few.sweep();
+  few.count(Patient::leaf0, 3, "port_xmit_discards", 6);
+  few.count(Patient::leaf0, 3, "port_neighbor_mtu_discards", 6);
+  few.count(Patient::leaf0, 1, "port_sw_hoq_limit_discards", 6);
+  few.count(Patient::leaf0, 2, "port_inactive_discards", 6);
+  few.count(Patient::leaf1, 1, "port_sw_lifetime_limit_discards", 7);
+  CHECK(few.found() == Found{"discards-congestion"});
   Patient partly;
   partly.sweep();
   partly.count(Patient::leaf0, 3, "port_xmit_discards", 7);
@@ -173,6 +185,60 @@ TEST_CASE("discards by their reasons") {
   const Diagnosis diagnosis = partly.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"discards"});  // one finding of the cable …
   CHECK(diagnosis.findings.front().evidence.size() == 2);       // … with both
+}
+
+TEST_CASE("discards of a port without a link are discards-inactive, though nobody tells their reasons") {
+  for (const auto& [has_details, is_down, found] :
+       {std::tuple{false, true, "discards-inactive"}, {true, true, "discards"}, {false, false, "discards"}}) {
+    Patient patient;
+    if (is_down) patient.fabric.set_link(Patient::leaf0, 2, false);
+    patient.sweep();
+    patient.read(Patient::leaf0, 2);
+    patient.counts.at(patient.port(Patient::leaf0, 2)).has_discard_details = has_details;
+    patient.count(Patient::leaf0, 2, "port_xmit_discards", 1);
+    const Diagnosis diagnosis = patient.examine();
+    REQUIRE(Patient::checks_of(diagnosis) == Found{found});
+    CHECK(*diagnosis.findings.front().level == (found == std::string_view("discards") ? Level::warning : Level::info));
+  }
+}
+
+TEST_CASE("fec-uncorrectable: one block, by either layout of its counters") {
+  for (const std::string_view counter : {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"}) {
+    CHECK(level_of(counter, 1, 10, true) == Level::error);
+    CHECK(found_of(counter, 1) == Found{"fec-uncorrectable"});
+    CHECK(found_of(counter, 0).empty());
+  }
+  Patient unread;  // nobody has these counters
+  unread.sweep();
+  unread.input->source(Source::blocks) = {CheckState::skipped, "no port counts blocks"};
+  unread.count(Patient::leaf0, 3, "port_fec_uncorrectable_block_ctr", 1);
+  CHECK(unread.found().empty());
+}
+
+TEST_CASE("of a counter that was cleared what it holds now was counted since") {
+  Patient patient;
+  patient.sweep();
+  patient.clear(Patient::leaf0, 3, "symbol_error_counter", 65535, 60000);
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"symbol-errors"});
+  const Finding& finding = diagnosis.findings.front();
+  CHECK(*finding.level == Level::error);
+  CHECK(finding.confidence == Confidence::likely);
+  CHECK(finding.evidence.size() == 1);
+  CHECK(finding.also == std::vector{find_check("counter-cleared")});
+
+  Patient little;  // two are no finding, and none is none
+  little.sweep();
+  little.clear(Patient::leaf0, 3, "symbol_error_counter", 9, 2);
+  little.clear(Patient::leaf0, 2, "local_link_integrity_errors", 9, 0);
+  CHECK(little.found() == Found{"counter-cleared"});
+
+  Patient restarted;  // what a node counts while its link comes up again
+  restarted.sweep();
+  restarted.count(Patient::leaf0, 1, "link_downed_counter", 1);
+  restarted.clear(Patient::host0, 1, "symbol_error_counter", 100, 50);
+  restarted.counts.at(restarted.port(Patient::host0, 1)).began_anew = true;
+  CHECK(restarted.found() == Found{"link-restart"});
 }
 
 TEST_CASE("congestion: the head of the tree, and how many wait for it") {

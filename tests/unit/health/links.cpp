@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What the ends of links say of them: each check once firing, and once just not.
+#include <array>
+
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
@@ -83,6 +85,42 @@ TEST_CASE("link-misconfigured: a warning, and where all ports of a device have i
   half.sweep();
   const Diagnosis undecided = half.examine();
   CHECK(undecided.count(Level::warning) == 6);
+}
+
+TEST_CASE("link-misconfigured: where a device has less enabled everywhere, a port with still less is a warning on its own cable") {
+  Patient patient;
+  for (FakeFabric::NodeId id = 0; id < patient.fabric.size(); ++id) {
+    for (auto& port : patient.fabric.node(id).ports) port.info.link_width_supported = 15;
+  }
+  for (smp::PortInfo* info : {&patient.info(Patient::leaf0, 3), &patient.info(Patient::spine, 1)}) info->link_width_active = 1;
+  patient.info(Patient::leaf0, 3).link_width_enabled = 1;
+  patient.sweep();
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-misconfigured", "link-misconfigured"});
+  CHECK(*diagnosis.findings[0].level == Level::warning);
+  CHECK(diagnosis.findings[0].ends.front().port == patient.port(Patient::leaf0, 3));
+  CHECK(*diagnosis.findings[1].level == Level::info);
+  CHECK(diagnosis.findings[1].ends.size() == 11);
+}
+
+TEST_CASE("link-misconfigured: at least three ports that lead to one device and agree are a decision; two are not") {
+  for (const auto& [hosts, is_decided] : {std::pair{3U, true}, {2U, false}}) {
+    Patient patient;
+    const std::array all{Patient::host0, Patient::host1, Patient::host2};
+    const std::array ports{std::pair{Patient::leaf0, 1U}, std::pair{Patient::leaf0, 2U}, std::pair{Patient::leaf1, 1U}};
+    for (unsigned at = 0; at < hosts; ++at) {
+      patient.fabric.node(all[at]).info.device_id = 0x1017;
+      patient.info(ports[at].first, ports[at].second).link_width_supported = 15;
+    }
+    patient.sweep();
+    const Diagnosis diagnosis = patient.examine();
+    const auto count = [&](Level level) {
+      return std::ranges::count_if(diagnosis.findings,
+                                   [level](const Finding& of) { return of.check->id == "link-misconfigured" && *of.level == level; });
+    };
+    CHECK(count(Level::info) == (is_decided ? 1 : 0));
+    CHECK(count(Level::warning) == (is_decided ? 0 : 2));
+  }
 }
 
 TEST_CASE("link-misconnected: links between the same devices are one finding") {

@@ -70,7 +70,8 @@ struct Patient {
   static const ib::FieldInfo& counter(std::string_view name) {
     if (const ib::counters::CounterInfo* known = ib::counters::find_counter(name); known != nullptr && known->narrow != nullptr)
       return *known->narrow;
-    for (const ib::StructInfo* details : {&ib::pm::PortRcvErrorDetails::info(), &ib::pm::PortXmitDiscardDetails::info()}) {
+    for (const ib::StructInfo* details : {&ib::pm::PortRcvErrorDetails::info(), &ib::pm::PortXmitDiscardDetails::info(),
+                                          &ib::pm::PortExtendedSpeedsCountersRsFec::info(), &ib::pm::PortExtendedSpeedsCounters::info()}) {
       if (const ib::FieldInfo* field = ib::find_field(*details, name); field != nullptr) return *field;
     }
     throw std::invalid_argument("no counter is called " + std::string(name));
@@ -80,6 +81,28 @@ struct Patient {
     std::vector<ib::health::Movement>& movements = counts.at(port(node, number)).movements;
     movements.push_back({&counter(name), {Kind::counted, delta}, 0, delta, false});
     return movements.back();
+  }
+
+  /// A counter that was cleared, and holds `now` again.
+  ib::health::Movement& clear(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t was, std::uint64_t now) {
+    ib::health::Movement& movement = count(node, number, name, now);
+    movement.before = was;
+    movement.change = {ib::counters::CounterChange::Kind::reset, {}};
+    return movement;
+  }
+  /// A counter that was full at both readings.
+  ib::health::Movement& fill(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t most) {
+    ib::health::Movement& movement = count(node, number, name, most);
+    movement.before = most;
+    movement.change = {ib::counters::CounterChange::Kind::saturated, {}};
+    movement.is_stuck = true;
+    return movement;
+  }
+  /// Reads a port without a link, which sweep() leaves out.
+  void read(FakeFabric::NodeId node, unsigned number, double seconds = 10) {
+    ib::health::PortCounts& of = counts[port(node, number)];
+    of.port = port(node, number);
+    of.seconds = seconds;
   }
 
   ib::health::Diagnosis examine() {

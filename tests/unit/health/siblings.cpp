@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // GUIDs and descriptions of nodes, hosts and switches that differ from their siblings, and rails.
 #include "health/host_names.hpp"
+
+#include <fmt/format.h>
+
+#include "health/hosts.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
@@ -14,7 +18,8 @@ namespace {
 
 /// The findings of the checks of nodes on a fabric, as far as they are not of subnet managers.
 struct Nodes {
-  explicit Nodes(FakeFabric& fabric) : swept(fabric), input(swept.subnet, swept.failures, thresholds) {
+  explicit Nodes(FakeFabric& fabric, const HostNames* names = nullptr) : swept(fabric), input(swept.subnet, swept.failures, thresholds) {
+    input.host_names = names;
     input.source(Source::managers).state = CheckState::skipped;
     diagnosis = examine(input, {});
   }
@@ -30,6 +35,27 @@ void describe(FakeFabric::Node& node, std::string_view text) {
   std::ranges::copy(text, node.description.begin());
 }
 
+/// A fabric with a leaf for each number of HCA, to which the hosts are linked as `rail` says: the leaf of a host's HCA.
+template <class Rail>
+FakeFabric railed(unsigned hosts, unsigned hcas, std::string_view format, Rail rail) {
+  FakeFabric fabric;
+  const FakeFabric::NodeId spine = fabric.add_switch(0x90, hcas, "spine");
+  std::vector<FakeFabric::NodeId> leaves;
+  for (unsigned leaf = 0; leaf < hcas; ++leaf) {
+    leaves.push_back(fabric.add_switch(0x100 + leaf, 16, "leaf" + std::to_string(leaf)));
+    fabric.link(spine, leaf + 1, leaves.back(), 16);
+  }
+  for (unsigned host = 0; host < hosts; ++host) {
+    for (unsigned hca = 0; hca < hcas; ++hca) {
+      const auto id = fabric.add_ca(0x1000 + 0x100 * host + 16 * hca, 1, fmt::format(fmt::runtime(format), host, hca));
+      fabric.link(leaves[rail(host, hca)], host + 1, id, 1);
+      if (host == 0 && hca == 0) fabric.attach(id);
+    }
+  }
+  fabric.assign_lids();
+  return fabric;
+}
+
 constexpr unsigned spines = 2, leaves = 4, hosts = 2;
 constexpr FakeFabric::NodeId first_leaf = spines, first_host = spines + 1;
 
@@ -43,15 +69,23 @@ TEST_CASE("what descriptions tell of hosts") {
     std::ranges::copy(text, node.description_bytes.begin());
     return node;
   };
-  CHECK(host_name(node_of("compute07 mlx5_2")) == "compute07");
-  CHECK(hca_number(node_of("compute07 mlx5_2")) == 2U);
-  CHECK(hca_number(node_of("compute07 HCA-1")) == std::nullopt);
-  CHECK(hca_number(node_of("compute07 mlx5_99999999999")) == std::nullopt);
-  CHECK(hca_number(node_of("compute07")) == std::nullopt);
-  CHECK(host_name(node_of("MT4123 ConnectX6   Mellanox Technologies")).empty());
-  CHECK(host_name(node_of("localhost mlx5_0")).empty());
-  CHECK(host_name(node_of("")).empty());
-  CHECK(host_name(node_of("Mellanox Technologies Aggregation Node")).empty());
+  const HostNames words;
+  const auto number_in = [&](std::string_view text) { return hca_number(node_of(text), words.host_of(node_of(text))); };
+  CHECK(words.host_of(node_of("compute07 mlx5_2")) == "compute07");
+  CHECK(number_in("compute07 mlx5_2") == 2U);
+  CHECK(number_in("compute07 HCA-1") == std::nullopt);
+  CHECK(number_in("compute07 mlx5_99999999999") == std::nullopt);
+  CHECK(number_in("compute07") == std::nullopt);
+  CHECK(number_in("node_07") == std::nullopt);
+  CHECK(number_in("node_07 mlx5_1") == 1U);
+  CHECK(words.host_of(node_of("MT4123 ConnectX6   Mellanox Technologies")).empty());
+  CHECK(words.host_of(node_of("localhost mlx5_0")).empty());
+  CHECK(words.host_of(node_of("")).empty());
+  CHECK(words.host_of(node_of("Mellanox Technologies Aggregation Node")).empty());
+  const HostNames behind("/(n[0-9]+)$");
+  const subnet::Node node = node_of("mlx5_3/n042");
+  CHECK(behind.host_of(node) == "n042");
+  CHECK(hca_number(node, "n042") == 3U);
   CHECK(name_pattern("MF0;leaf07:SB7800/U1") == "MF#;leaf#:SB#/U#");
 }
 
@@ -142,4 +176,53 @@ TEST_CASE("rail: an HCA on the leaf of others, where leaves have HCAs of one num
     const Found expected = swapped && is_railed ? Found{"rail", "rail"} : Found{};
     CHECK(Nodes(fabric).found() == expected);
   }
+}
+
+TEST_CASE("rail: one exchanged pair of cables does not hide itself by making two of four leaves impure") {
+  const auto swapped = [](unsigned host, unsigned hca) { return host == 0 && hca < 2 ? 1 - hca : hca; };
+  FakeFabric fabric = railed(6, 4, "n{} mlx5_{}", swapped);
+  const Nodes nodes(fabric);
+  REQUIRE(nodes.found() == Found{"rail", "rail"});
+  CHECK_THAT(nodes.diagnosis.findings[0].detail, ibtest::contains("5 of the 6 HCAs of this leaf are number"));
+  // As it came: small leaves have a number of most by chance.
+  FakeFabric chance = railed(3, 2, "n{} mlx5_{}", [](unsigned host, unsigned hca) { return host == 0 ? 1 - hca : hca; });
+  CHECK(Nodes(chance).found().empty());
+}
+
+TEST_CASE("rail and sibling-ports know hosts by the expression that was given") {
+  const auto swapped = [](unsigned host, unsigned hca) { return host == 0 && hca < 2 ? 1 - hca : hca; };
+  FakeFabric fabric = railed(6, 4, "mlx5_{1}/n{0}", swapped);
+  const HostNames names("/(n[0-9]+)$");
+  CHECK(Nodes(fabric).found().empty());
+  CHECK(Nodes(fabric, &names).found() == Found{"rail", "rail"});
+  FakeFabric fewer = railed(6, 4, "mlx5_{1}/n{0}", [](unsigned, unsigned hca) { return hca; });
+  fewer.set_link(1, 3, false);  // of leaf0: that of n2
+  CHECK(Nodes(fewer).found().empty());
+  const Nodes by_host(fewer, &names);
+  REQUIRE(by_host.found() == Found{"sibling-ports"});
+  CHECK(by_host.diagnosis.findings[0].ends.size() == 3);
+}
+
+TEST_CASE("sibling-ports: three or more of another device, or of other links, are a kind of their own") {
+  for (const auto& [others, found] : {std::pair{3U, 0U}, {2U, 2U}}) {
+    FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+    for (unsigned at = 0; at < others; ++at) fabric.node(first_host + (at / hosts) * (hosts + 1) + at % hosts).info.device_id = 0x1013;
+    const Nodes nodes(fabric);
+    CHECK(std::ranges::count(nodes.found(), "sibling-ports") == found);
+  }
+  for (const auto& [slower, found] : {std::pair{3U, 0U}, {2U, 2U}}) {
+    FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+    for (unsigned at = 0; at < slower; ++at) {
+      auto& info = fabric.node(first_host + (at / hosts) * (hosts + 1) + at % hosts).ports.at(1).info;
+      info.link_width_supported = info.link_width_enabled = 1;
+    }
+    CHECK(std::ranges::count(Nodes(fabric).found(), "sibling-ports") == found);
+  }
+  FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);  // those of a kind are compared with each other
+  const std::array kind{first_host, first_host + 1, first_host + 3, first_host + 4};
+  for (const auto at : kind) fabric.node(at).info.device_id = 0x1013;
+  fabric.node(kind[0]).ports.at(1).info.link_width_supported = fabric.node(kind[0]).ports.at(1).info.link_width_enabled = 1;
+  const Nodes nodes(fabric);
+  REQUIRE(std::ranges::count(nodes.found(), "sibling-ports") == 1);
+  CHECK_THAT(nodes.diagnosis.findings[0].detail, ibtest::contains("with device 0x1013"));
 }

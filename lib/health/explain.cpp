@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "health/merge.hpp"
+#include "iba/text.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+using Symptom = Finding::Symptom;
+
+/// Whether a finding says that a node of the fabric, as it is now, lost a link.
+bool is_lost_at(const Finding& finding, NodeIndex node) {
+  return std::ranges::any_of(finding.lost, [node](const Place& place) { return !place.is_before && place.node == node; });
+}
+
+/// Whether nobody answers at the other end of the port that the finding names.
+bool is_silence(const Finding& finding) {
+  return finding.subject == Finding::Subject::cable && finding.ends.size() == 2 && finding.ends[1].node == subnet::none;
+}
+
+class Explainer {
+ public:
+  Explainer(Findings findings, const Input& input) : findings_(std::move(findings)), gone_(findings_.size()), input_(input) {}
+
+  Findings run() && {
+    for (const Symptom of : {Symptom::lost_link, Symptom::fewer_links, Symptom::no_gmps}) {
+      for (std::size_t at = 0; at < findings_.size(); ++at) {
+        if (findings_[at].symptom == of && !gone_[at]) explain(at);
+      }
+    }
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (findings_[at].subject == Finding::Subject::group && !findings_[at].evidence.empty()) share_out(at);
+    }
+    Findings left;
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (!gone_[at]) left.push_back(std::move(findings_[at]));
+    }
+    return left;
+  }
+
+ private:
+  void explain(std::size_t at) {
+    switch (findings_[at].symptom) {
+      case Symptom::lost_link:
+        explain_lost_link(at);
+        return;
+      case Symptom::fewer_links:
+        put_into(first([&](const Finding& of) { return takes_links(of, findings_[at]); }), at);
+        return;
+      case Symptom::no_gmps:
+        explain_silent_agent(at);
+        return;
+      case Symptom::none:
+        return;
+    }
+  }
+
+  void explain_lost_link(std::size_t at) {
+    const NodeIndex a = findings_[at].ends[0].node, b = findings_[at].ends[1].node;
+    const std::size_t whole = first([&](const Finding& of) { return is_lost_at(of, a) && is_lost_at(of, b); });
+    if (whole != none) {
+      put_into(whole, at);
+      return;
+    }
+    const auto is_silent_at = [](NodeIndex node) { return [node](const Finding& of) { return is_silence(of) && is_lost_at(of, node); }; };
+    const std::size_t here = only(is_silent_at(a)), there = only(is_silent_at(b));
+    if (here == none || there == none) return;
+    const std::size_t to = std::min(here, there);
+    findings_[to].confidence = Confidence::likely;
+    put_into(to, std::max(here, there));
+    put_into(to, at);
+  }
+
+  /// Whether a finding says why one of the nodes lost links: at it, or with another adapter of the same host.
+  bool takes_links(const Finding& of, const Finding& symptom) const {
+    const bool is_of_node = std::ranges::any_of(symptom.ends, [&](const Place& end) { return is_lost_at(of, end.node); });
+    if (is_of_node) return true;
+    if (of.lost.empty() || !of.ends.front().is_before || of.ends.front().port != subnet::none) return false;
+    const std::string host = host_of(input_, input_.baseline->subnet.node(of.ends.front().node));
+    return !host.empty() && host == host_of(input_, input_.subnet.node(symptom.ends.front().node));
+  }
+
+  /// Requests that go by LID may be sent over a link between switches that is gone, until its manager sweeps.
+  void explain_silent_agent(std::size_t at) {
+    const auto is_switch = [this](const Place& place) {
+      return !place.is_before && place.node != subnet::none && input_.subnet.node(place.node).kind() == subnet::NodeKind::sw;
+    };
+    const std::size_t to = first([&](const Finding& of) { return of.lost.size() == 2 && std::ranges::all_of(of.lost, is_switch); });
+    if (to == none) return;
+    const subnet::Node& node = input_.subnet.node(findings_[at].ends[0].node);
+    findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", quoted(node.description()), to_text(node.guid()),
+                                       findings_[at].detail.substr(0, findings_[at].detail.size() - 1));
+    put_into(to, at);
+  }
+
+  /// Takes from a group of ports those whose cables have findings of their own, with their evidence.
+  void share_out(std::size_t at) {
+    Finding& group = findings_[at];
+    std::vector<std::size_t> to(group.ends.size(), none);
+    for (std::size_t end = 0; end < group.ends.size(); ++end)
+      to[end] = first([&](const Finding& of) { return is_of_cable(of, group.ends[end]); });
+    if (std::ranges::all_of(to, [](std::size_t index) { return index == none; })) return;
+    Finding left = group;
+    left.ends.clear();
+    left.evidence.clear();
+    for (std::size_t end = 0; end < group.ends.size(); ++end) {
+      Finding one = group;
+      one.ends = {group.ends[end]};
+      one.detail.clear();
+      std::erase_if(one.evidence, [end](const Evidence& of) { return of.end != end; });
+      Finding& target = to[end] == none ? left : findings_[to[end]];
+      for (Evidence& evidence : one.evidence) evidence.end = 0;
+      if (to[end] != none) {
+        fold(target, std::move(one));
+        continue;
+      }
+      for (Evidence& evidence : one.evidence) {
+        evidence.end = left.ends.size();
+        left.evidence.push_back(evidence);
+      }
+      left.ends.push_back(group.ends[end]);
+    }
+    gone_[at] = left.ends.empty();
+    if (!gone_[at]) group = std::move(left);
+  }
+
+  bool is_of_cable(const Finding& finding, const Place& port) const {
+    if (finding.subject != Finding::Subject::cable || port.port == subnet::none) return false;
+    const PortIndex peer = input_.subnet.port(port.port).peer;
+    return std::ranges::any_of(finding.ends, [&](const Place& end) {
+      return !end.is_before && end.port != subnet::none && (end.port == port.port || end.port == peer);
+    });
+  }
+
+  std::size_t first(const std::function<bool(const Finding&)>& is_meant) const {
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (!gone_[at] && is_meant(findings_[at])) return at;
+    }
+    return none;
+  }
+
+  /// As first(), where there are not several.
+  std::size_t only(const std::function<bool(const Finding&)>& is_meant) const {
+    const std::size_t found = first(is_meant);
+    for (std::size_t at = found; found != none && at < findings_.size(); ++at) {
+      if (at != found && !gone_[at] && is_meant(findings_[at])) return none;
+    }
+    return found;
+  }
+
+  void put_into(std::size_t to, std::size_t from) {
+    if (to == none || to == from) return;
+    fold(findings_[to], std::move(findings_[from]));
+    gone_[from] = true;
+  }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  Findings findings_;
+  std::vector<bool> gone_;
+  const Input& input_;
+};
+
+}  // namespace
+
+Findings explain(Findings findings, const Input& input) { return Explainer(std::move(findings), input).run(); }
+
+}  // namespace ib::health

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Links that went down, by LinkDowned of both ends. It is the cable where both counted it, and the restart of a node where the other end
+// alone did. Where the counter of one end can not tell, or where the link did not come back, nobody knows that it was a restart.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::PortIndex;
+constexpr std::string_view link_downed = "link_downed_counter";
+
+/// How often the port has lost its link, at least.
+Counted downs_of(const Input& input, const PortCounts& counts) {
+  const Movement* movement = counts.find(link_downed);
+  if (movement == nullptr) return {};
+  const Counted counted = counted_of(input, counts, *movement);
+  return counted.is_least && counts.began_anew ? Counted{} : counted;  // a node that restarted counts from zero, too
+}
+
+/// What the other end of a link did while LinkDowned moved at this one.
+enum class OtherEnd { counted, restarted, stands_still, is_full, was_cleared, not_read };
+
+OtherEnd other_end(const Input& input, PortIndex peer) {
+  const PortCounts* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
+  if (counts == nullptr) return OtherEnd::not_read;
+  if (downs_of(input, *counts).count != 0) return OtherEnd::counted;
+  if (counts->began_anew) return OtherEnd::restarted;
+  const Movement* movement = counts->find(link_downed);
+  if (movement == nullptr) return OtherEnd::stands_still;
+  if (movement->is_stuck) return OtherEnd::is_full;
+  return movement->change.kind == counters::CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
+}
+
+bool is_down(const subnet::Port& port) { return port.peer == subnet::none && !port.is_link_up(); }
+bool is_disabled(const subnet::Port& port) { return port.physical_state() == smp::PortPhysicalState::disabled; }
+
+/// A port whose LinkDowned has counted.
+struct Downed {
+  const PortCounts& counts;
+  const Movement& movement;
+  Counted counted;
+};
+
+/// Calls use() with each such port.
+template <class Use>
+void each_downed(const Input& input, Use use) {
+  for (const PortCounts& counts : input.counts.all()) {
+    const Counted counted = downs_of(input, counts);
+    if (counted.count == 0 || static_cast<double>(counted.count) < input.thresholds.events) continue;
+    use(Downed{counts, *counts.find(link_downed), counted});
+  }
+}
+
+Finding finding_of(const Input& input, const Downed& port) {
+  Finding finding = on_cable(input.subnet, port.counts.port);
+  finding.evidence.push_back(evidence_of(input, port.counts, port.movement, 0, input.thresholds.events));
+  return finding;
+}
+
+/// A finding of what one end alone has counted, and the other one can not tell.
+void doubt(Finding& finding, std::string_view detail) {
+  finding.level = Level::warning;
+  finding.confidence = Confidence::possible;
+  finding.detail = detail;
+}
+
+/// A link that went down and is still away, by the peer that its port had before.
+Finding dead_link(const Input& input, const Downed& port) {
+  Finding finding = finding_of(input, port);
+  const PortIndex peer = former_peer(input, port.counts.port);
+  if (peer != subnet::none) finding.ends.push_back(place_of(input.subnet, peer));
+  finding.lost = finding.ends;
+  if (peer == subnet::none) {
+    doubt(finding, "It went down and did not come back. The node at its other end is switched off or gone, or it is not known.");
+  } else if (other_end(input, peer) == OtherEnd::counted) {
+    finding.detail = "Both ends counted it, and it did not come back.";
+  } else {
+    doubt(finding, "It went down and did not come back. The other end did not count it, or can not tell.");
+  }
+  const auto is_disabled_end = [&input](const Place& end) { return is_disabled(input.subnet.port(end.port)); };
+  if (std::ranges::any_of(finding.ends, is_disabled_end)) {
+    finding.level = Level::warning;
+    finding.detail += " A port of it is disabled.";
+  }
+  return finding;
+}
+
+}  // namespace
+
+void find_flaps(const Input& input, Findings& findings) {
+  each_downed(input, [&](const Downed& port) {
+    const subnet::Port& of = input.subnet.port(port.counts.port);
+    if (is_down(of)) {
+      findings.push_back(dead_link(input, port));
+      return;
+    }
+    Finding finding = finding_of(input, port);
+    switch (other_end(input, of.peer)) {
+      case OtherEnd::counted:
+        hedge(finding, port.counted);
+        break;
+      case OtherEnd::is_full:
+        doubt(finding, "LinkDowned of the other end is full, and can not tell whether that restarted.");
+        break;
+      case OtherEnd::was_cleared:
+        doubt(finding, "LinkDowned of the other end was set to zero, and can not tell whether that restarted.");
+        break;
+      default:
+        return;  // find_restarts()
+    }
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_restarts(const Input& input, Findings& findings) {
+  each_downed(input, [&](const Downed& port) {
+    const subnet::Port& of = input.subnet.port(port.counts.port);
+    if (is_down(of)) return;  // find_flaps()
+    Finding finding = finding_of(input, port);
+    switch (other_end(input, of.peer)) {
+      case OtherEnd::restarted:
+        finding.detail = "The counters of the other end began anew.";
+        break;
+      case OtherEnd::stands_still:
+        finding.confidence = Confidence::likely;
+        finding.detail = "The other end did not count it.";
+        break;
+      case OtherEnd::not_read:
+        finding.confidence = Confidence::possible;
+        finding.detail = "The counters of the other end were not read.";
+        break;
+      default:
+        return;  // find_flaps()
+    }
+    findings.push_back(std::move(finding));
+  });
+}
+
+}  // namespace ib::health

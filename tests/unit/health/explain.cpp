@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// One fault is one finding, with all checks that saw it.
+#include "health/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+
+#include "mad/error.hpp"
+#include "support/catch.hpp"
+#include "unit/health/patient.hpp"
+
+using namespace ib;
+using namespace ib::health;
+using ibtest::FakeFabric;
+using ibtest::Found;
+using ibtest::Patient;
+using ibtest::Swept;
+
+namespace {
+
+constexpr unsigned leaves = 4, spines = 2, hosts = 2;
+constexpr FakeFabric::NodeId spine0 = 0, spine1 = 1, leaf0 = spines, host0 = spines + 1;
+constexpr unsigned to_spine0 = hosts + 1;  // port of each leaf
+
+std::vector<const Check*> checks(std::initializer_list<std::string_view> ids) {
+  std::vector<const Check*> all;
+  for (const std::string_view id : ids) all.push_back(find_check(id));
+  return all;
+}
+
+/// A fabric with siblings, and what it was before.
+struct Compared {
+  FakeFabric before = FakeFabric::fat_tree(leaves, spines, hosts), now = FakeFabric::fat_tree(leaves, spines, hosts);
+  Thresholds thresholds;
+  std::optional<Swept> was, is;
+  std::optional<Baseline> baseline;
+  std::optional<Input> input;
+
+  void sweep(bool compares = true) {
+    was.emplace(before);
+    is.emplace(now);
+    input.emplace(is->subnet, is->failures, thresholds);
+    input->source(Source::managers).state = CheckState::skipped;
+    if (!compares) return;
+    baseline.emplace(was->subnet, subnet::changes(is->subnet, was->subnet));
+    input->compare_with(*baseline);
+  }
+  Diagnosis examine(const Selection& selection = {}) { return ib::health::examine(*input, selection); }
+  subnet::NodeIndex node(FakeFabric::NodeId id) { return is->subnet.find_node(now.node(id).info.node_guid); }
+  subnet::PortIndex port(FakeFabric::NodeId id, unsigned number) { return is->subnet.port_of(node(id), number); }
+};
+
+std::size_t count_of(const Diagnosis& diagnosis, std::string_view id) {
+  return std::ranges::find_if(diagnosis.checks, [id](const CheckResult& result) { return result.check->id == id; })->finding_count;
+}
+
+}  // namespace
+
+TEST_CASE("a cable that is gone is not missed by siblings besides") {
+  Compared gone;
+  gone.now.set_link(leaf0, to_spine0, false);
+  gone.sweep();
+  const Diagnosis diagnosis = gone.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-gone"});
+  CHECK(diagnosis.findings[0].also == checks({"sibling-ports"}));
+  CHECK(count_of(diagnosis, "sibling-ports") == 1);
+  // Who does not want the one check keeps the other one.
+  CHECK(Patient::checks_of(gone.examine({.only = {}, .skip = checks({"link-gone"})})) == Found{"sibling-ports"});
+
+  Compared elsewhere;  // this one has always been missing
+  for (FakeFabric* of : {&elsewhere.before, &elsewhere.now}) *of = FakeFabric::fat_tree(2 * leaves, spines, hosts);
+  for (FakeFabric* of : {&elsewhere.before, &elsewhere.now}) of->set_link(leaf0, to_spine0, false);
+  elsewhere.now.set_link(leaf0 + hosts + 1, to_spine0 + 1, false);
+  elsewhere.sweep();
+  CHECK(Patient::checks_of(elsewhere.examine()) == Found{"link-gone", "sibling-ports"});
+}
+
+TEST_CASE("an adapter that is gone is not missed by its host besides") {
+  Compared gone;
+  for (FakeFabric* of : {&gone.before, &gone.now}) {
+    *of = FakeFabric();
+    const auto leaf = of->add_switch(0x6000, 8, "leaf");
+    for (unsigned at = 0; at < 8; ++at)
+      of->link(leaf, at + 1, of->add_ca(0x1000 + 16 * at, 1, fmt::format("n{} mlx5_{}", at / 2, at % 2)), 1);
+    of->assign_lids();
+    of->attach(1);
+  }
+  gone.now.set_link(0, 8, false);
+  gone.sweep();
+  const Diagnosis diagnosis = gone.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-gone"});
+  CHECK(diagnosis.findings[0].also == checks({"sibling-ports"}));
+}
+
+TEST_CASE("a cable that went down and is missed by siblings is one finding") {
+  Compared dead;
+  dead.now.set_link(leaf0, to_spine0, false);
+  dead.sweep(false);
+  const subnet::PortIndex a = dead.port(leaf0, to_spine0), b = dead.port(spine0, 1);
+  dead.input->former_peers = {{a, b}, {b, a}};
+  for (const subnet::PortIndex at : {a, b}) {
+    PortCounts counts;
+    counts.port = at;
+    counts.seconds = 10;
+    counts.movements = {{&Patient::counter("link_downed_counter"), {counters::CounterChange::Kind::counted, 1}, 0, 1, false}};
+    dead.input->counts.add(counts);
+  }
+  const Diagnosis diagnosis = dead.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-flap"});
+  CHECK(diagnosis.findings[0].also == checks({"sibling-ports"}));
+}
+
+namespace {
+
+/// leaf0 and spine0, whose ports say that their link is up and beyond which nobody answers; and a request by LID to host0 that was lost.
+void make_dumb_cable(Compared& of, bool by_lid) {
+  of.now.set_link(leaf0, to_spine0, false);
+  of.sweep(false);
+  for (const auto& [id, number] : {std::pair{leaf0, int{to_spine0}}, {spine0, 1}}) {
+    subnet::Failure silent{.kind = subnet::Failure::Kind::no_answer,
+                           .node = of.node(id),
+                           .port = number,
+                           .beyond = true,
+                           .attribute = "NodeInfo",
+                           .why = {},
+                           .error = {}};
+    of.is->failures.push_back(silent);
+  }
+  std::vector<std::uint8_t> request(256);
+  request[1] = by_lid ? 4 : 1;  // the class: PM, or SMP
+  subnet::Failure lost{.kind = subnet::Failure::Kind::no_answer,
+                       .node = of.node(host0),
+                       .port = 1,
+                       .beyond = false,
+                       .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
+                       .why = {},
+                       .error = {}};
+  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
+  of.is->failures.push_back(lost);
+}
+
+}  // namespace
+
+TEST_CASE("a cable that is up and passes nothing is one finding, with the requests that were lost on it") {
+  Compared dumb;
+  make_dumb_cable(dumb, true);
+  const Diagnosis diagnosis = dumb.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-silent"});
+  const Finding& finding = diagnosis.findings[0];
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(std::set{finding.ends[0].port, finding.ends[1].port} == std::set{dumb.port(leaf0, to_spine0), dumb.port(spine0, 1)});
+  CHECK(finding.confidence == Confidence::likely);
+  CHECK_THAT(finding.detail, ibtest::contains("nothing passes it"));
+  CHECK_THAT(finding.detail, ibtest::contains("may have gone over it (Not answered: ClassPortInfo"));
+  CHECK(finding.also == checks({"node-partial", "sibling-ports"}));
+
+  Compared guilty;  // an SMP by the route that found the node was not lost there
+  make_dumb_cable(guilty, false);
+  CHECK(Patient::checks_of(guilty.examine()) == Found{"node-silent", "node-partial"});
+
+  Compared two;  // nodes that are silent at two leaves are no cable between these
+  two.sweep(false);
+  for (const FakeFabric::NodeId leaf : {leaf0, leaf0 + hosts + 1}) {
+    subnet::Failure silent{.kind = subnet::Failure::Kind::no_answer,
+                           .node = two.node(leaf),
+                           .port = 1,
+                           .beyond = true,
+                           .attribute = "NodeInfo",
+                           .why = {},
+                           .error = {}};
+    two.is->failures.push_back(silent);
+  }
+  CHECK(Patient::checks_of(two.examine()) == Found{"node-silent", "node-silent"});
+}
+
+TEST_CASE("counters that are full stand with the finding of their cable, and the others in one of all") {
+  Patient patient;
+  patient.sweep();
+  patient.count(Patient::leaf0, 3, "local_link_integrity_errors", 2);
+  patient.fill(Patient::spine, 1, "symbol_error_counter", 65535);
+  patient.fill(Patient::leaf1, 3, "symbol_error_counter", 65535);
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"link-integrity", "counter-stuck"});
+  CHECK(diagnosis.findings[0].also == checks({"counter-stuck"}));
+  CHECK(diagnosis.findings[0].evidence.size() == 2);
+  CHECK(diagnosis.findings[0].evidence[1].end == 1);
+  REQUIRE(diagnosis.findings[1].ends.size() == 1);
+  CHECK(diagnosis.findings[1].ends[0].port == patient.port(Patient::leaf1, 3));
+  REQUIRE(diagnosis.findings[1].evidence.size() == 1);
+  CHECK(diagnosis.findings[1].evidence[0].end == 0);
+  CHECK(count_of(diagnosis, "counter-stuck") == 2);
+}
+
+TEST_CASE("a check without evidence keeps its name in the finding of its cable") {
+  Patient patient;
+  patient.sweep();
+  patient.count(Patient::leaf0, 3, "symbol_error_counter", 30);
+  patient.input->source(Source::routes) = {};
+  patient.input->route_faults.push_back(
+      {.ends = {place_of(patient.swept->subnet, patient.port(Patient::leaf0, 3))}, .is_port = true, .detail = "An entry leads nowhere."});
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(diagnosis.findings.size() == 1);
+  const Finding& finding = diagnosis.findings[0];
+  REQUIRE(finding.also.size() == 1);
+  CHECK(std::set{finding.check->id, finding.also[0]->id} == std::set<std::string_view>{"symbol-errors", "routes"});
+  CHECK(count_of(diagnosis, "routes") == 1);
+  CHECK(count_of(diagnosis, "symbol-errors") == 1);
+}
