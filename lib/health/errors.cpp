@@ -158,13 +158,22 @@ void find_recoveries(const Input& input, Findings& findings) {
 }
 
 void find_flaps(const Input& input, Findings& findings) {
-  find_downed(input, findings, [&](PortIndex port, Finding&) { return other_end(input, port) == OtherEnd::moved; });
+  find_downed(input, findings, [&](PortIndex port, Finding& finding) {
+    const OtherEnd other = other_end(input, port);
+    if (other == OtherEnd::not_read) {
+      finding.level = Level::warning;
+      finding.confidence = Confidence::possible;
+      finding.detail = "The counters of the other end were not read: it may have been the restart of that node.";
+    }
+    return other == OtherEnd::moved || other == OtherEnd::not_read;
+  });
 }
 
 void find_restarts(const Input& input, Findings& findings) {
   find_downed(input, findings, [&](PortIndex port, Finding& finding) {
     switch (other_end(input, port)) {
       case OtherEnd::moved:
+      case OtherEnd::not_read:
         return false;
       case OtherEnd::restarted:
         finding.detail = "The counters of the other end began anew.";
@@ -172,10 +181,6 @@ void find_restarts(const Input& input, Findings& findings) {
       case OtherEnd::stands_still:
         finding.confidence = Confidence::likely;
         finding.detail = "The other end did not count it.";
-        return true;
-      case OtherEnd::not_read:
-        finding.confidence = Confidence::possible;
-        finding.detail = "The counters of the other end were not read.";
         return true;
     }
     return false;

@@ -123,10 +123,11 @@ std::string HostNames::host_of(const subnet::Node& node) const {
   return std::string(description.substr(0, description.find_first_of(blanks)));
 }
 
-std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names) {
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope) {
   std::set<std::pair<std::string, Guid>> hosts;  // by name, or by the GUID of the system
-  for (const subnet::Node& node : subnet.nodes()) {
-    if (node.kind() != subnet::NodeKind::ca) continue;
+  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    if (node.kind() != subnet::NodeKind::ca || !scope.has(Place{at, subnet::none})) continue;
     if (node.has_description && node.description().find("Aggregation Node") != std::string_view::npos) continue;
     const std::string host = names.host_of(node);
     const Guid system = node.info.system_image_guid != Guid{} ? node.info.system_image_guid : node.guid();

@@ -118,11 +118,14 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   snapshot::Snapshot stored(file);
   if (!stored.has_part("counters"))
     throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", quoted(file)));
+  const async::Time time = time_of(stored, session.loop());
+  if (session.options().from && time >= time_of(session.snapshot(), session.loop()))
+    throw UsageError(
+        fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", quoted(file)));
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
-  const async::Time time = time_of(stored, session.loop());
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.counters_time = reading.extended_time = time;
     counters::take(history_, counters::counter_key(then, node, reading.select), reading);
