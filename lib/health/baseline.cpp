@@ -10,6 +10,7 @@
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 #include "iba/text.hpp"
 
 namespace ib::health {
