@@ -10,6 +10,7 @@
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 #include "iba/text.hpp"
 
 namespace ib::health {
@@ -53,10 +54,78 @@ Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t wa
   return evidence;
 }
 
+/// The place of `place` among the ends of a finding, which gets it where it is not there yet.
+std::size_t end_of(Finding& finding, const Place& place) {
+  const auto found = std::ranges::find(finding.ends, place);
+  if (found != finding.ends.end()) return static_cast<std::size_t>(found - finding.ends.begin());
+  finding.ends.push_back(place);
+  return finding.ends.size() - 1;
+}
+
+void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
+
+BaselineTables::Key key_of(const Subnet& subnet, PortIndex at) {
+  return {subnet.node(subnet.port(at).node).guid(), subnet.port(at).number};
+}
+
+/// The P_Keys in `a` that are not in `b`, for people.
+std::string others_text(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  std::size_t count = 0;
+  for (const std::uint16_t pkey : a) {
+    if (std::ranges::find(b, pkey) != b.end() || ++count > most) continue;
+    text += fmt::format("{}{:#06x}", text.empty() ? "" : ", ", pkey);
+  }
+  return count > most ? text + ", …" : text;
+}
+
 /// A finding of a node, which is made where there is none yet.
 Finding& finding_of(std::map<NodeIndex, Finding>& found, NodeIndex node) { return found.try_emplace(node, on_node(node)).first->second; }
 
+void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& found) {
+  for (const Manager& manager : input.managers) {
+    const auto before = input.baseline->tables.managers.find(key_of(input.subnet, manager.port));
+    if (before == input.baseline->tables.managers.end() || before->second.priority == manager.info.priority) continue;
+    const Place place = place_of(input.subnet, manager.port);
+    Finding& finding = finding_of(found, place.node);
+    const FieldInfo& field = *find_field(smp::SMInfo::info(), "priority");
+    finding.evidence.push_back(changed_value(field, end_of(finding, place), before->second.priority, manager.info.priority));
+  }
+}
+
+void find_other_pkeys(const Input& input, std::map<NodeIndex, Finding>& found) {
+  for (const auto& [at, pkeys] : input.pkeys) {
+    const auto before = input.baseline->tables.pkeys.find(key_of(input.subnet, at));
+    if (before == input.baseline->tables.pkeys.end() || before->second == pkeys) continue;
+    const std::string came = others_text(pkeys, before->second), went = others_text(before->second, pkeys);
+    if (came.empty() && went.empty()) continue;
+    const Place place = place_of(input.subnet, at);
+    Finding& finding = finding_of(found, place.node);
+    end_of(finding, place);
+    add_sentence(finding, fmt::format("P_Keys of port {}: {}{}{}.", input.subnet.port(at).number, came.empty() ? "" : "new " + came,
+                                      came.empty() || went.empty() ? "" : "; ", went.empty() ? "" : "gone " + went));
+  }
+}
+
+void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found) {
+  for (const auto& [guid, firmware] : input.firmware) {
+    const auto before = input.baseline->tables.firmware.find(guid);
+    const NodeIndex node = input.subnet.find_node(guid);
+    if (node == subnet::none || before == input.baseline->tables.firmware.end() || before->second == firmware) continue;
+    add_sentence(finding_of(found, node), fmt::format("Its firmware was {}, is {}.", before->second, firmware));
+  }
+}
+
 }  // namespace
+
+BaselineTables tables_of(const Input& input) {
+  BaselineTables tables;
+  for (const auto& [at, pkeys] : input.pkeys) tables.pkeys.emplace(key_of(input.subnet, at), pkeys);
+  for (const Manager& manager : input.managers) tables.managers.emplace(key_of(input.subnet, manager.port), manager.info);
+  tables.firmware = input.firmware;
+  return tables;
+}
 
 void find_gone_links(const Input& input, Findings& findings) {
   const Subnet& was = input.baseline->subnet;
@@ -136,14 +205,16 @@ void find_changes(const Input& input, Findings& findings) {
   std::map<NodeIndex, Finding> found;
   for (const subnet::FieldChange& change : input.baseline->changes.fields) {
     Finding& finding = finding_of(found, change.node);
-    const Place place{change.node, change.port};
-    if (finding.ends.back() != place) finding.ends.push_back(place);
-    finding.evidence.push_back(changed_value(*change.field, finding.ends.size() - 1, change.reference, change.current));
+    const std::size_t end = end_of(finding, {change.node, change.port});
+    finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
   }
   if (const auto& master = input.baseline->changes.master) {
     Finding& finding = finding_of(found, input.subnet.port(master->current).node);
     finding.detail = fmt::format("The master subnet manager is here; it was at {}.", port_text(input.baseline->subnet, master->reference));
   }
+  find_other_priorities(input, found);
+  find_other_pkeys(input, found);
+  find_other_firmware(input, found);
   for (auto& [node, finding] : found) findings.push_back(std::move(finding));
 }
 

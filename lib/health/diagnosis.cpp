@@ -88,9 +88,11 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
     if (diagnosis.checks.back().is_run) run(check, input, findings);
   }
   std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
+  for (Finding& finding : findings) scope.narrow(finding);
   diagnosis.findings = explain(merge(std::move(findings), input), input);
   count_findings(diagnosis);
   measure_window(diagnosis, input);
+  diagnosis.has_compared_firmware = input.baseline != nullptr && !input.baseline->tables.firmware.empty() && !input.firmware.empty();
   return diagnosis;
 }
 

@@ -29,6 +29,7 @@ struct Diagnosis {
   std::vector<CheckResult> checks;       ///< of all_checks()
   std::array<std::size_t, 3> levels{};   ///< findings by Level
   std::size_t implausible{};             ///< differences of counters that no link explains, and that were left out
+  bool has_compared_firmware{};          ///< that of some nodes, with the baseline's
   std::optional<double> window_seconds;  ///< the shortest of all ports; absent without two readings
   std::optional<double> provable_ratio;  ///< the error ratio that the window proves on the slowest link
   subnet::LinkRate slowest{};            ///< its rate

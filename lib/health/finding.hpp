@@ -62,9 +62,10 @@ struct Evidence {
 /// Something that is not as it should be.
 struct Finding {
   enum class Subject : std::uint8_t {
-    cable,  ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
-    place,  ///< `ends` are a node or port, and others that have to do with it
-    group,  ///< `ends` are all ports or nodes of which the same is true
+    cable,    ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
+    place,    ///< `ends` are a node or port, and others that have to do with it
+    manager,  ///< `ends` are the ports of subnet managers
+    group,    ///< `ends` are all ports or nodes of which the same is true
   };
   /// What a finding of a cable that carries nothing explains (explain.hpp).
   enum class Symptom : std::uint8_t {

@@ -26,9 +26,11 @@ std::string value_text(const Value& value) {
 
 std::string_view counter_name(const FieldInfo& counter) { return counter.libibmad_name.empty() ? counter.iba_name : counter.libibmad_name; }
 
-/// Whether the ends of a finding are a node, and then some of its ports.
-bool is_of_whole_node(const Finding& finding) {
-  return finding.subject == Finding::Subject::place && finding.ends.front().port == subnet::none;
+/// Whether an end is only one of the ports of the node that is the first end, which has named it.
+bool is_named_by_first(const Finding& finding, const Place& end) {
+  const Place& first = finding.ends.front();
+  return finding.subject == Finding::Subject::place && first.port == subnet::none && end.node == first.node &&
+         end.is_before == first.is_before;
 }
 
 }  // namespace
@@ -51,7 +53,15 @@ std::string FindingText::place(const Place& place) const {
   return label.empty() || label == number ? text : fmt::format("{} ({})", text, label);
 }
 
-std::string FindingText::ends(const Finding& finding) const {
+std::string FindingText::short_place(const Place& place) const {
+  if (place.node == subnet::none) return "a node that does not answer";
+  const subnet::Subnet& of = place.is_before ? *before : subnet;
+  std::string text = quoted(subnet::name_of(of.node(place.node), &names));
+  if (place.port != subnet::none) text += fmt::format(" port {}", of.port(place.port).number);
+  return text;
+}
+
+std::string FindingText::ends(const Finding& finding, std::size_t most) const {
   const bool is_group = finding.subject == Finding::Subject::group;
   const bool is_of_nodes = is_group && finding.ends.front().port == subnet::none;
   std::string text;
@@ -60,10 +70,12 @@ std::string FindingText::ends(const Finding& finding) const {
     const std::string_view example = finding.ends.size() == 1 ? ", " : "s, for example ";
     text = fmt::format("{} {}{}", fmt::group_digits(finding.ends.size()), one, example);
   }
-  const std::size_t shown = is_group ? std::min(most_ends, finding.ends.size()) : finding.ends.size();
+  const std::string_view between = is_group ? "; " : finding.subject == Finding::Subject::cable ? " -- " : " and ";
+  const std::size_t shown = is_group ? std::min(most, finding.ends.size()) : finding.ends.size();
   for (std::size_t at = 0; at < shown; ++at) {
-    if (at != 0 && is_of_whole_node(finding)) break;
-    text += (at == 0 ? "" : is_group ? "; " : " -- ") + place(finding.ends[at]);
+    if (at != 0 && is_named_by_first(finding, finding.ends[at])) continue;
+    if (at != 0) text += between;
+    text += place(finding.ends[at]);
   }
   return text;
 }
@@ -88,13 +100,11 @@ std::string FindingText::evidence(const Finding& finding, const Evidence& eviden
   } else {
     text = fmt::format("{} is {}", counter_name(*evidence.counter), value_text(evidence.after));
   }
-  const bool is_pair = finding.subject != Finding::Subject::group && finding.ends.size() == 2;
-  if (is_of_whole_node(finding) && evidence.end != 0) {
-    text += fmt::format(" at port {}", subnet.port(finding.ends[evidence.end].port).number);
-  } else if (is_pair && evidence.end == 1) {
-    text += " at the other end";
-  }
-  return text;
+  if (evidence.end == 0 || finding.subject == Finding::Subject::group) return text;
+  const Place& end = finding.ends[evidence.end];
+  if (finding.subject == Finding::Subject::cable) return finding.ends.size() == 2 ? text + " at the other end" : text;
+  if (is_named_by_first(finding, end) && end.port != subnet::none) return fmt::format("{} at port {}", text, subnet.port(end.port).number);
+  return text + " at " + short_place(end);
 }
 
 std::string FindingText::seen(const Finding& finding) const {
@@ -109,6 +119,17 @@ std::string FindingText::seen(const Finding& finding) const {
   for (const Check* check : finding.also) also += fmt::format("{}{}", also.empty() ? "Also: " : ", ", check->id);
   if (!also.empty()) text += (text.empty() ? "" : " ") + also + ".";
   return text;
+}
+
+std::string FindingText::brief(const Finding& finding) const {
+  const bool is_group = finding.subject == Finding::Subject::group;
+  std::string text;
+  for (std::size_t at = 0; at < finding.evidence.size(); ++at) {
+    if (is_group && finding.evidence[at].end != 0) continue;
+    text += (text.empty() ? "" : "; ") + evidence(finding, finding.evidence[at]);
+  }
+  if (!finding.detail.empty()) text += (text.empty() ? "" : ". ") + finding.detail;
+  return text.empty() ? ends(finding, 1) : fmt::format("{}: {}", ends(finding, 1), text);
 }
 
 }  // namespace ib::health

@@ -17,12 +17,16 @@ struct FindingText {
 
   /// A port or node: its name, GUID and port number.
   std::string place(const Place& place) const;
-  /// The ends of a finding: both of a cable, of a group the first ones.
-  std::string ends(const Finding& finding) const;
+  /// The same without the GUID, where the line above has named it.
+  std::string short_place(const Place& place) const;
+  /// The ends of a finding: both of a cable, of a group the first ones, at most `most` of them.
+  std::string ends(const Finding& finding, std::size_t most = 3) const;
   /// A value that shows why there is a finding.
   std::string evidence(const Finding& finding, const Evidence& evidence) const;
   /// What was seen, as sentences.
   std::string seen(const Finding& finding) const;
+  /// A finding in one line: one end of a group, and what was seen there.
+  std::string brief(const Finding& finding) const;
 };
 
 /// A time for people: "30 s", "5 min", "2.5 h".

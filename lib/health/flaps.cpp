@@ -110,6 +110,9 @@ void find_flaps(const Input& input, Findings& findings) {
       case OtherEnd::was_cleared:
         doubt(finding, "LinkDowned of the other end was set to zero, and can not tell whether that restarted.");
         break;
+      case OtherEnd::not_read:
+        doubt(finding, "The counters of the other end were not read: it may have been the restart of that node.");
+        break;
       default:
         return;  // find_restarts()
     }
@@ -129,10 +132,6 @@ void find_restarts(const Input& input, Findings& findings) {
       case OtherEnd::stands_still:
         finding.confidence = Confidence::likely;
         finding.detail = "The other end did not count it.";
-        break;
-      case OtherEnd::not_read:
-        finding.confidence = Confidence::possible;
-        finding.detail = "The counters of the other end were not read.";
         break;
       default:
         return;  // find_flaps()

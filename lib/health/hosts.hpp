@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "health/scope.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::health {
@@ -33,8 +34,9 @@ class HostNames {
   std::unique_ptr<Expression> expression_;
 };
 
-/// The number of hosts of a fabric. Channel adapters that tell none are of one host where they have one SystemImageGUID.
-std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names);
+/// The number of hosts of a fabric, or of those of its nodes that `scope` has. Channel adapters that tell none are of one host where they
+/// have one SystemImageGUID.
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope = {});
 
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
 std::set<std::string> expand_hosts(std::string_view text);

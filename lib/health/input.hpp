@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "health/finding.hpp"
@@ -67,6 +68,8 @@ struct Manager {
   subnet::PortIndex port = subnet::none;
   smp::SMInfo info;
   std::optional<std::uint32_t> act_count_before;  ///< Source::activity
+  /// Answers to our own requests since then, which a manager counts too (opensm for one).
+  std::uint32_t own_requests = 1;
 };
 
 /// A broadcast group of IPoIB (RFC 4391), and its members as far as they are in the model.
@@ -84,10 +87,19 @@ struct RouteFault {
   std::string detail;
 };
 
+/// What a baseline tells beside its model, by node GUID and port number; what it does not have is not compared.
+struct BaselineTables {
+  using Key = std::pair<Guid, unsigned>;
+  std::map<Key, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
+  std::map<Key, smp::SMInfo> managers;
+  std::map<Guid, std::string> firmware;  ///< of nodes, escaped
+};
+
 /// A fabric as it was, and what has changed since.
 struct Baseline {
   const subnet::Subnet& subnet;
   subnet::Changes changes;
+  BaselineTables tables{};
 };
 
 struct Input {
@@ -111,9 +123,11 @@ struct Input {
   std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that tell
   const Baseline* baseline{};                           ///< Source::baseline
   std::vector<Manager> managers;                        ///< Source::managers, those that told
+  bool has_asked_managers{};                            ///< Source::managers was read, or tried
   std::size_t silent_managers{};                        ///< ports with IsSM that did not tell
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
+  std::map<Guid, std::string> firmware;             ///< of nodes, where it is known: as in BaselineTables
   std::vector<BroadcastGroup> groups;               ///< Source::groups
   std::vector<RouteFault> route_faults;             ///< Source::routes
   std::array<SourceState, source_count> sources{};  ///< by Source
@@ -129,6 +143,9 @@ subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
 
 /// The name of the host of a channel adapter (HostNames::host_of()).
 std::string host_of(const Input& input, const subnet::Node& node);
+
+/// What a fabric tells beside its model, for the next one to be compared with.
+BaselineTables tables_of(const Input& input);
 
 /// The number of links of a model.
 std::size_t link_count(const subnet::Subnet& subnet);

@@ -28,7 +28,9 @@ std::vector<const Manager*> managers_in(const Input& input, SMState state) {
 Finding on_managers(const Input& input, const std::vector<const Manager*>& managers) {
   std::vector<PortIndex> ports;
   for (const Manager* manager : managers) ports.push_back(manager->port);
-  return on_ports(input.subnet, ports);
+  Finding finding = on_ports(input.subnet, ports);
+  finding.subject = Finding::Subject::manager;
+  return finding;
 }
 
 Evidence state_value(const Manager& manager, std::size_t end) {
@@ -80,7 +82,7 @@ void find_better_standbys(const Input& input, Findings& findings) {
   const Manager& master = *masters.front();
   const Manager& best = **std::ranges::min_element(standbys, [](const Manager* a, const Manager* b) { return precedes(*a, *b); });
   if (!precedes(best, master)) return;
-  Finding finding = on_ports(input.subnet, std::array{master.port, best.port});
+  Finding finding = on_managers(input, {&master, &best});
   for (const std::size_t end : {0U, 1U})
     finding.evidence.push_back(field_value("priority", end, {std::uint64_t{(end == 0 ? master : best).info.priority}, {}}));
   finding.detail = "The first one is master, the second one, on standby, comes before it.";
@@ -106,11 +108,10 @@ void find_other_sm_lids(const Input& input, Findings& findings) {
 }
 
 void find_stuck_managers(const Input& input, Findings& findings) {
-  constexpr std::uint32_t own_requests = 1;  // the answer to the first SMInfo is counted too, by opensm for one
   for (const Manager& manager : input.managers) {
     const bool should_move = manager.info.sm_state == SMState::master || manager.info.sm_state == SMState::standby;
-    if (!should_move || !manager.act_count_before || manager.info.act_count - *manager.act_count_before > own_requests) continue;
-    Finding finding = on_ports(input.subnet, std::array{manager.port});
+    if (!should_move || !manager.act_count_before || manager.info.act_count - *manager.act_count_before > manager.own_requests) continue;
+    Finding finding = on_managers(input, {&manager});
     Evidence evidence = field_value("actCount", 0, {std::uint64_t{manager.info.act_count}, {}});
     evidence.before.number = std::uint64_t{*manager.act_count_before};
     finding.evidence.push_back(evidence);

@@ -27,14 +27,18 @@ std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   return keys;
 }
 
-/// The worst first. Not by indexes of the model, which depend on the order of replies.
+/// Whether many other findings can come of what this check finds: without a subnet manager no port leaves Initialize, and of two nodes with
+/// one GUID one is lost.
+bool is_cause(const Check& check) { return check.id.starts_with("sm-") || check.id == "duplicate-guid"; }
+
+/// The worst first, and of these causes. Not by indexes of the model, which depend on the order of replies.
 auto rank(const Finding& finding, const Input& input) {
   const Place first = finding.ends.empty() ? Place{} : finding.ends.front();
   const subnet::Subnet& subnet = input.subnet_of(first);
   const Guid guid = first.node == subnet::none ? Guid{} : subnet.node(first.node).guid();
   const unsigned number = first.port == subnet::none ? 0 : subnet.port(first.port).number;
-  return std::tuple(-static_cast<int>(*finding.level), -static_cast<int>(finding.confidence), finding.check - all_checks().data(), guid,
-                    number);
+  return std::tuple(-static_cast<int>(*finding.level), !is_cause(*finding.check), -static_cast<int>(finding.confidence),
+                    finding.check - all_checks().data(), guid, number);
 }
 
 /// The place of `place` among the ends of `finding`, which gets it where it is not there yet.

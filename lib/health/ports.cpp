@@ -15,6 +15,35 @@ namespace {
 
 using subnet::PortIndex;
 
+/// Whether no subnet manager sets ports to Active: none is master, or no link is Active.
+bool is_without_manager(const Input& input) {
+  const auto is_master = [](const Manager& manager) { return manager.info.sm_state == smp::SMState::master; };
+  const auto is_active = [](const subnet::Port& port) {
+    return port.number != 0 && port.is_link_up() && port.state() == smp::PortState::active;
+  };
+  const bool has_no_master = input.has_asked_managers && input.silent_managers == 0 && std::ranges::none_of(input.managers, is_master);
+  return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
+}
+
+/// Makes one finding of all these, where they have one cause and there are several.
+void group(const Input& input, Findings& findings, std::size_t first) {
+  if (findings.size() - first < 2) return;
+  Finding all;
+  all.subject = Finding::Subject::group;
+  for (std::size_t at = first; at < findings.size(); ++at) {
+    Evidence evidence = findings[at].evidence.front();
+    evidence.end = all.ends.size();
+    all.ends.push_back(findings[at].ends.front());
+    all.evidence.push_back(evidence);
+  }
+  std::ranges::sort(all.ends, {}, [&input](const Place& end) {
+    return std::pair(input.subnet.node(end.node).guid(), input.subnet.port(end.port).number);
+  });
+  all.detail = "No subnet manager is at work, or none comes to them.";
+  findings.resize(first);
+  findings.push_back(std::move(all));
+}
+
 /// Links whose ports are trained and in a state that packets do not pass.
 void find_state(const Input& input, Findings& findings, smp::PortState state) {
   for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
@@ -28,7 +57,11 @@ void find_state(const Input& input, Findings& findings, smp::PortState state) {
 
 }  // namespace
 
-void find_initialize(const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::init); }
+void find_initialize(const Input& input, Findings& findings) {
+  const std::size_t first = findings.size();
+  find_state(input, findings, smp::PortState::init);
+  if (is_without_manager(input)) group(input, findings, first);
+}
 
 void find_armed(const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::armed); }
 

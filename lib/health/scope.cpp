@@ -2,6 +2,7 @@
 #include "health/scope.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "routing/ways.hpp"
 
@@ -58,11 +59,41 @@ class Marker {
 
 }  // namespace
 
+bool Scope::has(const Place& place) const {
+  if (is_all) return true;
+  if (place.is_before || place.node == subnet::none) return false;
+  return place.port == subnet::none ? nodes[place.node] : ports[place.port];
+}
+
 bool Scope::has(const Finding& finding) const {
-  return is_all || std::ranges::any_of(finding.ends, [this](const Place& end) {
-           if (end.is_before || end.node == subnet::none) return false;
-           return end.port == subnet::none ? nodes[end.node] : ports[end.port];
-         });
+  return is_all || std::ranges::any_of(finding.ends, [this](const Place& end) { return has(end); });
+}
+
+void Scope::narrow(Finding& finding) const {
+  if (is_all || finding.subject != Finding::Subject::group) return;
+  std::vector<std::size_t> places(finding.ends.size(), finding.ends.size());  // of each end among those that stay
+  std::vector<Place> ends;
+  for (std::size_t at = 0; at < finding.ends.size(); ++at) {
+    if (!has(finding.ends[at])) continue;
+    places[at] = ends.size();
+    ends.push_back(finding.ends[at]);
+  }
+  std::erase_if(finding.evidence, [&](const Evidence& evidence) { return places.at(evidence.end) == finding.ends.size(); });
+  for (Evidence& evidence : finding.evidence) evidence.end = places.at(evidence.end);
+  finding.ends = std::move(ends);
+}
+
+std::size_t switch_count(const Subnet& subnet, const Scope& scope) {
+  std::size_t count = 0;
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at)
+    count += subnet.node(at).kind() == subnet::NodeKind::sw && scope.has(Place{at, subnet::none}) ? 1 : 0;
+  return count;
+}
+
+std::size_t link_count(const Subnet& subnet, const Scope& scope) {
+  std::size_t ends = 0;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) ends += subnet.port(at).peer != subnet::none && scope.has_port(at) ? 1 : 0;
+  return (ends + 1) / 2;  // a looped cable is one of one port
 }
 
 Scope scope_around(const Subnet& subnet, NodeIndex centre) {

@@ -2,6 +2,7 @@
 // The part of a fabric that the user wants to know about.
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <vector>
 
@@ -18,7 +19,15 @@ struct Scope {
   bool has_port(subnet::PortIndex port) const { return is_all || ports[port]; }
   /// Whether a finding is of a port or a node that is in here.
   bool has(const Finding& finding) const;
+  /// Whether a port or node is in here; not what is no more there, or did not answer.
+  bool has(const Place& place) const;
+  /// Takes out of a group the ports and nodes that are not in here.
+  void narrow(Finding& finding) const;
 };
+
+/// How many nodes of a kind, and links, are in a scope.
+std::size_t switch_count(const subnet::Subnet& subnet, const Scope& scope);
+std::size_t link_count(const subnet::Subnet& subnet, const Scope& scope);
 
 /// One node, with its ports and those at the other ends of their links.
 Scope scope_around(const subnet::Subnet& subnet, subnet::NodeIndex centre);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/port_paths.hpp"
+#include "subnet/failures.hpp"
 
 #include "base/error.hpp"
 #include "iba-gen/sa.hpp"
@@ -93,6 +94,7 @@ std::string PortPaths::why_no_gmp(PortIndex port) const {
 async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   routes_.clear();
   why_sl_0_.clear();
+  is_sa_silent_ = false;
   const path::IbPath& sa = transactor.sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) {
     why_sl_0_ = no_sa_is_known;
@@ -108,6 +110,7 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
       take_paths(*answer);
     } else {
       why_sl_0_ = answer.error().message();
+      is_sa_silent_ = kind_of(answer.error()) == Failure::Kind::no_answer;
     }
   } catch (const SysError&) {
     throw;

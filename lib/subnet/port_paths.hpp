@@ -69,6 +69,8 @@ class PortPaths {
   /// The reason why SL 0 is used for some or all ports although the SA was queried. The text follows "SL 0 is used: ". Empty if there is no
   /// such port, or if the SA was not queried.
   const std::string& why_sl_0() const { return why_sl_0_; }
+  /// Whether the SA was asked and did not answer at all.
+  bool is_sa_silent() const { return is_sa_silent_; }
 
  private:
   /// The properties of a path from its PathRecord.
@@ -84,6 +86,7 @@ class PortPaths {
   path::Path start_;
   std::unordered_map<PortIndex, Route> routes_;  // by end port
   std::string why_sl_0_;
+  bool is_sa_silent_{};
   bool base_lids_{};
 };
 

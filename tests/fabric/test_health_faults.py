@@ -1,89 +1,153 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""health where one cable has a fault: the fault is found once, with both ends of the cable, and is not taken for something harmless."""
+"""health with all of its checks on simulated fabrics that have faults: each is found once, at its place, and nothing else is."""
 import json
+import os
+import re
 
 import case
+import simfabric
 
-LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050  # joined by port 22 of the leaf and port 8 of the spine
-LEAF_NAME, SPINE_NAME = f"S-{LEAF:016x}", f"S-{SPINE:016x}"
-CABLE = {(LEAF, 22), (SPINE, 8)}
-LEAF_LID = "4"
+LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050
+HOST, HOST_LID = 0x506b4b0300100030, "19"  # at port 1 of the leaf
+NEXT_HOST = HOST + 4                       # at port 2 of the leaf
+HOST_PATH = "0,1,19,7,1"                   # a directed route to that host, which does not depend on its LID
+OTHER_HOST = 0x506b4b0300100004            # on another leaf
 
 
-class Faults(case.FabricCase):
-    def told(self, *words, status=1):
-        """The findings that are no infos."""
-        found = json.loads(self.ibtool("health", "--json", *words, status=status).stdout)
-        return [finding for finding in found["findings"] if finding["level"] != "info"]
+class Base(case.FabricCase):
+    def health(self, *words, status=1, **env):
+        return json.loads(self.ibtool("health", "--json", *words, status=status, **env).stdout)
 
-    def ends(self, finding):
-        return {(end["node_guid"] and case.guid_of(end["node_guid"]), end["port_num"]) for end in finding["ends"]}
+    def faults(self, *words, status=1, **env):
+        """What is found but infos, as (check, ends), in any order."""
+        found = self.health(*words, status=status, **env)
+        return sorted((finding["check"], sorted(self.place(end) for end in finding["ends"]))
+                      for finding in found["findings"] if finding["level"] != "info")
 
-    def only(self, *words):
-        """The one finding, as (check, level, also); its cable is the one between the leaf and the spine."""
-        told = self.told(*words)
-        self.assertEqual(len(told), 1, told)
-        self.assertEqual(self.ends(told[0]), CABLE)
-        return told[0]["check"], told[0]["level"], told[0]["also"]
+    def place(self, end):
+        return (case.guid_of(end["node_guid"]) if end["node_guid"] else 0, end["port_num"] or 0)
 
-    def snapshot(self, *parts):
-        path = self.fabric.path("before.ibss")
-        self.ibtool("snapshot", path, *parts)
+    def snapshot(self, name="before.ibss"):
+        path = self.fabric.path(name)
+        self.ibtool("snapshot", path, "--only", "topology,counters,details")
         return path
 
-    def count(self, node, port, counter, value, undo=0):
-        line = f'PerformanceSet "{node}"[{port}] PortCounters.{counter}='
-        self.change(f"{line}{value}", undo=f"{line}{undo}")
+    def count(self, node, port, **counters):
+        for name, value in counters.items():
+            command = f'PerformanceSet "{node}"[{port}] PortCounters.{name}='
+            self.change(f"{command}{value}", undo=f"{command}0")
 
-    def unlink(self, node, port):
-        self.change(f'Unlink "{node}"[{port}]', undo=f'Relink "{node}"[{port}]')
+    def set(self, attribute, target, value, undo):
+        self.addCleanup(lambda: self.ibtool("query", "SubnSet", attribute, target, "-f", undo))
+        self.ibtool("query", "SubnSet", attribute, target, "-f", value)
 
-    def test_a_speed_that_was_lowered_at_one_port(self):
-        self.addCleanup(self.ibtool, "ibportstate", LEAF_LID, "22", "espeed", "3")
-        self.ibtool("ibportstate", LEAF_LID, "22", "espeed", "1")
-        check, level, _ = self.only("--interval", "0")
-        self.assertEqual((check, level), ("link-misconfigured", "warning"))
 
-    def test_a_cable_between_switches_that_died(self):
+class Faults(Base):
+    def test_counters_of_a_channel_adapter(self):
         before = self.snapshot()
-        for node, port in ((LEAF_NAME, 22), (SPINE_NAME, 8)):
-            self.count(node, port, "LinkDownedCounter", 1)
-        self.unlink(LEAF_NAME, 22)
-        self.assertEqual(self.only("--since", before), ("link-flap", "error", ["sibling-ports"]))
+        self.count("H-506b4b0300100030", 1, SymbolErrorCounter=300)
+        self.assertEqual(self.faults("--since", before), [("symbol-errors", [(HOST, 1), (LEAF, 1)])])
 
-    def test_a_cable_of_a_host_that_died(self):
+    def test_several_at_once(self):
         before = self.snapshot()
-        self.count(LEAF_NAME, 1, "LinkDownedCounter", 1)
-        self.unlink(LEAF_NAME, 1)
-        told = self.told("--since", before)
-        self.assertEqual([(f["check"], f["level"], f["confidence"], self.ends(f)) for f in told],
-                         [("link-flap", "warning", "possible", {(LEAF, 1)})])
+        self.count("S-b8599f0300a00030", 22, SymbolErrorCounter=300)
+        self.count("S-b8599f0300a00050", 8, PortRcvErrors=7)
+        self.count("S-b8599f0300a00000", 1, ExcessiveBufferOverrunErrors=15)
+        self.count("S-b8599f0300a00010", 2, PortRcvConstraintErrors=2)
+        found = self.faults("--since", before)
+        self.assertEqual([check for check, _ in found], ["buffer-overrun", "constraint-errors", "symbol-errors"])
+        self.assertEqual(found[2][1], [(LEAF, 22), (SPINE, 8)])
 
-    def test_a_flap_behind_a_counter_that_is_full(self):
-        self.count(LEAF_NAME, 22, "LinkDownedCounter", 255)
-        before = self.snapshot()
-        self.count(SPINE_NAME, 8, "LinkDownedCounter", 3)
-        self.assertEqual(self.only("--since", before), ("link-flap", "warning", ["counter-stuck"]))
+    def test_two_ports_with_one_lid(self):
+        self.set("SMPPortInfo", HOST_PATH, "LID=20", f"LID={HOST_LID}")
+        self.assertEqual(self.faults("--interval", "0"), [("lid-duplicate", [(HOST, 1), (NEXT_HOST, 1)])])
+        text = self.ibtool("health", "--interval", "0", status=1).stdout
+        self.assertNotIn("at the other end", text)
 
-    def test_errors_after_somebody_cleared_the_counter(self):
-        self.count(LEAF_NAME, 22, "SymbolErrorCounter", 65535)
-        before = self.snapshot()
-        self.count(LEAF_NAME, 22, "SymbolErrorCounter", 60000)
-        self.assertEqual(self.only("--since", before), ("symbol-errors", "error", ["counter-cleared"]))
+    def test_a_partition_that_a_switch_does_not_let_pass(self):
+        self.set("SMPPKeyTable", HOST_LID, "pKeyBlock[1]=32773", "pKeyBlock[1]=0")  # 0x8005
+        self.assertEqual(self.faults("--interval", "0", status=0), [])  # the leaf enforces nothing
+        self.set_enforcement(1)
+        self.assertEqual(self.faults("--interval", "0"), [("pkey-mismatch", [(HOST, 1), (LEAF, 1)])])
 
-    def test_a_cable_that_is_gone_is_not_missed_by_siblings_besides(self):
-        before = self.snapshot()
-        self.unlink(LEAF_NAME, 22)
-        check, level, also = self.only("--baseline", before, "--interval", "0")
-        self.assertEqual((check, level), ("link-gone", "error"))
-        self.assertIn("sibling-ports", also)
+    def set_enforcement(self, value):
+        port = "SubnSet", "SMPPortInfo", "4", "1"
+        self.addCleanup(lambda: self.ibtool("query", *port, "-f", "partitionEnforcementInbound=0"))
+        self.ibtool("query", *port, "-f", f"partitionEnforcementInbound={value}")
 
-    def test_a_link_that_is_up_and_passes_nothing(self):
-        self.addCleanup(self.change, f'Relink "{LEAF_NAME}"[22]')
-        self.ibtool("ibportstate", LEAF_LID, "22", "reset")
-        check, level, also = self.only("--interval", "0")
-        self.assertEqual((check, level), ("node-silent", "error"))
-        self.assertIn("sibling-ports", also)
+    def test_a_link_that_both_switches_miss_names_both(self):
+        self.change('Unlink "S-b8599f0300a00030"[22]', undo='Relink "S-b8599f0300a00030"[22]')
+        text = self.ibtool("health", "--interval", "0", status=1).stdout
+        line = next(line for line in text.splitlines() if "sibling-ports" in line)
+        self.assertRegex(line, r"b859:9f03:00a0:0030.* and .*b859:9f03:00a0:0050|b859:9f03:00a0:0050.* and .*b859:9f03:00a0:0030")
+
+    def test_rounds(self):
+        done = self.ibtool("health", "--repeat", "--count", "3", "--interval", "0.3", "--format", "jsonl")
+        rounds = [json.loads(line) for line in done.stdout.splitlines() if '"verdict"' in line]
+        self.assertEqual([found["verdict"] for found in rounds], ["healthy"] * 3)
+        self.assertIsNone(rounds[0]["window_seconds"])
+        self.assertGreaterEqual(rounds[2]["window_seconds"], 0.3)
+
+    def test_the_link_of_a_host_whose_neighbour_is_silent_takes_eight_mads(self):
+        done = self.ibtool("health", "--port", "local", "--state", self.fabric.path("state"), "--stats", status=1,
+                           preload=[case.DELAY], IBTEST_SILENT="1")
+        self.assertLessEqual(int(re.search(r"mads sent: (\d+)", done.stderr)[1]), 8)
+        self.assertIn("node-silent", done.stdout)
+
+
+class Partitioned(Base):
+    """A host is member of another partition than before."""
+    def test_changed_pkeys(self):
+        before = self.fabric.path("good.ibss")
+        self.ibtool("snapshot", before)
+        self.set("SMPPKeyTable", HOST_LID, "pKeyBlock[1]=32773", "pKeyBlock[1]=0")
+        found = self.health("--baseline", before, "--interval", "0")
+        told = [finding for finding in found["findings"] if finding["level"] != "info"]
+        self.assertEqual([finding["check"] for finding in told], ["changed"])
+        self.assertIn("new 0x8005", told[0]["text"])
+
+
+class Unmanaged(Base):
+    """No subnet manager has ever been there."""
+    sm = False
+
+    def test_the_cause_comes_first_and_all_ports_are_one_finding(self):
+        found = self.health("--interval", "0")
+        errors = [finding["check"] for finding in found["findings"] if finding["level"] == "error"]
+        self.assertEqual(errors, ["sm-none", "port-init"])
+        text = self.ibtool("health", "--interval", "0", status=1).stdout
+        self.assertLess(text.index("error: sm-none"), text.index("error: port-init"))
+
+
+class Abandoned(Base):
+    def test_a_dead_subnet_administrator_is_not_known(self):
+        self.fabric.opensm.kill()
+        self.fabric.opensm.wait()
+        found = self.health("--interval", "0", "--only", "multicast-rate", status=4)
+        self.assertEqual(found["verdict"], "unknown")
+        self.assertEqual([check["check_state"] for check in found["checks"] if check["check"] == "multicast-rate"], ["not_read"])
+
+
+class TwoManagers(Base):
+    """A second opensm of a lower priority is on standby at another host."""
+    def start_opensm(self, priority):
+        folder = self.fabric.path("second")
+        os.makedirs(folder, exist_ok=True)
+        log = os.path.join(folder, "opensm.log")
+        argv = ["opensm", "-f", log, "-s", "1", "-d", "2", "-p", str(priority)]
+        child = self.fabric.start(argv, executable=simfabric.find_program("opensm"), host=f"H-{OTHER_HOST:016x}",
+                                  preload=simfabric.rmpp_libs(), OSM_CACHE_DIR=folder, OSM_TMP_DIR=folder)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+
+    def test_a_standby_is_no_finding(self):
+        self.start_opensm(0)
+        for _ in range(40):
+            found = self.health("--interval", "0", status=0)
+            if "sm-no-standby" not in {finding["check"] for finding in found["findings"]}:
+                break
+        self.assertEqual([finding["check"] for finding in found["findings"] if finding["check"].startswith("sm-")], [])
+        self.assertEqual(found["verdict"], "healthy")
 
 
 if __name__ == "__main__":

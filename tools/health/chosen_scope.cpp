@@ -76,9 +76,12 @@ std::set<std::string> read_hosts(const std::string& text) {
 
 async::Task<Scope> find_scope(Session& session, Fabric& fabric, const Wanted& wanted) {
   if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(session, fabric, wanted);
-  if (wanted.target.given())
-    co_return ib::health::scope_around(fabric.subnet, fabric.subnet.port(subnet::get_port(fabric, *wanted.target.path)).node);
+  if (wanted.target.given()) co_return ib::health::scope_around(fabric.subnet, target_node(fabric, wanted));
   co_return Scope();
+}
+
+subnet::NodeIndex target_node(const Fabric& fabric, const Wanted& wanted) {
+  return fabric.subnet.port(subnet::get_port(fabric, *wanted.target.path)).node;
 }
 
 }  // namespace ib::tools::health

@@ -130,6 +130,10 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   snapshot::Snapshot stored(file);
   if (!stored.has_part("counters"))
     throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", quoted(file)));
+  const async::Time time = time_of(stored, session.loop());
+  if (session.options().from && time >= time_of(session.snapshot(), session.loop()))
+    throw UsageError(
+        fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", quoted(file)));
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
@@ -138,7 +142,6 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
     if (then.port(at).peer != subnet::none) links_[end_of(at)] = end_of(then.port(at).peer);
   }
-  const async::Time time = time_of(stored, session.loop());
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.counters_time = reading.extended_time = time;
     counters::take(history_, counters::counter_key(then, node, reading.select), reading);

@@ -20,13 +20,17 @@ using ib::health::Input;
 using ib::health::Source;
 using subnet::PortIndex;
 
-/// One reading of the counters of `scope`, into the table of `input` if `is_last`.
-async::Task<> read_counters(Session& session, Fabric& fabric, const ib::health::Scope& scope, CounterReadings& readings, Input& input,
-                            bool is_last) {
-  subnet::PortPaths paths(fabric.subnet, session.here());
-  if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(paths);
-  subnet::SurveyOptions options = gmp_survey(session, paths);
-  subnet::Failures failures = co_await readings.read(session, fabric.subnet, scope, std::move(options), is_last ? &input.counts : nullptr);
+/// What counters are read of, and the way to them, which the subnet administrator tells once.
+struct Where {
+  const ib::health::Scope& scope;
+  subnet::PortPaths paths;
+};
+
+/// One reading of the counters, into the table of `input` if `is_last`.
+async::Task<> read_counters(Session& session, Fabric& fabric, const Where& where, CounterReadings& readings, Input& input, bool is_last) {
+  subnet::SurveyOptions options = gmp_survey(session, where.paths);
+  subnet::Failures failures =
+      co_await readings.read(session, fabric.subnet, where.scope, std::move(options), is_last ? &input.counts : nullptr);
   add_failures(session, fabric, std::move(failures));
   if (is_last) readings.name_former_peers(fabric.subnet, input.former_peers);
 }
@@ -65,28 +69,29 @@ void watch_blocks(const Fabric& fabric, const Input& input, CounterReadings& rea
   readings.read_blocks_of(std::move(modes));
 }
 
-async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input) {
+async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, Where& where, Input& input) {
   const unsigned count = count_readings(session, wanted, input);
   if (count == 0) co_return;
   CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks))) watch_blocks(fabric, input, readings);
-  if (wanted.since) {
-    co_await readings.read_snapshot(session, *wanted.since);
-  } else if (count == 2) {
-    co_await read_counters(session, fabric, scope, readings, input, false);
+  if (wanted.since) co_await readings.read_snapshot(session, *wanted.since);
+  if (!wanted.is_local) co_await session.read_service_levels(where.paths);
+  if (!wanted.since && count == 2) {
+    co_await read_counters(session, fabric, where, readings, input, false);
     const auto interval =
         std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval.value_or(usual_interval)));
     co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
-  co_await read_counters(session, fabric, scope, readings, input, true);
+  co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
   if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
 }
 
 /// One of several readings, whose window goes back to the one before.
-async::Task<> read_round(Session& session, Fabric& fabric, const ib::health::Scope& scope, CounterReadings& readings, Input& input) {
+async::Task<> read_round(Session& session, Fabric& fabric, Where& where, CounterReadings& readings, Input& input) {
   if (!readings.any()) skip(input, Source::window, "this is the first reading");
-  co_await read_counters(session, fabric, scope, readings, input, true);
+  if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(where.paths);
+  co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
   if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
 }
@@ -137,30 +142,39 @@ void skip(Input& input, Source source, std::string reason) { input.source(source
 void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
 async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
-                           CounterReadings* ongoing) {
+                            Ongoing ongoing) {
   input.host_names = &wanted.host_names;
-  const ib::health::Sources needed = wanted.selection.needs();
+  ib::health::Sources needed = wanted.selection.needs();
+  if (input.baseline != nullptr && wanted.selection.has(*ib::health::find_check("changed")))
+    needed |= ib::health::needs(Source::pkeys, Source::managers);  // which it compares where both fabrics tell them
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);
   std::optional<EarlierManagers> earlier;
   if (needs(Source::activity)) {
     if (wanted.since) {
       earlier = co_await managers_in_snapshot(session, *wanted.since);
-    } else if (ongoing == nullptr && !session.options().from && wanted.interval.value_or(usual_interval) > 0) {
+    } else if (ongoing.managers != nullptr) {
+      earlier = ongoing.managers->before(session.loop().now());
+    } else if (ongoing.counters == nullptr && !session.options().from && wanted.interval.value_or(usual_interval) > 0) {
       earlier = co_await managers_now(session, fabric);
     }
   }
+  Where where{scope, {fabric.subnet, session.here()}};
   if (needs(Source::counters) || needs(Source::window)) {
-    if (ongoing != nullptr) {
-      if (needs(Source::blocks)) watch_blocks(fabric, input, *ongoing);
-      co_await read_round(session, fabric, scope, *ongoing, input);
+    if (ongoing.counters != nullptr) {
+      if (needs(Source::blocks)) watch_blocks(fabric, input, *ongoing.counters);
+      co_await read_round(session, fabric, where, *ongoing.counters, input);
     } else {
-      co_await read_windows(session, fabric, wanted, scope, input);
+      co_await read_windows(session, fabric, wanted, where, input);
     }
   }
-  if (needs(Source::managers)) co_await read_managers(session, fabric, earlier, input);
+  if (needs(Source::managers)) {
+    EarlierManagers now = co_await read_managers(session, fabric, earlier, input);
+    if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
+  }
   if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
-  if (needs(Source::groups)) co_await read_broadcast_groups(session, input);
+  if (input.baseline != nullptr) co_await read_stored_firmware(session, input);
+  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), input);
   if (needs(Source::routes)) co_await read_routes(session, fabric, wanted.routes, input);
 }
 

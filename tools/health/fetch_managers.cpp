@@ -3,6 +3,9 @@
 // fault of the node: it is told as not read.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
 #include <vector>
 
 #include "snapshot/snapshot.hpp"
@@ -20,7 +23,7 @@ using ib::health::Source;
 using subnet::PortIndex;
 using Surveyed = subnet::Surveyed<smp::SMInfo>;
 
-constexpr double least_window = 120;  // seconds: managers that do nothing for that long do not even poll each other
+constexpr std::chrono::seconds least_window{120};  // managers that do nothing for that long do not even poll each other
 
 std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
   std::vector<PortIndex> ports;
@@ -30,16 +33,6 @@ std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
       ports.push_back(at);
   }
   return ports;
-}
-
-async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
-    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
-  };
-  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  std::vector<PortIndex> ports = manager_ports(subnet);
-  Surveyed found = co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
-  co_return found;
 }
 
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
@@ -54,18 +47,42 @@ EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, 
 /// Puts what managers had done before beside what they have done now, where that is long enough ago.
 void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
   const async::Time now = session.options().from ? time_of(session.snapshot(), session.loop()) : session.loop().now();
-  const double seconds = earlier ? std::chrono::duration<double>(now - earlier->time).count() : 0;
-  if (seconds < least_window) {
-    skip(input, Source::activity, fmt::format("needs a window of {:.0f} s", least_window));
+  if (!earlier || now - earlier->time < least_window) {
+    skip(input, Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;
   }
   for (Manager& manager : input.managers) {
     const auto before = earlier->act_counts.find(input.subnet.port_guid(manager.port));
-    if (before != earlier->act_counts.end()) manager.act_count_before = before->second;
+    if (before == earlier->act_counts.end()) continue;
+    manager.act_count_before = before->second;
+    manager.own_requests = earlier->own_requests;
   }
 }
 
 }  // namespace
+
+async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
+  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
+    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
+  };
+  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  std::vector<PortIndex> ports = manager_ports(subnet);
+  Surveyed found = co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
+  co_return found;
+}
+
+void ManagerHistory::add(EarlierManagers now) {
+  while (rounds_.size() > 1 && now.time - rounds_[1].time >= least_window) rounds_.pop_front();
+  for (EarlierManagers& earlier : rounds_) ++earlier.own_requests;
+  rounds_.push_back(std::move(now));
+}
+
+std::optional<EarlierManagers> ManagerHistory::before(async::Time now) const {
+  if (rounds_.empty()) return std::nullopt;
+  const auto is_long_ago = [now](const EarlierManagers& round) { return now - round.time >= least_window; };
+  const auto last = std::ranges::find_if(rounds_.rbegin(), rounds_.rend(), is_long_ago);
+  return last == rounds_.rend() ? rounds_.front() : *last;
+}
 
 async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric) {
   const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
@@ -83,11 +100,13 @@ async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& sessio
   co_return earlier_of(found, transactor.subnet(), time_of(stored, session.loop()));
 }
 
-async::Task<> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier, Input& input) {
+async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
+                                           Input& input) {
   if (session.options().from && !session.snapshot().has_part("sminfo")) {
     for (const Source source : {Source::managers, Source::activity}) skip(input, source, "the snapshot has no SMInfo");
-    co_return;
+    co_return EarlierManagers();
   }
+  input.has_asked_managers = true;
   const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
   for (const Surveyed::Row& row : found.rows) {
     if (row.value) {
@@ -103,6 +122,7 @@ async::Task<> read_managers(Session& session, const Fabric& fabric, const std::o
     }
   }
   if (input.silent_managers == 0 || !input.managers.empty()) compare(session, earlier, input);
+  co_return earlier_of(found, fabric.subnet, session.loop().now());
 }
 
 }  // namespace ib::tools::health

@@ -8,6 +8,7 @@
 #include "health/route_analysis.hpp"
 #include "routing/table_reader.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/port_paths.hpp"
 #include "subnet/smp_tables.hpp"
 #include "subnet/survey.hpp"
 #include "tools/health/sources.hpp"
@@ -89,15 +90,20 @@ async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
     skip(input, Source::pkeys, "the snapshot has no P_Keys");
     co_return;
   }
-  const subnet::Subnet& subnet = fabric.subnet;
+  subnet::Failures failures = co_await survey_pkeys(session.transactor(), session.here(), input);
+  add_failures(session, fabric, std::move(failures));
+}
+
+async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, Input& input) {
+  const subnet::Subnet& subnet = input.subnet;
   const subnet::SurveyQuestion<Pkeys> ask = [&subnet](subnet::SurveyPort port) {
     const subnet::Node& node = subnet.node(subnet.port(port.index).node);
     const std::size_t capacity = subnet::pkey_capacity(node.info, node.switch_info(), port.number);
     return ask_pkeys(port, node.kind() == NodeKind::sw ? port.number : 0, capacity);
   };
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
   std::vector<PortIndex> ports = ports_with_pkeys(subnet);
-  subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(session.transactor(), subnet, std::move(ports), options, ask);
+  subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(transactor, subnet, std::move(ports), options, ask);
   bool are_all = surveyed.failures.empty();
   for (auto& row : surveyed.rows) {
     if (row.value && row.value->is_whole) input.pkeys.emplace(row.port, std::move(row.value->values));
@@ -107,18 +113,22 @@ async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
     not_read(input, Source::pkeys, "not all P_Key tables were told, or were too long");
     input.source(Source::pkeys).is_partial = !input.pkeys.empty();
   }
-  add_failures(session, fabric, std::move(surveyed.failures));
+  co_return std::move(surveyed.failures);
 }
 
-async::Task<> read_broadcast_groups(Session& session, Input& input) {
+async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, Input& input) {
   if (session.options().from && !session.snapshot().has_part("sa")) {
     skip(input, Source::groups, "the snapshot has no tables of the subnet administrator");
+    co_return;
+  }
+  if (is_sa_silent) {
+    not_read(input, Source::groups, "the subnet administrator does not answer");
     co_return;
   }
   std::string why;
   const std::vector<sa::MCMemberRecord> records = co_await read_group_records(session, why);
   if (!why.empty()) {
-    skip(input, Source::groups, why);
+    why == subnet::no_sa_is_known ? skip(input, Source::groups, why) : not_read(input, Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;

@@ -24,6 +24,7 @@ namespace health {
 namespace {
 
 using ib::health::Check;
+using ib::health::Source;
 
 constexpr std::size_t longest_thresholds = std::size_t{1} << 20;  // bytes
 
@@ -104,6 +105,7 @@ class Health final : public Command {
       co_return;
     }
     StoredBaseline baseline(wanted_.baseline, session.node_name_map());
+    if (wanted_.selection.has(*ib::health::find_check("changed"))) co_await baseline.read_tables();
     if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session)) wanted_.since = wanted_.baseline;
     if (repeats_) {
       Watch watch(session, emit, wanted_, baseline);
@@ -117,7 +119,7 @@ class Health final : public Command {
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
     co_await read_sources(session, fabric, wanted_, scope, input);
     const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
-    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis));
+    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {scope, session.options().verbosity > 0}));
   }
 
  private:
@@ -126,13 +128,21 @@ class Health final : public Command {
     wanted_.selection = local_selection(wanted_.selection);
     Fabric fabric;
     co_await read_own_link(session, fabric);
+    const bool has_room = session.rpc().stats()->sent() + mads_of_counters <= most_mads;
     const ib::health::Scope scope = own_port(fabric.subnet);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);
     if (wanted_.state) load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
-    co_await read_sources(session, fabric, wanted_, scope, input, wanted_.state ? &readings : nullptr);
+    const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
+    if (has_room) {
+      co_await read_sources(session, fabric, wanted_, scope, input, ongoing);
+    } else {
+      for (const Source source : {Source::counters, Source::window})
+        not_read(input, source, "the other end was silent now and then, which took the eight MADs");
+    }
     const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection);
-    emit(HealthReport(fabric, nullptr, wanted_, diagnosis));
+    const ib::health::Scope all;
+    emit(HealthReport(fabric, nullptr, wanted_, diagnosis, {all, session.options().verbosity > 0}));
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }
 
@@ -147,7 +157,6 @@ class Health final : public Command {
   void check_repeat() const {
     if (count_ && !repeats_) throw UsageError("--count, of rounds, needs --repeat");
     if (!repeats_) return;
-    if (wanted_.target.given()) throw UsageError("--repeat looks at the whole fabric, or at --nodes");
     if (wanted_.since) throw UsageError("--repeat compares each round with the one before: it excludes --since");
     if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
   }
@@ -167,11 +176,6 @@ Exit HealthReport::status() const {
 std::string_view HealthReport::verdict() const {
   const Exit of = status();
   return of == Exit::findings ? "findings" : of == Exit::ok ? "healthy" : "unknown";
-}
-
-std::size_t HealthReport::switch_count() const {
-  const auto is_switch = [](const subnet::Node& node) { return node.kind() == subnet::NodeKind::sw; };
-  return static_cast<std::size_t>(std::ranges::count_if(fabric.subnet.nodes(), is_switch));
 }
 
 }  // namespace health

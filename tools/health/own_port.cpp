@@ -29,7 +29,7 @@ constexpr int hex = 16;
 /// What one link can tell. Other checks need the whole fabric, or more MADs.
 constexpr std::array local_checks = std::to_array<std::string_view>(
     {"node-silent", "port-init", "port-armed", "lid-zero", "link-slow", "link-misconnected", "mtu-mismatch", "vl-mismatch", "symbol-errors",
-     "receive-errors", "link-recovery", "link-restart", "link-integrity", "buffer-overrun", "discards", "constraint-errors",
+     "receive-errors", "link-recovery", "link-flap", "link-restart", "link-integrity", "buffer-overrun", "constraint-errors",
      "counter-stuck", "counter-cleared", "vl15-dropped"});
 
 /// The attributes that hold errors, in the order of the file.
@@ -62,7 +62,10 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   DiscoveryOptions options;
   options.needs.switch_infos = false;
   options.needs.descriptions = {subnet::NodeKind::sw, subnet::NodeKind::router, subnet::NodeKind::other};
-  co_await discover_from(session, options, session.here(), 1, fabric);
+  constexpr unsigned most_retries = 2;
+  path::Path here = session.here();
+  here.ib().retries = std::min(here.ib().retries, most_retries);
+  co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
   subnet::Node& node = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node);
   const std::string& description = session.end_port().device->node_description;  // sysfs tells it without a MAD
@@ -97,6 +100,7 @@ void load_state(const std::string& state, const subnet::Subnet& subnet, async::L
   std::int64_t milliseconds = 0;
   const counters::CounterKey key = own_key(subnet);
   if (!(words >> kind >> guid >> port >> milliseconds) || kind != kind_of_file || guid != to_text(key.node) || port != key.port) return;
+  if (milliseconds < 0 || milliseconds > wall_milliseconds(loop, loop.now()).count()) return;  // of no time, or of the future
   const std::chrono::system_clock::time_point then{std::chrono::milliseconds(milliseconds)};
   const async::Time time = loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - then);
   std::uint16_t id = 0;

@@ -12,7 +12,11 @@
 
 namespace ib::tools::health {
 
-/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs.
+inline constexpr unsigned most_mads = 8;         // of a reading
+inline constexpr unsigned mads_of_counters = 3;  // what the PMA can, and its counters of both widths
+
+/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs where nothing is lost. A silent neighbour is
+/// asked three times, so that there are MADs left for the counters.
 async::Task<> read_own_link(Session& session, Fabric& fabric);
 
 /// The ports whose counters are read: the own one alone, since the way to the PMA of the other one is not known.

@@ -12,11 +12,17 @@
 
 namespace ib::tools::health {
 
+/// How much a report tells.
+struct Telling {
+  const ib::health::Scope& scope;  ///< what was looked at, which the first line counts
+  bool is_verbose{};               ///< infos as long as other findings
+};
+
 class HealthReport final : public FabricReport {
  public:
   /// `before`: the baseline; null: there is none.
-  HealthReport(const Fabric& of, const Fabric* before, const Wanted& asked, const ib::health::Diagnosis& found)
-      : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found) {}
+  HealthReport(const Fabric& of, const Fabric* before, const Wanted& asked, const ib::health::Diagnosis& found, Telling how)
+      : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found), how_(how) {}
 
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
@@ -25,14 +31,15 @@ class HealthReport final : public FabricReport {
  private:
   /// "healthy", "findings" or "unknown", as the exit status says.
   std::string_view verdict() const;
-  std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names); }
-  std::size_t switch_count() const;
+  std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names, how_.scope); }
+  std::size_t switch_count() const { return ib::health::switch_count(fabric.subnet, how_.scope); }
+  std::size_t link_count() const { return ib::health::link_count(fabric.subnet, how_.scope); }
   /// Findings in words.
   ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
 
   // report_json.cpp
   void visit_finding(report::Sink& sink, const ib::health::Finding& finding) const;
-  void visit_end(report::Sink& sink, const ib::health::Place& place) const;
+  void visit_end(report::Sink& sink, const ib::health::Place& place, bool is_manager) const;
   static void visit_evidence(report::Sink& sink, const ib::health::Evidence& evidence);
   void visit_checks(report::Sink& sink) const;
 
@@ -48,6 +55,7 @@ class HealthReport final : public FabricReport {
   const Fabric* before_;
   const Wanted& wanted_;
   const ib::health::Diagnosis& diagnosis_;
+  Telling how_;
 };
 
 }  // namespace ib::tools::health

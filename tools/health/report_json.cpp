@@ -31,6 +31,15 @@ void visit_value(report::Sink& sink, std::string_view key, const ib::health::Val
   }
 }
 
+/// What the window proves on the link of a finding of error ratios; absent for others.
+std::optional<double> provable_ratio_of(const Finding& finding) {
+  for (const Evidence& evidence : finding.evidence) {
+    const std::string_view check = evidence.check->id;
+    if (evidence.provable_ratio && (check == "symbol-errors" || check == "receive-errors")) return evidence.provable_ratio;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void HealthReport::visit(report::Sink& sink) const {
@@ -40,7 +49,7 @@ void HealthReport::visit(report::Sink& sink) const {
   sink.end_object();
   sink.value("host_count", host_count());
   sink.value("switch_count", switch_count());
-  sink.value("link_count", ib::health::link_count(fabric.subnet));
+  sink.value("link_count", link_count());
   visit_optional(sink, "window_seconds", diagnosis_.window_seconds);
   visit_optional(sink, "provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
@@ -62,8 +71,9 @@ void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) con
   const std::string seen = words().seen(finding);
   sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
   sink.value("remedy", finding.check->remedy);
+  visit_optional(sink, "provable_error_ratio", provable_ratio_of(finding));
   sink.begin_array("ends");
-  for (const Place& place : finding.ends) visit_end(sink, place);
+  for (const Place& place : finding.ends) visit_end(sink, place, finding.subject == Finding::Subject::manager);
   sink.end_array();
   sink.begin_array("evidence");
   for (const Evidence& evidence : finding.evidence) visit_evidence(sink, evidence);
@@ -71,7 +81,8 @@ void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) con
   sink.end_object();
 }
 
-void HealthReport::visit_end(report::Sink& sink, const Place& place) const {
+/// `is_manager`: it is a subnet manager that is meant, and the port only where that is.
+void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_manager) const {
   sink.begin_object();
   if (place.node == subnet::none) {
     for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
@@ -80,11 +91,11 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place) const {
     return;
   }
   const subnet::Subnet& subnet = fabric_of(place).subnet;
-  const HealthReport before(fabric_of(place), nullptr, wanted_, diagnosis_);
+  const HealthReport before(fabric_of(place), nullptr, wanted_, diagnosis_, how_);
   before.visit_names(sink, place.node);
   const bool is_port = place.port != subnet::none;
-  is_port ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
-  sink.text_or_null("port_label", is_port ? subnet::port_label(subnet, place.port) : std::string());
+  is_port && !is_manager ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
+  sink.text_or_null("port_label", is_port && !is_manager ? subnet::port_label(subnet, place.port) : std::string());
   const subnet::Node& node = subnet.node(place.node);
   const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);

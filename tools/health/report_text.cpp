@@ -24,10 +24,24 @@ namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
 constexpr std::size_t most_checks = 4;     // of those not looked at for one reason
+constexpr std::size_t text_width = 100;    // columns of the last paragraph
 constexpr double day = 86400;              // seconds
 
 std::string counted_of(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", counted(count), count == 1 ? one : many);
+}
+
+/// Writes a paragraph, broken between words.
+void write_wrapped(TextOut& out, std::string_view text) {
+  std::string_view indent;
+  while (!text.empty()) {
+    const std::size_t room = text_width - indent.size();
+    std::size_t end = text.size() <= room ? text.size() : text.rfind(' ', room);
+    if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    out.print("{}{}\n", indent, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    indent = "  ";
+  }
 }
 
 }  // namespace
@@ -55,7 +69,7 @@ void HealthReport::text_verdict(TextOut& out) const {
   const std::string_view of = verdict();
   const std::string_view begin = of == "healthy" ? "Healthy: " : of == "unknown" ? "Not known, for parts did not answer: " : "";
   out.print("{}{} on {}, {}, {}; ", begin, found.empty() ? "nothing found" : found, counted_of(host_count(), "host", "hosts"),
-            counted_of(switch_count(), "switch", "switches"), counted_of(ib::health::link_count(fabric.subnet), "cable", "cables"));
+            counted_of(switch_count(), "switch", "switches"), counted_of(link_count(), "cable", "cables"));
   if (diagnosis_.window_seconds) {
     out.print("watched {}.\n", duration_text(*diagnosis_.window_seconds));
   } else {
@@ -74,6 +88,10 @@ void HealthReport::text_window(TextOut& out) const {
 
 void HealthReport::text_finding(TextOut& out, const Finding& finding) const {
   const FindingText words = this->words();
+  if (*finding.level == Level::info && !how_.is_verbose) {
+    out.print("info: {} ({}): {}\n", finding.check->id, name(finding.confidence), words.brief(finding));
+    return;
+  }
   out.print("{}: {} ({}): {}\n", name(*finding.level), finding.check->id, name(finding.confidence), words.ends(finding));
   if (const std::string seen = words.seen(finding); !seen.empty()) out.print("  {}\n", seen);
   out.print("  {}\n  {}\n", finding.check->text, finding.check->remedy);
@@ -92,13 +110,15 @@ void HealthReport::text_not_looked_at(TextOut& out) const {
     Row& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
     row.second.push_back(result.check->id);
   }
-  out.write("Not looked at: ");
+  std::string text = "Not looked at: ";
   for (auto& [reason, checks] : rows) {
     const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
     checks.resize(checks.size() - more);
-    out.print("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
+    text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
   }
-  out.write("temperatures, serial numbers of cables and firmware, which the MADs of the IBA do not tell.\n");
+  text += fmt::format("temperatures{} serial numbers of cables{}, which the MADs of the IBA do not tell.",
+                      diagnosis_.has_compared_firmware ? " and" : ",", diagnosis_.has_compared_firmware ? "" : " and firmware");
+  write_wrapped(out, text);
 }
 
 }  // namespace ib::tools::health

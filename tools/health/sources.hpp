@@ -2,6 +2,7 @@
 // Sources beside counters, each read by one function: it fills its members of the input, or says why they are not there.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,8 @@
 #include "async/clock.hpp"
 #include "async/task.hpp"
 #include "health/input.hpp"
+#include "mad/transactor.hpp"
+#include "subnet/survey.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {
@@ -21,18 +24,38 @@ void not_read(ib::health::Input& input, ib::health::Source source, std::string r
 struct EarlierManagers {
   std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID
   async::Time time{};
+  std::uint32_t own_requests = 1;  ///< that they have answered since: this one, and those of rounds in between
 };
-/// Reads Source::managers, with `earlier` Source::activity too.
-async::Task<> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
-                            ib::health::Input& input);
+/// What subnet managers had done in the rounds of --repeat, as far back as is needed to judge them.
+class ManagerHistory {
+ public:
+  void add(EarlierManagers now);
+  /// The last round that is long enough before `now`; else the first one. Nothing before the first one.
+  std::optional<EarlierManagers> before(async::Time now) const;
+  std::size_t size() const { return rounds_.size(); }
+
+ private:
+  std::deque<EarlierManagers> rounds_;
+};
+/// Reads Source::managers, with `earlier` Source::activity too. Returns what they have done.
+async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
+                                           ib::health::Input& input);
 /// The subnet managers now, and those in the snapshot of --since; nothing where it has none.
 async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric);
 async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file);
 
+/// SMInfo of the ports with a subnet manager.
+async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start);
 /// Source::pkeys: one MAD for each block of 32 P_Keys, up to the first one that holds none.
 async::Task<> read_pkeys(Session& session, Fabric& fabric, ib::health::Input& input);
-/// Source::groups: one request to the SA.
-async::Task<> read_broadcast_groups(Session& session, ib::health::Input& input);
+/// The same of any fabric, that of `input`. Returns what failed.
+async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, ib::health::Input& input);
+/// What the snapshot `stored` holds of P_Keys, subnet managers and firmware.
+async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& stored);
+/// Input::firmware, where --from names a snapshot that has it.
+async::Task<> read_stored_firmware(Session& session, ib::health::Input& input);
+/// Source::groups: one request to the SA, unless that is known not to answer.
+async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, ib::health::Input& input);
 /// Source::routes: the linear forwarding tables of all switches.
 async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, ib::health::Input& input);
 

@@ -2,6 +2,7 @@
 #include "tools/health/stored_baseline.hpp"
 
 #include "snapshot/snapshot.hpp"
+#include "tools/health/sources.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools::health {
@@ -11,8 +12,15 @@ StoredBaseline::StoredBaseline(const std::optional<std::string>& file, const sub
   load_fabric(*file, fabric_.emplace());
   fabric_->names = names;
   if (!snapshot::is_snapshot_file(*file)) return;
+  snapshot_ = file;
   snapshot::Snapshot stored(*file);
   if (stored.has_part("counters")) counters_time_ = stored.number("ended");
+}
+
+async::Task<> StoredBaseline::read_tables() {
+  if (!snapshot_) co_return;
+  snapshot::Snapshot stored(*snapshot_);
+  tables_ = co_await tables_in_snapshot(stored);
 }
 
 bool StoredBaseline::is_first_reading(Session& session) const {
@@ -22,7 +30,7 @@ bool StoredBaseline::is_first_reading(Session& session) const {
 
 const ib::health::Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
   if (!fabric_) return nullptr;
-  compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet));
+  compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet), tables_);
   return &*compared_;
 }
 

@@ -16,6 +16,9 @@ class StoredBaseline {
   /// CannotLoad.
   StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names);
 
+  /// Reads what a snapshot has beside its model. Without it that is not compared.
+  async::Task<> read_tables();
+
   /// What was read; null: nothing.
   const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
   /// Whether it has counters, of a time before those of the fabric, or of the snapshot of --from.
@@ -24,6 +27,8 @@ class StoredBaseline {
   const ib::health::Baseline* compare(const subnet::Subnet& current);
 
  private:
+  std::optional<std::string> snapshot_;  ///< the file, if it is one
+  ib::health::BaselineTables tables_;
   std::optional<Fabric> fabric_;
   std::optional<std::int64_t> counters_time_;  ///< in milliseconds since 1970; absent: it has no counters
   std::optional<ib::health::Baseline> compared_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/health/watch.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "base/log.hpp"
+#include "iba/text.hpp"
 #include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/health/report.hpp"
@@ -38,25 +40,39 @@ async::Task<> Watch::look(const std::string& time) {
   co_await discover(session_, wanted_.discovery, now);
   if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
   readings_.keep_nodes_of(now.subnet);
-  const ib::health::Scope scope = co_await find_scope(session_, now, wanted_);
+  const ib::health::Scope scope = co_await scope_of(now);
   ib::health::Input input(now.subnet, now.failures, wanted_.thresholds);
   std::optional<ib::health::Baseline> round_before;
   if (const auto* compared = stored_.compare(now.subnet)) {
     input.compare_with(*compared);
   } else if (before_) {
-    input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet)));
+    input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet), tables_));
   }
-  co_await read_sources(session_, now, wanted_, scope, input, &readings_);
+  const Ongoing ongoing{&readings_, &managers_};
+  co_await read_sources(session_, now, wanted_, scope, input, ongoing);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
   tell(now, input, scope, time);
+  tables_ = ib::health::tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
+}
+
+/// TARGET is looked up in the first round. From then on the node is known by its GUID.
+async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
+  if (!wanted_.target.given()) {
+    ib::health::Scope scope = co_await find_scope(session_, now, wanted_);
+    co_return scope;
+  }
+  if (!target_) target_ = now.subnet.node(target_node(now, wanted_)).guid();
+  const subnet::NodeIndex node = now.subnet.find_node(*target_);
+  if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(*target_)));
+  co_return ib::health::scope_around(now.subnet, node);
 }
 
 void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
   const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-  const HealthReport report(now, before, wanted_, diagnosis);
+  const HealthReport report(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0});
   if (emit_.json()) {
     report::Sink& sink = emit_.sink();
     sink.begin_object();

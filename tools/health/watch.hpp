@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tools/health/counter_readings.hpp"
+#include "tools/health/sources.hpp"
 #include "tools/health/stored_baseline.hpp"
 #include "tools/health/wanted.hpp"
 #include "tools/shared/interval.hpp"
@@ -27,6 +28,7 @@ class Watch {
  private:
   async::Task<> round(std::string time);
   async::Task<> look(const std::string& time);
+  async::Task<ib::health::Scope> scope_of(Fabric& now);
   void tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
   void lose(const Error& error);
   bool has_port_changed(const Fabric& now);
@@ -38,6 +40,9 @@ class Watch {
   const Wanted& wanted_;
   StoredBaseline& stored_;
   CounterReadings readings_;
+  ManagerHistory managers_;
+  ib::health::BaselineTables tables_;             ///< of the last round
+  std::optional<Guid> target_;                    ///< the node of TARGET, once it was found: its LID may change
   std::optional<Fabric> before_;                  ///< of the last round that read the fabric
   std::optional<std::pair<Lid, Lid>> port_lids_;  ///< that the end port had then: its own, and that of the subnet manager
   bool is_closed_{};

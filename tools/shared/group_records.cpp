@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/port_paths.hpp"
 
@@ -20,6 +21,7 @@ async::Task<std::vector<sa::MCMemberRecord>> read_group_records(Session& session
   try {
     const sa::MCMemberRecord::Query query;
     const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+    if (!answer && sa::is_no_records(answer.error())) co_return records;
     if (!answer) {
       why = answer.error().message();
     } else if (answer->torn) {

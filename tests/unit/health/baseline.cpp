@@ -234,3 +234,29 @@ TEST_CASE("changed: the master subnet manager is at another node") {
   set_master(same.now, Patient::host1);
   CHECK(same.found() == Found{"sm-lid-differs"});
 }
+
+TEST_CASE("changed: P_Keys, the priority of managers and firmware, where both tell them") {
+  Compared compared;
+  compared.before.sweep();
+  compared.now.sweep();
+  Input &before = *compared.before.input, &now = *compared.now.input;
+  const subnet::PortIndex port = compared.now.port(Patient::host1, 1), was = compared.before.port(Patient::host1, 1);
+  const Guid guid = compared.now.fabric.node(Patient::host1).info.node_guid;
+  before.pkeys[was] = {0x0005, 0xffff};
+  now.pkeys[port] = {0x8006, 0xffff};
+  now.pkeys[compared.now.port(Patient::host2, 1)] = {0xffff};  // the baseline does not tell
+  before.firmware[guid] = "20.36.1";
+  now.firmware[guid] = "20.38.2";
+  now.managers[0].info.priority = 9;
+  compared.baseline.emplace(compared.before.swept->subnet, subnet::changes(compared.now.swept->subnet, compared.before.swept->subnet),
+                            tables_of(before));
+  now.compare_with(*compared.baseline);
+  const Diagnosis diagnosis = compared.now.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"changed", "changed"});
+  const Finding& spine = diagnosis.findings[0];
+  REQUIRE(spine.evidence.size() == 1);
+  CHECK(spine.evidence[0].field == "priority");
+  CHECK(std::get<std::uint64_t>(spine.evidence[0].before.number) == 5);
+  CHECK(diagnosis.findings[1].detail == "P_Keys of port 1: new 0x8006; gone 0x0005. Its firmware was 20.36.1, is 20.38.2.");
+  CHECK(diagnosis.has_compared_firmware);
+}

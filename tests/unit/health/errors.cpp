@@ -115,8 +115,9 @@ TEST_CASE("link-flap is of both ends, link-restart of one") {
   silent.count(Patient::leaf0, 1, "link_downed_counter", 1);
   silent.counts.erase(silent.port(Patient::host0, 1));
   const Diagnosis unread = silent.examine();
-  REQUIRE(Patient::checks_of(unread) == Found{"link-restart"});
+  REQUIRE(Patient::checks_of(unread) == Found{"link-flap"});
   CHECK(unread.findings.front().confidence == Confidence::possible);
+  CHECK(unread.findings.front().level == Level::warning);
 }
 
 TEST_CASE("broken packets are blamed on the link that broke them") {

@@ -81,6 +81,18 @@ TEST_CASE("sm-lid-differs: a port in use that knows another LID; one of the mast
   CHECK(moved.found().empty());
 }
 
+TEST_CASE("sm-stuck: answers to requests of rounds in between are ours too") {
+  for (const auto& [moved, is_stuck] : {std::pair{12U, true}, {13U, false}}) {
+    Patient patient;
+    patient.sweep();
+    Manager& manager = patient.input->managers[1];
+    manager.act_count_before = 100;
+    manager.own_requests = 12;
+    manager.info.act_count = 100 + moved;
+    CHECK((patient.found() == Found{"sm-stuck"}) == is_stuck);
+  }
+}
+
 TEST_CASE("sm-stuck: actCount moved by no more than the answer to ourselves") {
   for (const auto& [moved, is_found] : {std::pair{0U, true}, {1U, true}, {2U, false}}) {
     Patient patient;

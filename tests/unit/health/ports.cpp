@@ -37,6 +37,23 @@ TEST_CASE("port-init and port-armed are findings of the cable, each with both of
   CHECK(down.found().empty());
 }
 
+TEST_CASE("port-init is one finding where no manager is master, after what it comes of") {
+  Patient patient;
+  patient.sweep();
+  for (const auto& [node, port] : {std::pair{Patient::leaf0, 1U}, {Patient::host0, 1U}, {Patient::leaf0, 2U}, {Patient::host1, 1U}})
+    set_state(patient, node, port, smp::PortState::init);
+  CHECK(patient.found() == Found{"port-init", "port-init"});  // a master has forgotten them
+  patient.input->managers.clear();
+  patient.input->has_asked_managers = true;
+  const Diagnosis none = examine(*patient.input, {});
+  REQUIRE(Patient::checks_of(none) == Found{"sm-none", "port-init"});
+  CHECK(none.findings[1].subject == Finding::Subject::group);
+  CHECK(none.findings[1].ends.size() == 4);
+  CHECK(none.findings[1].evidence.size() == 4);
+  patient.input->silent_managers = 1;  // which may be the master
+  CHECK(Patient::checks_of(examine(*patient.input, {})) == Found{"port-init", "port-init"});
+}
+
 TEST_CASE("lid-zero: an Active port without a LID; one in Initialize has none yet") {
   Patient patient;
   patient.info(Patient::host1, 1).lid = Lid{0};

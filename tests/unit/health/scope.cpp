@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The links that packets between hosts use, and the findings of these.
+#include "health/hosts.hpp"
 #include "health/scope.hpp"
 
 #include "routing/linear_tables.hpp"
@@ -76,4 +77,24 @@ TEST_CASE("only findings of the scope are kept") {
   CHECK(examine(*patient.input, {}).findings.size() == 2);
   CHECK(examine(*patient.input, {}, scope_around(patient.swept->subnet, patient.input->subnet.port(patient.port(Patient::leaf1, 1)).node))
             .findings.size() == 1);
+}
+
+TEST_CASE("groups have only those of the scope, and so do the counts of the first line") {
+  Patient patient;
+  patient.sweep();
+  const Scope near = between(patient, {Patient::host0, Patient::host1});
+  Finding group = on_ports(patient.swept->subnet, std::array{patient.port(Patient::host3, 1), patient.port(Patient::host1, 1)});
+  group.subject = Finding::Subject::group;
+  group.evidence.resize(2);
+  group.evidence[0].end = 0;
+  group.evidence[1].end = 1;
+  near.narrow(group);
+  REQUIRE(group.ends.size() == 1);
+  CHECK(group.ends[0].port == patient.port(Patient::host1, 1));
+  REQUIRE(group.evidence.size() == 1);
+  CHECK(group.evidence[0].end == 0);
+  CHECK(link_count(patient.swept->subnet, near) == 2);
+  CHECK(switch_count(patient.swept->subnet, near) == 1);
+  CHECK(host_count(patient.swept->subnet, HostNames(), near) == 2);
+  CHECK(link_count(patient.swept->subnet, Scope()) == link_count(patient.swept->subnet));
 }

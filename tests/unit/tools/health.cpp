@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "iba-gen/mad.hpp"
 #include "unit/tools/health_fabric.hpp"
@@ -125,6 +126,7 @@ TEST_CASE("health: a snapshot is the first reading, or both are") {
   const json both = f.found({"--from", after, "--since", before, "--skip-sl"}, 1);  // a second or less
   INFO(both["findings"].dump(1));
   CHECK(both["findings"].size() == 1);
+  CHECK_THAT(f.run({"--from", before, "--since", after, "--skip-sl"}, 2).err, contains("is not older than the snapshot of --from"));
   const json alone = f.found({"--from", after, "--skip-sl"});
   CHECK_THAT(check(alone, "symbol-errors")["reason"].get<std::string>(), contains("--since"));
   CHECK(check(alone, "link-slow")["check_state"] == "done");
@@ -256,6 +258,50 @@ TEST_CASE("health: routes with --routes, or from a snapshot that has them") {
   const json stored = f.found({"--from", file}, 1);
   CHECK(stored["findings"][0]["check"] == "routes");
   CHECK(stored["findings"][0]["ends"][0]["port_num"] == 4);
+}
+
+TEST_CASE("health: a subnet administrator that is silent is asked for one thing, and what it knows is not known") {
+  Fabric f;
+  f.sa.silent = true;
+  const json found = f.found({"--interval", "1"}, 4);
+  CHECK(found["verdict"] == "unknown");
+  CHECK(check(found, "multicast-rate")["check_state"] == "not_read");
+  CHECK(check(found, "multicast-rate")["reason"] == "the subnet administrator does not answer");
+  CHECK(std::ranges::all_of(f.sa.asked, [](const auto& query) { return query.attribute == sa::PathRecord::attribute_id; }));
+  CHECK(f.found({"--only", "multicast-rate"}, 4)["verdict"] == "unknown");
+  f.sa.silent = false;
+  f.sa.asked.clear();
+  CHECK(f.found({"--interval", "1"})["verdict"] == "healthy");
+  CHECK(f.sa.asked.size() == 2);  // paths once for both readings, groups
+}
+
+TEST_CASE("health: the first line counts what was looked at; infos take one line, and the last paragraph is as wide as a terminal") {
+  Fabric f;
+  CHECK_THAT(f.run({"3"}).out, starts_with("Healthy: nothing found on 1 host, 0 switches, 1 cable; "));
+  CHECK(f.found({"3"})["link_count"] == 1);
+  CHECK_THAT(f.run({"--nodes", "here,other"}).out, starts_with("Healthy: nothing found on 2 hosts, 1 switch, 2 cables; "));
+  f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
+  const Outcome told = f.run({});
+  CHECK_THAT(told.out, contains("\ninfo: vl15-dropped (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1: "
+                                "VL15Dropped +1 in 10 s (0.1/s, limit 1)\nNot looked at: "));
+  std::istringstream lines(told.out.substr(told.out.find("Not looked at: ")));
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
+  CHECK_THAT(f.run({"-v"}).out, contains("port 1\n  VL15Dropped +1"));
+}
+
+TEST_CASE("health: JSON has the port of a cable, not that of a subnet manager, and the ratio that a finding proves") {
+  Fabric f;
+  f.fabric.node(f.other).sm_info->priority = 9;
+  f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+  const json found = f.found({}, 1);
+  REQUIRE(found["findings"].size() == 2);
+  CHECK(found["findings"][0]["provable_error_ratio"].get<double>() == Approx(9.4e-12).epsilon(0.01));
+  const json& manager = found["findings"][1];
+  CHECK(manager["check"] == "sm-not-best");
+  CHECK(manager["provable_error_ratio"].is_null());
+  CHECK(manager["ends"][1]["port_num"].is_null());
+  CHECK(manager["ends"][1]["lid"] == 3);
 }
 
 TEST_CASE("health: what a node invents brings nothing down") {

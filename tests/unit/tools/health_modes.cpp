@@ -56,6 +56,15 @@ TEST_CASE("health: what has changed is told as it was and as it is, with the por
   const Outcome told = f.run({"--baseline", before}, 1);
   CHECK_THAT(told.out, contains("warning: changed (sure): 'other' 0000:0000:0000:0300\n  revision was "));
   CHECK_THAT(told.out, contains("MTUCap was 5, is 4 at port 1."));
+
+  Fabric settings;
+  const std::string good = settings.directory.file("good");
+  REQUIRE(ibtool(settings.fabric, {"snapshot", good}).status == 0);
+  settings.fabric.node(settings.other).ports.at(1).pkeys = {0x8005, 0xffff};
+  settings.fabric.node(settings.leaf).sm_info->priority = 7;
+  const Outcome changed = settings.run({"--baseline", good, "--only", "changed"}, 1);
+  CHECK_THAT(changed.out, contains("priority was 5, is 7"));
+  CHECK_THAT(changed.out, contains("P_Keys of port 1: new 0x8005."));
 }
 
 TEST_CASE("health: --nodes looks at the links between hosts") {
@@ -110,6 +119,43 @@ TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the 
   CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
 }
 
+TEST_CASE("health: --port local sends eight MADs at most where the other end is silent, and warns of a link that went down") {
+  Fabric f;
+  const auto sent = [](const Outcome& told) {
+    const std::size_t at = told.err.find("mads sent: ");
+    REQUIRE(at != std::string::npos);
+    return std::stoul(told.err.substr(at + 11));
+  };
+  const std::string state = f.directory.file("state");
+  f.fabric.node(f.leaf).faults.silent = true;
+  const Outcome silent = f.run({"--port", "local", "--state", state, "--stats"}, 1);
+  CHECK(sent(silent) <= 8);
+  CHECK_THAT(silent.out, contains("error: node-silent"));
+  f.fabric.node(f.leaf).faults.silent = false;
+  f.fabric.node(f.leaf).faults.ignores = smp::PortInfo::attribute_id;
+  CHECK(sent(f.run({"--port", "local", "--state", state, "--stats"}, 4)) <= 8);
+  f.fabric.node(f.leaf).faults.ignores = 0;
+  f.here_pma.count(1, "link_downed_counter") += 1;
+  const json flapped = f.found({"--port", "local", "--state", state}, 1);
+  REQUIRE(flapped["findings"].size() == 1);
+  CHECK(flapped["findings"][0]["check"] == "link-flap");
+  CHECK(flapped["findings"][0]["level"] == "warning");
+}
+
+TEST_CASE("health: a --state of an impossible time is as good as none") {
+  Fabric f;
+  const std::string state = f.directory.file("state");
+  f.run({"--port", "local", "--state", state});
+  std::ifstream file(state);
+  std::string kind, guid, port, time, rest;
+  file >> kind >> guid >> port >> time;
+  std::getline(file, rest);
+  for (const char* other : {"9223372036854775807", "-9223372036854775807", "99999999999999"}) {
+    std::ofstream(state) << kind << ' ' << guid << ' ' << port << ' ' << other << rest << '\n';
+    CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
+  }
+}
+
 TEST_CASE("health: a file that somebody has planted is not the --state") {
   Fabric f;
   const std::string link = f.directory.file("link"), victim = f.file("victim", "precious");
@@ -153,7 +199,39 @@ TEST_CASE("health: --repeat compares each round with the one before, and tells w
   CHECK_THAT(text.out, contains("; watched 30 s.\n"));
   CHECK_THAT(healthy.run({"--count", "3"}, 2).err, contains("needs --repeat"));
   CHECK_THAT(healthy.run({"--repeat", "--interval", "0"}, 2).err, contains("more than 0"));
-  CHECK_THAT(healthy.run({"--repeat", "3"}, 2).err, contains("whole fabric"));
+}
+
+TEST_CASE("health: --repeat looks at the node that TARGET was in the first round, whatever its LID is now") {
+  Fabric f;
+  f.clock.happens = [&f] {
+    f.fabric.node(f.other).ports.at(1).info.lid = Lid{5};
+    f.fabric.node(f.leaf).lft.resize(6, 255);
+    f.fabric.node(f.leaf).lft[5] = f.fabric.node(f.leaf).lft[3];
+    f.pma.count(2, "symbol_error_counter") += 30;
+  };
+  const json rounds = f.found({"3", "--repeat", "--count", "2", "--only", "symbol-errors"}, 1)["readings"];
+  REQUIRE(rounds.size() == 2);
+  CHECK(rounds[0]["link_count"] == 1);
+  REQUIRE(rounds[1]["findings"].size() == 1);
+  CHECK(rounds[1]["findings"][0]["ends"][1]["node_description"] == "other");
+}
+
+TEST_CASE("health: --repeat sees a manager that does nothing for two minutes") {
+  Fabric f;
+  std::function<void()> next = [&] {
+    f.fabric.node(f.leaf).sm_info->act_count += 5;
+    f.fabric.node(f.other).sm_info->act_count += 1;  // the answer to us
+    f.clock.happens = next;
+  };
+  f.clock.happens = next;
+  const json rounds = f.found({"--repeat", "--count", "15"}, 1)["readings"];
+  REQUIRE(rounds.size() == 15);
+  CHECK(check(rounds[11], "sm-stuck")["reason"] == "needs a window of 120 s");
+  for (const std::size_t late : {13U, 14U}) {
+    REQUIRE(rounds[late]["findings"].size() == 1);
+    CHECK(rounds[late]["findings"][0]["check"] == "sm-stuck");
+    CHECK(rounds[late]["findings"][0]["ends"][0]["node_description"] == "other");
+  }
 }
 
 TEST_CASE("health: --repeat waits for a fabric that is away") {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Findings in words: which ends are named, and where the values are of.
+#include "health/finding_text.hpp"
+
+#include "health/evidence.hpp"
+#include "support/catch.hpp"
+#include "unit/health/patient.hpp"
+
+using namespace ib;
+using namespace ib::health;
+using ibtest::Patient;
+
+namespace {
+
+struct Told : Patient {
+  subnet::NodeNameMap names;
+  Told() { sweep(); }
+  FindingText words() const { return {swept->subnet, names, nullptr}; }
+  Place node(FakeFabric::NodeId id) const { return {swept->subnet.port(port(id, 1)).node, subnet::none}; }
+};
+
+Evidence number(std::string_view field, std::size_t end, std::uint64_t value) { return field_value(field, end, {value, {}}); }
+
+}  // namespace
+
+TEST_CASE("all nodes of a finding are named; ports of a node that is named are not") {
+  const Told told;
+  Finding finding;
+  finding.subject = Finding::Subject::place;
+  finding.ends = {told.node(Patient::leaf0), place_of(told.swept->subnet, told.port(Patient::leaf0, 2)), told.node(Patient::spine)};
+  finding.evidence = {number("MTUCap", 1, 4), number("MTUCap", 2, 5)};
+  const std::string leaf = told.words().place(finding.ends[0]), spine = told.words().place(finding.ends[2]);
+  CHECK(told.words().ends(finding) == leaf + " and " + spine);
+  CHECK(told.words().seen(finding) == "MTUCap is 4 at port 2; MTUCap is 5 at " + told.words().short_place(finding.ends[2]) + ".");
+}
+
+TEST_CASE("only a cable has another end") {
+  const Told told;
+  const subnet::Subnet& subnet = told.swept->subnet;
+  Finding pair = on_ports(subnet, std::array{told.port(Patient::host0, 1), told.port(Patient::host1, 1)});
+  pair.evidence = {number("LID", 0, 3), number("LID", 1, 3)};
+  CHECK(told.words().seen(pair) == "LID is 3; LID is 3 at " + told.words().short_place(pair.ends[1]) + ".");
+  CHECK(told.words().ends(pair).find(" -- ") == std::string::npos);
+  Finding cable = on_cable(subnet, told.port(Patient::host0, 1));
+  cable.evidence = {number("LID", 1, 3)};
+  CHECK(told.words().seen(cable) == "LID is 3 at the other end.");
+  CHECK(told.words().ends(cable).find(" -- ") != std::string::npos);
+}
+
+TEST_CASE("a group in one line is its number, one of it, and what is seen there") {
+  const Told told;
+  Finding group = on_ports(told.swept->subnet, std::array{told.port(Patient::host0, 1), told.port(Patient::host1, 1)});
+  group.subject = Finding::Subject::group;
+  group.evidence = {number("LMC", 0, 1), number("LMC", 1, 2)};
+  group.detail = "That is meant.";
+  CHECK(told.words().brief(group) == "2 ports, for example " + told.words().place(group.ends[0]) + ": LMC is 1. That is meant.");
+}
