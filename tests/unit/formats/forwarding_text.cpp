@@ -153,13 +153,14 @@ TEST_CASE("opensm writes tables in two forms") {
   const Read fdbs = read(
       "dump_ucast_routes: Switch 0x0002c90200000010\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n"
       "0x000A : 005  : 02   : No 1 hop path possible via port 5!\n\n"
-      "__osm_ucast_mgr_dump_ucast_routes: Switch 0x0002c90200000020\nLID    : Port : Hops : Optimal\n0x0001 : 000  : 00   : yes\n");
+      "__osm_ucast_mgr_dump_ucast_routes: Switch 0x0002c90200000020\nLID    : Port : Hops : Optimal\n0x0001 : 000  : 00   : yes\n"
+      "0x000A : UNREACHABLE\n");
   REQUIRE(fdbs.tables.size() == 2);
   CHECK(fdbs.tables[0].node_guid == Guid{0x0002c90200000010});
   CHECK(ports(fdbs.tables[0]) == Ports{{1, 1}, {2, 255}, {10, 5}});
   CHECK(fdbs.tables[0].says(Lid{3}));
   CHECK(fdbs.tables[1].line == 7);
-  CHECK(ports(fdbs.tables[1]) == Ports{{1, 0}});
+  CHECK(ports(fdbs.tables[1]) == Ports{{1, 0}, {10, 255}});
   CHECK(fdbs.remarks.empty());
 }
 
