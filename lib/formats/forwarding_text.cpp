@@ -103,7 +103,19 @@ void ForwardingTextReader::line(std::string_view text) {
   row(text);
 }
 
+void ForwardingTextReader::cut_line(std::string_view text) {
+  const std::string_view words = trim(text);
+  const bool ends_table = table_ && rows_ && (words.ends_with(" dumped") || words.ends_with(" not read"));
+  if (words.empty() || words.starts_with('#') || ends_table) return line(text);
+  ++number_;
+  remark(number_, "this last line has no end: it does not count");
+  breaks_off_ = table_.has_value();
+}
+
 void ForwardingTextReader::end() {
+  if (table_ && lists_all_) {
+    breaks_off_ = breaks_off_ || std::ranges::none_of(table_->routes, [&](const StoredRoute& at) { return at.lid.value >= last_of_all_; });
+  }
   finish();
   if (tables_ == 0) throw UsageError(fmt::format("{}: no forwarding table is in this file", harmless_line(path_)));
 }
@@ -121,6 +133,9 @@ void ForwardingTextReader::begin(std::string_view text) {
   table_->line = number_;
   rows_ = !heading->not_read;
   ends_ = heading->first.has_value();
+  lists_all_ = !ends_ && !table_->multicast;
+  table_->leaves_out_empty = !ends_ && table_->multicast && rows_;
+  top_ = heading->last;
   form_ = GroupForm::numbers;
   if (!rows_) return;
   const std::uint16_t from = table_->multicast ? first_mlid : 0;
@@ -139,17 +154,27 @@ void ForwardingTextReader::finish() {
   for (const StoredGroup& group : table_->groups) forget(group.mlid);
   sort_rows(table_->routes, &StoredRoute::lid);
   sort_rows(table_->groups, &StoredGroup::mlid);
-  if (ends_ && rows_) {
-    const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().mlid.value)
-                                                 : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
-    table_->last_listed = std::min(table_->last_listed, last);
-    table_->to_top = false;
-    remark(number_, fmt::format("the table of switch {} breaks off: what it has behind LID {} is not known", switch_text(*table_), last));
+  if (rows_ && (ends_ || breaks_off_)) break_off();
+  if (lists_all_ && !table_->routes.empty()) last_of_all_ = std::max(last_of_all_, table_->routes.back().lid.value);
+  if (above_top_ > 0) {
+    remark(table_->line, fmt::format("{} of switch {} {} above LID {}, the last one of the heading: {} not count",
+                                     above_top_ == 1 ? "1 row" : fmt::format("{} rows", above_top_), switch_text(*table_),
+                                     above_top_ == 1 ? "is" : "are", *top_, above_top_ == 1 ? "it does" : "they do"));
+    above_top_ = 0;
   }
   remark_repeated();
   ++tables_;
   take_(std::move(*table_));
   table_.reset();
+}
+
+/// What the table has behind its last row is not known.
+void ForwardingTextReader::break_off() {
+  const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().mlid.value)
+                                               : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
+  table_->last_listed = std::min(table_->last_listed, last);
+  table_->to_top = false;
+  remark(number_, fmt::format("the table of switch {} breaks off: what it has behind LID {} is not known", switch_text(*table_), last));
 }
 
 /// Remarks on the LIDs that the switch has twice, in this table or in it and an earlier one.
@@ -222,23 +247,26 @@ void ForwardingTextReader::row(std::string_view text) {
   if (!number || !(scanner.at_end() || scanner.take(" "))) refuse("not a line of a forwarding table");
   if (!rows_) refuse("a row behind the end of its table");
   const Lid lid{static_cast<std::uint16_t>(*number)};
+  const bool counts = !top_ || lid.value <= *top_;
+  if (!counts) ++above_top_;
   if (table_->multicast) {
     if (lid.value < first_mlid || lid.value > last_mlid) refuse(fmt::format("{} is not a multicast LID", to_hex(lid.value)));
-    group_row(lid, text, scanner.rest());
+    const StoredGroup group{lid, group_ports(text, scanner.rest())};
+    if (counts) put(table_->groups, group, at_[lid.value]);
   } else {
     if (lid.value > last_unicast_lid) refuse(fmt::format("{} is not a unicast LID", to_hex(lid.value)));
-    route_row(lid, scanner.rest());
+    route_row(lid, scanner.rest(), counts);
   }
 }
 
 /// "001 : (Channel Adapter portguid …)", "001 # …", ": 001  : 01   : yes", ": UNREACHABLE"
-void ForwardingTextReader::route_row(Lid lid, std::string_view rest) {
+void ForwardingTextReader::route_row(Lid lid, std::string_view rest, bool counts) {
   Scanner scanner(rest);
   scanner.skip_blanks();
   if (scanner.take(":")) scanner.skip_blanks();
   const auto port = scanner.take("UNREACHABLE") ? std::optional<std::uint64_t>(no_port) : scanner.number(no_port);
   if (!port || !(scanner.at_end() || scanner.rest().front() == ' ')) refuse(fmt::format("no output port for LID {}", lid.value));
-  if (lid.value == 0) return;  // reserved: ibroute -a prints it
+  if (lid.value == 0 || !counts) return;  // 0 is reserved: ibroute -a prints it
   if (*port == 0) own_row(scanner.rest());
   const StoredRoute route{lid, static_cast<std::uint8_t>(*port)};
   put(table_->routes, route, at_[lid.value]);
@@ -252,11 +280,6 @@ void ForwardingTextReader::own_row(std::string_view rest) {
   const std::string_view words = scanner.rest();
   const std::string_view word = words.substr(0, words.find_first_of(" )"));
   if (const auto guid = parse_guid(word.ends_with(':') ? word.substr(0, word.size() - 1) : word)) table_->port_guid = guid;
-}
-
-void ForwardingTextReader::group_row(Lid mlid, std::string_view text, std::string_view rest) {
-  const StoredGroup group{mlid, group_ports(text, rest)};
-  put(table_->groups, group, at_[mlid.value]);
 }
 
 /// The ports of a group: "x" in the columns of the ports, masks of 16 ports each, or ": 0x001  0x002".
@@ -295,7 +318,7 @@ std::bitset<256> ForwardingTextReader::group_ports(std::string_view text, std::s
 std::vector<std::string> read_forwarding_text(const std::string& path, const TakeTable& take) {
   LineFile file(path);
   ForwardingTextReader reader(path, take);
-  while (const auto line = file.next()) reader.line(*line);
+  while (const auto line = file.next()) file.has_end() ? reader.line(*line) : reader.cut_line(*line);
   reader.end();
   return reader.remarks();
 }

@@ -50,6 +50,8 @@ struct StoredForwardingTable {
   std::uint16_t first_listed = 1, last_listed = 0;
   /// Whether LIDs above last_listed are above the top of the table. If not, or below first_listed, the file does not say what they have.
   bool to_top = false;
+  /// The file has no table of a switch without entries, as opensm.mcfdbs has none.
+  bool leaves_out_empty = false;
 
   /// Whether the file says what `of` has, be it a row or nothing.
   bool says(Lid of) const;
@@ -65,6 +67,9 @@ class ForwardingTextReader {
 
   /// Reads the next line, without its end. Throws UsageError `FILE:LINE: REASON` if it is not a line of such a file.
   void line(std::string_view text);
+  /// Takes a last line that has no end, so that it may have lost its own. It counts only if it is the line below the rows of a table;
+  /// else the table breaks off before it.
+  void cut_line(std::string_view text);
   /// Hands on the last table. Throws UsageError if the file had none.
   void end();
   /// What a user should know of the file: `FILE:LINE: REASON` each. LIDs that a switch has twice, of which the last row counts, and tables
@@ -86,12 +91,12 @@ class ForwardingTextReader {
   void remark(std::size_t line, std::string_view text);
   void begin(std::string_view text);
   void finish();
+  void break_off();
   bool is_header(std::string_view text);
   bool last_line(std::string_view text);
   void row(std::string_view text);
-  void route_row(Lid lid, std::string_view rest);
+  void route_row(Lid lid, std::string_view rest, bool counts);
   void own_row(std::string_view rest);
-  void group_row(Lid mlid, std::string_view text, std::string_view rest);
   std::bitset<256> group_ports(std::string_view text, std::string_view rest) const;
   void remark_repeated();
 
@@ -101,6 +106,11 @@ class ForwardingTextReader {
   std::optional<StoredForwardingTable> table_;  ///< the one whose rows are being read
   bool ends_ = false;                           ///< whether a line below its rows ends it
   bool rows_ = false;                           ///< whether such rows were allowed: the line that ends the table was not there yet
+  bool lists_all_ = false;                      ///< all tables of this form end with the same LID, and no line ends them
+  bool breaks_off_ = false;                     ///< the file ends within the table
+  std::optional<std::uint16_t> top_;            ///< the last LID that its heading names
+  std::size_t above_top_ = 0;                   ///< rows of LIDs above that
+  std::uint16_t last_of_all_ = 0;               ///< the last LID of earlier tables with lists_all_
   GroupForm form_ = GroupForm::numbers;
   unsigned first_column_ = 0, column_step_ = 0;
   std::vector<std::uint32_t> at_;        ///< by LID: where the table has its row, from 1, and whether twice; 0 for none

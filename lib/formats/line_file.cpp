@@ -51,7 +51,8 @@ std::optional<std::string_view> LineFile::next() {
   }
   ++number_;
   std::string_view line(buffer_.data() + begin_, length);
-  begin_ += length + (begin_ + length < end_ ? 1 : 0);
+  has_end_ = begin_ + length < end_;
+  begin_ += length + (has_end_ ? 1 : 0);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > longest_line) throw UsageError(at_line(path_, number_, fmt::format("a line longer than {} bytes", longest_line)));
   return line;

@@ -22,6 +22,8 @@ class LineFile {
   /// The next line without its end (LF or CR LF), or nothing at the end of the file. The text is valid until the next call. Throws
   /// UsageError for a line longer than longest_line, and SysError if the file cannot be read.
   std::optional<std::string_view> next();
+  /// Whether the line that next() returned last had an end. Only the last line of a file can be without.
+  bool has_end() const { return has_end_; }
   /// The number of the line that next() returned last, from 1.
   std::size_t number() const { return number_; }
 
@@ -34,6 +36,7 @@ class LineFile {
   std::string buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< the bytes of the buffer that were read and not yet returned
   std::size_t number_ = 0;
+  bool has_end_ = true;
 };
 
 /// `FILE:LINE: REASON`, on one line whatever the name of the file holds.

@@ -95,11 +95,36 @@ std::vector<LoadSummary> Load::tiers() const {
   return sums;
 }
 
+namespace {
+
+/// The switches of tier 0; see tiers_of().
+std::vector<bool> leaves_of(const Network& network) {
+  std::vector<std::uint32_t> hosts(network.switches().size());
+  for (const Host& host : network.hosts()) {
+    if (host.leaf != none && !host.is_aggregation) ++hosts[host.leaf];
+  }
+  const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
+  const auto is_full = [&](SwitchIndex at) { return hosts[at] > 0 && 2 * hosts[at] >= most; };
+  const auto is_above = [&](SwitchIndex at) {
+    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
+      const Wire& wire = network.wire(network.place(at, port));
+      if (wire.to == Wire::To::switch_port && is_full(wire.index)) return true;
+    }
+    return false;
+  };
+  std::vector<bool> leaves(hosts.size());
+  for (SwitchIndex at = 0; at < hosts.size(); ++at) leaves[at] = is_full(at) || (hosts[at] > 0 && !is_above(at));
+  return leaves;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
   std::vector<std::uint32_t> tiers(network.switches().size(), none);
   std::vector<SwitchIndex> queue;
+  const std::vector<bool> leaves = leaves_of(network);
   for (SwitchIndex at = 0; at < tiers.size(); ++at) {
-    if (network.switches()[at].hosts == 0) continue;
+    if (!leaves[at]) continue;
     tiers[at] = 0;
     queue.push_back(at);
   }

@@ -45,7 +45,7 @@ void Multicast::check_entries(Lid mlid) {
     entry.ports.each([&](unsigned port) {
       if (port == 0) return;
       if (port >= at.slots) {
-        cause(mlid, GroupFault::no_entry, at.first_place);
+        cause(mlid, GroupFault::no_entry, at.first_place, {port}).missing_port = static_cast<std::uint8_t>(port);
         return;
       }
       const Wire& wire = network_.wire(at.first_place + port);
@@ -59,7 +59,21 @@ void Multicast::check_entries(Lid mlid) {
   }
 }
 
-/// Joins the switches of the group link by link. A link between two that are joined already closes a loop.
+/// The node of a switch in the tree: its entry, or one of its own if its table was not read; none if it is known to have no entry.
+std::uint32_t Multicast::tree_node(SwitchIndex at) {
+  if (entry_of_[at] != none) return entry_of_[at];
+  if (tables_.is_known(at)) return none;
+  const auto unread = tree_.begin() + static_cast<std::ptrdiff_t>(entries_.size());
+  const auto known = std::find(unread, tree_.end(), at);
+  if (known == tree_.end()) {
+    tree_.push_back(at);
+    return static_cast<std::uint32_t>(tree_.size() - 1);
+  }
+  return static_cast<std::uint32_t>(known - tree_.begin());
+}
+
+/// Joins the switches of the group link by link. A link between two that are joined already closes a loop. Packets come to a switch
+/// whose table was not read by the entries of its neighbours: two of them are two ways.
 void Multicast::check_tree(Lid mlid) {
   std::vector<std::uint32_t> root(entries_.size());
   std::iota(root.begin(), root.end(), 0U);
@@ -67,6 +81,8 @@ void Multicast::check_tree(Lid mlid) {
     while (root[at] != at) at = root[at] = root[root[at]];
     return at;
   };
+  tree_.clear();
+  for (const MulticastEntry& entry : entries_) tree_.push_back(entry.at);
   links_.clear();
   is_one_way_ = false;
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
@@ -74,11 +90,14 @@ void Multicast::check_tree(Lid mlid) {
     entries_[i].ports.each([&](unsigned port) {
       if (port == 0 || port >= at.slots) return;
       const Wire& wire = network_.wire(at.first_place + port);
-      if (wire.to != Wire::To::switch_port || entry_of_[wire.index] == none) return;
-      const std::uint32_t peer = entry_of_[wire.index];
+      if (wire.to != Wire::To::switch_port) return;
+      const std::uint32_t peer = tree_node(wire.index);
+      if (peer == none) return;
+      if (peer >= root.size()) root.push_back(peer);
       // A link that both switches name counts once: for the lower one, or the lower port of a cable that leads back.
-      const bool is_mutual = entries_[peer].ports.has(wire.in_port);
-      is_one_way_ = is_one_way_ || !is_mutual;
+      const bool is_read = peer < entries_.size();
+      const bool is_mutual = is_read && entries_[peer].ports.has(wire.in_port);
+      is_one_way_ = is_one_way_ || (is_read && !is_mutual);
       if (is_mutual && (peer < i || (peer == i && wire.in_port < port))) return;
       if (find(i) != find(peer)) {
         root[find(i)] = find(peer);
@@ -92,12 +111,12 @@ void Multicast::check_tree(Lid mlid) {
 
 /// The switches on the way between the two ends of `last`, which are joined already.
 std::vector<SwitchIndex> Multicast::cycle_through(Link last) const {
-  std::vector<std::vector<std::uint32_t>> next(entries_.size());
+  std::vector<std::vector<std::uint32_t>> next(tree_.size());
   for (const Link& link : links_) {
     next[link.a].push_back(link.b);
     next[link.b].push_back(link.a);
   }
-  std::vector<std::uint32_t> before(entries_.size(), none), queue{last.a};
+  std::vector<std::uint32_t> before(tree_.size(), none), queue{last.a};
   before[last.a] = last.a;
   for (std::size_t head = 0; head < queue.size() && before[last.b] == none; ++head) {
     for (const std::uint32_t peer : next[queue[head]]) {
@@ -107,8 +126,8 @@ std::vector<SwitchIndex> Multicast::cycle_through(Link last) const {
     }
   }
   std::vector<SwitchIndex> cycle;
-  for (std::uint32_t at = last.b; at != last.a; at = before[at]) cycle.push_back(entries_[at].at);
-  cycle.push_back(entries_[last.a].at);
+  for (std::uint32_t at = last.b; at != last.a; at = before[at]) cycle.push_back(tree_[at]);
+  cycle.push_back(tree_[last.a]);
   std::ranges::rotate(cycle, std::ranges::min_element(cycle));
   return cycle;
 }

@@ -18,9 +18,9 @@
 namespace ib::routing {
 
 enum class GroupFault : std::uint8_t {
-  loop,         ///< the entries make no tree: packets go round, or come to a switch by two ways
+  loop,         ///< the entries make no tree: packets go round, or come to a switch by two ways, be its own table known or not
   dead_port,    ///< an entry names a port without a link, or with one that is not Active
-  no_entry,     ///< packets come to a switch that has no entry for the group
+  no_entry,     ///< packets come to a switch that has no entry for the group, or an entry names a port that its switch does not have
   not_reached,  ///< a member does not get what others send
   not_read,     ///< whether members get it is not known: a table was not read
 };
@@ -39,7 +39,8 @@ struct GroupCause {
   /// dead_port: the port; no_entry: port 0 of the switch; not_reached: the first member that is not; not_read: port 0 of the switch, the
   /// port behind which nobody answered, or the first member of which it is not known.
   PlaceIndex place = none;
-  std::vector<SwitchIndex> cycle;  ///< of a loop
+  std::optional<std::uint8_t> missing_port;  ///< no_entry: the port that the entry names, and the switch does not have
+  std::vector<SwitchIndex> cycle;            ///< of a loop
   std::vector<std::uint16_t> mlids;
   std::uint64_t pairs{};        ///< of members, where the fault is not_reached or not_read
   std::optional<Pair> example;  ///< of these, with the MLID as DLID
@@ -68,19 +69,21 @@ class Multicast {
 
  private:
   struct Link {
-    std::uint32_t a, b;  ///< indexes of entries
+    std::uint32_t a, b;  ///< nodes of the tree
   };
   struct Flood;
 
   void check_entries(Lid mlid);
   void check_tree(Lid mlid);
+  std::uint32_t tree_node(SwitchIndex at);
   std::vector<SwitchIndex> cycle_through(Link last) const;
   void check_members(Lid mlid);
   void count_lost(Lid mlid, const Flood& flood, const std::vector<Member>& members, const Member& sender);
   Flood flood_from(SwitchIndex first, const std::vector<Member>& members);
   void spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const;
   bool gets(const Flood& flood, const Member& member) const;
-  /// The cause with this fault, place, and besides that: the cycle of a loop, the group that does not reach a member.
+  /// The cause with this fault, place, and besides that: the cycle of a loop, the group that does not reach a member, the port that is
+  /// missing.
   GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which = {});
   PlaceIndex place_of(const Member& member) const;
   Lid lid_of(const Member& member) const;
@@ -92,6 +95,7 @@ class Multicast {
   FindMembers members_of_;
   std::span<const MulticastEntry> entries_;  // of the group that is being checked
   std::vector<std::uint32_t> entry_of_;      // by switch: index in entries_, or none
+  std::vector<SwitchIndex> tree_;            // the nodes of the tree: the switches of the entries, then those that were not read
   std::vector<Link> links_;                  // that were joined so far
   bool is_one_way_{};                        // a link is named by one of its two switches only
   std::size_t groups_{};

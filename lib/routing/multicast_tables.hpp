@@ -2,6 +2,7 @@
 // The multicast forwarding tables of a network by MLID: for each group in use the switches that have an entry, and their ports.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -40,13 +41,15 @@ class MulticastTables {
   void add(SwitchIndex at, const subnet::MulticastTable& table);
   /// Adds an entry from a file. A later one of a switch and group goes over an earlier one. The table of the switch counts as read.
   void add(SwitchIndex at, Lid mlid, const PortSet& ports);
-  /// The table of the switch counts as read, whatever was added.
-  void set_known(SwitchIndex at) { known_[at] = true; }
+  /// Declares whether the whole table of the switch was read, whatever was added.
+  void set_known(SwitchIndex at, bool known = true) { known_[at] = known; }
   /// To be called after the last table.
   void finish();
 
   /// Whether the whole table of a switch was read.
   bool is_known(SwitchIndex at) const { return known_[at]; }
+  /// The number of switches whose table was not read, or not wholly.
+  std::size_t unread_count() const { return static_cast<std::size_t>(std::ranges::count(known_, false)); }
   /// The groups with an entry, in ascending order.
   std::vector<Lid> groups() const;
   /// The entries of a group by ascending switch; no empty ones.

@@ -41,7 +41,12 @@ void Network::add_nodes() {
       for (unsigned number = 1; number < node.slots; ++number) {
         const PortIndex port = node.first_port + number;
         const Lid lid = subnet_.lid(port);
-        if (!lid.is_unicast() || subnet_.port(port).peer == subnet::none) continue;
+        const PortIndex peer = subnet_.port(port).peer;
+        if (peer == subnet::none) continue;
+        if (!lid.is_unicast()) {
+          if (is_active(subnet_.port(port)) && is_active(subnet_.port(peer))) ++without_lid_;
+          continue;
+        }
         host_of_port_[port] = static_cast<HostIndex>(hosts_.size());
         hosts_.push_back({port, lid, static_cast<std::uint8_t>(subnet_.lmc(port)), none, 0, subnet::is_aggregation_node(node)});
       }
@@ -82,6 +87,12 @@ void Network::attach_hosts() {
     Switch& leaf = switches_[hosts_[attached_[i]].leaf];
     if (leaf.hosts++ == 0) leaf.first_host = i;
   }
+}
+
+std::size_t Network::switches_with_lid() const {
+  std::size_t count = 0;
+  for (SwitchIndex at = 0; at < switches_.size(); ++at) count += lid_of(at).is_unicast() ? 1U : 0U;
+  return count;
 }
 
 unsigned Network::port_at(PlaceIndex place) const {

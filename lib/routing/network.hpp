@@ -69,6 +69,10 @@ class Network {
   std::span<const HostIndex> attached(const Switch& to) const { return std::span(attached_).subspan(to.first_host, to.hosts); }
   /// Hosts that are attached to no switch.
   std::span<const HostIndex> stray() const { return stray_; }
+  /// The number of CA and router ports that have no LID, or whose LID was not read, though their link is Active at both ends.
+  std::size_t without_lid() const { return without_lid_; }
+  /// The number of switches whose port 0 has a LID.
+  std::size_t switches_with_lid() const;
 
   std::size_t place_count() const { return wires_.size(); }
   const Wire& wire(PlaceIndex place) const { return wires_[place]; }
@@ -111,6 +115,7 @@ class Network {
   std::vector<SwitchIndex> switch_of_node_;   // by node of the model
   std::vector<HostIndex> host_of_port_;       // by port of the model
   PlaceIndex first_host_place_{};
+  std::size_t without_lid_{};
 };
 
 /// The links of the shortest way from each switch to the switches with destinations, over links that carry packets.

@@ -117,7 +117,8 @@ class Peers(Case):
     def groups_agree(self, one_sl, live):
         self.assertEqual(set(one_sl.groups), {0xc000, 0xc001}, one_sl.text)
         self.assertEqual(live["multicast"]["mlid_count"], len(one_sl.groups))
-        self.assertEqual(live["multicast"]["findings"], [])
+        self.assertEqual({mlid for finding in live["multicast"]["findings"] for mlid in finding["lids"]}, one_sl.broken_groups)
+        self.assertEqual(one_sl.broken_groups, set())
 
     def multicast_loops_agree(self, fabric):
         """With the trees of groups: on SL 0, which is all that ibdmchk knows of them."""

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/check_routes/analysis.hpp"
 
+#include <set>
+
 namespace ib::tools::routes {
 namespace {
 
@@ -27,7 +29,10 @@ async::Task<> check_groups(Tables& tables, Found& found, const routing::Pause& p
     return known == tables.members.end() ? std::nullopt : std::optional(known->second);
   };
   found.multicast.emplace(tables.network, tables.multicast, members);
-  const std::vector<Lid> groups = tables.multicast.groups();
+  std::set<Lid> all;  // in use: with an entry, or with members
+  for (const Lid mlid : tables.multicast.groups()) all.insert(mlid);
+  for (const auto& [mlid, known] : tables.members) all.insert(Lid{mlid});
+  const std::vector<Lid> groups(all.begin(), all.end());
   for (std::size_t i = 0; i < groups.size(); ++i) {
     found.multicast->add(groups[i]);
     async::Task<> others = pause(i + 1, groups.size(), "groups");
@@ -63,7 +68,7 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& rea
     async::Task<> others = pause(i + 1, groups.groups().size(), "groups");
     co_await std::move(others);
   }
-  const bool unread_group = !found.multicast->not_read().empty();
+  const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
   found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
 }
 

@@ -63,7 +63,7 @@ class CheckRoutes final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    check_options();
+    check_options(session);
     Fabric fabric;
     async::Task<> topology = read_fabric(session, fabric);
     co_await std::move(topology);
@@ -81,13 +81,15 @@ class CheckRoutes final : public Command {
   }
 
  private:
-  void check_options() const {
+  void check_options(const Session& session) const {
     if (wanted_.unicast && wanted_.multicast) throw UsageError("--unicast and --multicast exclude each other");
     if (wanted_.sls && wanted_.psl) throw UsageError("--sl and --psl exclude each other");
     if (wanted_.sls && wanted_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
     if (wanted_.psl && wanted_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
     if (wanted_.topology && wanted_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
     if (wanted_.topology && wanted_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
+    if (wanted_.topology && session.options().from) throw UsageError("--topology and --from exclude each other");
+    if (wanted_.multicast && wanted_.load) throw UsageError("--multicast and --load exclude each other");
     if (wanted_.topology && wanted_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
   }
 
@@ -108,14 +110,15 @@ class CheckRoutes final : public Command {
   async::Task<> read(Session& session, Fabric& fabric, Tables& tables) const {
     if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
     if (wanted_.psl) warn(session.log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
-    if (!wanted_.lfts.empty()) {
-      warn(session.log(), read_table_files(wanted_.lfts, tables));
-      co_return;
+    if (!wanted_.lfts.empty()) warn(session.log(), read_table_files(wanted_.lfts, tables));
+    const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request();
+    const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
+    if (wanted_.lfts.empty() || (can_read_groups && !has_groups)) {
+      std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
+      require_read(tables.has_any(), failures);
+      add_failures(session, fabric, std::move(failures));
     }
-    std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
-    require_read(failures.size() < tables.network.switches().size(), failures);
-    add_failures(session, fabric, std::move(failures));
-    if (!wanted_.wants_multicast() || tables.multicast.groups().empty()) co_return;
+    if (!can_read_groups) co_return;
     std::string why;
     co_await read_groups(session, tables, why);
     if (!why.empty()) session.debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));

@@ -21,6 +21,13 @@ constexpr unsigned full_member = 1, non_member = 2;  // JoinState (IBA 15.2.5.17
 
 Lid last_lid(const std::vector<routing::Destination>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
 
+/// The number of VLs for data of a port; packets on others are discarded (IBA 14.2.5.6: PortInfo.OperationalVLs). All where it is not
+/// known.
+unsigned lane_count(smp::VLCap operational) {
+  const auto code = static_cast<unsigned>(operational);
+  return code >= 1 && code <= 4 ? 1U << (code - 1) : routing::dropped_vl;
+}
+
 /// Reads the rows of SLtoVL tables, one question for each output port.
 class LaneReader {
  public:
@@ -37,6 +44,7 @@ class LaneReader {
 
   async::Task<mad::Result<bool>> read(subnet::SurveyPort port) {
     const routing::WantedLanes& of = wanted_[by_port_.at(port.index)];
+    const unsigned count = lane_count(tables_.network.subnet().port(port.index).info().operational_vls);
     std::vector<std::uint32_t> modifiers;
     for (const std::uint8_t in : of.in) modifiers.push_back(static_cast<std::uint32_t>(in << 8U | of.out));  // IBA 14.2.5.8
     const subnet::SmpBlocks blocks =
@@ -45,7 +53,10 @@ class LaneReader {
       if (std::ranges::binary_search(blocks.unread, i)) continue;
       const auto row = smp::SLToVLMappingTable::unpack(blocks.block(i)).sl_to_vl;
       std::array<std::uint8_t, routing::sl_count> vls{};
-      for (unsigned sl = 0; sl < routing::sl_count; ++sl) vls[sl] = static_cast<std::uint8_t>(row[sl]);
+      for (unsigned sl = 0; sl < routing::sl_count; ++sl) {
+        const auto vl = static_cast<std::uint8_t>(row[sl]);
+        vls[sl] = vl < count ? vl : routing::dropped_vl;
+      }
       tables_.lanes.set(of.at, tables_.network.switches()[of.at].slots, of.in[i], of.out, vls);
     }
     if (blocks.error) co_return blocks.error;
@@ -65,7 +76,7 @@ std::size_t sender_of(const routing::Network& network, const routing::Destinatio
   return at.is_switch() ? network.hosts().size() + at.at : at.host;
 }
 
-/// The member with the GID of a record; nothing if it names none, or one that is not in the fabric.
+/// The member with the GUID of a record; nothing if it is not in the fabric.
 std::optional<routing::Member> member_of(const routing::Network& network, const sa::MCMemberRecord& record) {
   const PortIndex port = network.subnet().find_port(record.port_gid.guid());
   if (port == subnet::none) return std::nullopt;
@@ -75,6 +86,16 @@ std::optional<routing::Member> member_of(const routing::Network& network, const 
   if (member.host == routing::none && member.at == routing::none) return std::nullopt;
   member.receives = (record.join_state & (full_member | non_member)) != 0;
   return member;
+}
+
+/// Adds a member. A port that is in two groups of one MLID is one member of both.
+void add_member(std::vector<routing::Member>& members, const routing::Member& member) {
+  const auto known = std::ranges::find_if(members, [&](const routing::Member& of) { return of.host == member.host && of.at == member.at; });
+  if (known == members.end()) {
+    members.push_back(member);
+  } else {
+    known->receives = known->receives || member.receives;
+  }
 }
 
 }  // namespace
@@ -87,12 +108,18 @@ Tables::Tables(const subnet::Subnet& subnet, bool with_switches)
       multicast(network.switches().size()),
       lanes(network.switches().size()) {}
 
+bool Tables::has_any() const {
+  const std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
+  return std::ranges::any_of(switches, [this](routing::SwitchIndex at) { return linear.is_known(at) || multicast.is_known(at); });
+}
+
 async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Wanted& wanted, Tables& tables) {
   subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "switches"); };
-  routing::TablesToRead to{.linear = &tables.linear};
+  routing::TablesToRead to;
+  if (wanted.lfts.empty()) to.linear = &tables.linear;
   if (wanted.wants_multicast()) to.multicast = &tables.multicast;
-  if (!session.options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
+  if (wanted.lfts.empty() && !session.options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
   std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
   std::vector<subnet::Failure> failures =
       co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
@@ -113,11 +140,14 @@ async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fab
 
 async::Task<> read_groups(Session& session, Tables& tables, std::string& why) {
   const std::vector<sa::MCMemberRecord> records = co_await read_group_records(session, why);
+  tables.lacks_groups = !why.empty();
   for (const sa::MCMemberRecord& record : records) {
     if (!record.mlid.is_multicast()) continue;
     tables.group_sls[record.mlid.value] |= routing::SlSet{1} << record.sl;
+    if (record.port_gid.guid() == Guid{}) continue;  // a group whose members the SA does not name
     const auto member = member_of(tables.network, record);
-    if (member) tables.members[record.mlid.value].push_back(*member);
+    member ? add_member(tables.members[record.mlid.value], *member)
+           : static_cast<void>(tables.strange_members.insert(record.port_gid.guid()));
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace ib::tools::routes {
 
-/// Reads the forwarding tables of all switches. Returns what failed.
+/// Reads the forwarding tables of all switches; with files of --lfts only those of multicast. Returns what failed.
 async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Wanted& wanted, Tables& tables);
 /// Reads the SLtoVL mapping tables that decide about `ports`. Returns what failed.
 async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fabric& fabric, std::vector<routing::WantedLanes> ports,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct Tables {
   /// From the SA, by MLID: the members of groups, and the SLs.
   std::map<std::uint16_t, std::vector<routing::Member>> members;
   std::map<std::uint16_t, routing::SlSet> group_sls;
+  /// GUIDs of members of groups that no port of the fabric has: virtual ports, or ports that are gone.
+  std::set<Guid> strange_members;
+  /// Whether the SA has not named the groups.
+  bool lacks_groups = true;
+
+  /// Whether any table of a switch was wholly read.
+  bool has_any() const;
 };
 
 /// The results. Members point into each other: an object stays where it is made.

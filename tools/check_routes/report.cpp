@@ -19,8 +19,9 @@ Exit RoutesReport::status() const {
   const bool lost = wanted.wants_unicast() && !found.unicast.findings().empty();
   const bool lost_groups = found.multicast && !found.multicast->findings().empty();
   if (lost || lost_groups || is_bad(found.loops) || is_bad(found.multicast_loops)) return Exit::findings;
-  const bool unread =
-      (wanted.wants_unicast() && !found.unicast.not_read().empty()) || (found.multicast && !found.multicast->not_read().empty());
+  const bool lacks_lids = tables.destinations.empty() || tables.network.without_lid() > 0;
+  const bool unread = (wanted.wants_unicast() && (lacks_lids || !found.unicast.not_read().empty())) ||
+                      (found.multicast && (tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty()));
   if (unread || is_open(found.loops) || is_open(found.multicast_loops)) return Exit::incomplete;
   return FabricReport::status();
 }
@@ -42,7 +43,8 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   const routing::Unicast& unicast = found.unicast;
   sink.begin_object("unicast");
   sink.value("lid_count", tables.destinations.size());
-  sink.value("source_count", tables.network.hosts().size() + (wanted.switches ? tables.network.switches().size() : 0));
+  sink.value("source_count", tables.network.hosts().size() + (wanted.switches ? tables.network.switches_with_lid() : 0));
+  sink.value("no_lid_count", tables.network.without_lid());
   sink.value("pair_count", unicast.pairs());
   sink.value("arrived_count", unicast.arrived());
   sink.value("longer_count", unicast.longer());
@@ -65,11 +67,11 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place) const {
+void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place, std::optional<std::uint8_t> missing_port) const {
   const bool is_port = place != routing::none;
   if (is_port) {
     visit_names(sink, node_at(place));
-    sink.value("port_num", tables.network.port_at(place));
+    sink.value("port_num", missing_port ? *missing_port : tables.network.port_at(place));
     return;
   }
   sink.null("node_guid");
@@ -205,7 +207,7 @@ void RoutesReport::visit_adaptive(report::Sink& sink) const {
 void RoutesReport::visit_group_cause(report::Sink& sink, const routing::GroupCause& cause) const {
   sink.begin_object();
   sink.value("fault", routing::name(cause.fault));
-  visit_place(sink, cause.place);
+  visit_place(sink, cause.place, cause.missing_port);
   visit_lids(sink, "lids", cause.mlids);
   sink.value("pair_count", cause.pairs);
   cause.example ? visit_pair(sink, "example", *cause.example) : sink.null("example");
@@ -217,6 +219,8 @@ void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.begin_object("multicast");
   sink.value("mlid_count", found.multicast->groups());
   sink.value("member_count", found.multicast->members());
+  sink.value("unresolved_count", tables.strange_members.size());
+  sink.value("unread_switch_count", tables.multicast.unread_count());
   sink.begin_array("findings");
   for (const routing::GroupCause* cause : found.multicast->findings()) visit_group_cause(sink, *cause);
   sink.end_array();

@@ -2,6 +2,7 @@
 // What check_routes prints.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -30,7 +31,8 @@ struct RoutesReport final : FabricReport {
   void visit_multicast(report::Sink& sink) const;
   void visit_load(report::Sink& sink) const;
   void visit_links(report::Sink& sink) const;
-  void visit_place(report::Sink& sink, routing::PlaceIndex place) const;
+  /// `missing_port`: a port that the switch at `place` does not have, and which is meant.
+  void visit_place(report::Sink& sink, routing::PlaceIndex place, std::optional<std::uint8_t> missing_port = {}) const;
   void visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const;
   void visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const;
   void visit_adaptive(report::Sink& sink) const;
@@ -50,12 +52,13 @@ struct RoutesReport final : FabricReport {
   std::string lids_text(std::span<const std::uint16_t> lids) const;
   static std::string mlids_text(std::span<const std::uint16_t> mlids);
   std::string unread_text(routing::PlaceIndex place) const;
+  bool is_claimed_behind(routing::PlaceIndex place, std::span<const std::uint16_t> lids) const;
   std::string cycle_text(const std::vector<routing::SwitchIndex>& cycle) const;
   std::string pair_text(const routing::Pair& pair) const;
   subnet::NodeIndex node_at(routing::PlaceIndex place) const;
 };
 
-/// "1-4, 7, 9": numbers in ascending order as ranges, in hexadecimal for MLIDs.
+/// "1-4, 7, 9": numbers in ascending order as ranges, in hexadecimal for MLIDs. At most ten ranges, then how many numbers more there are.
 std::string fold(std::span<const std::uint16_t> numbers, bool hex = false);
 
 }  // namespace ib::tools::routes

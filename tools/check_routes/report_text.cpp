@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t most_names = 3;      // of the owners of LIDs
 constexpr std::size_t most_findings = 20;  // as text; JSON has all
 constexpr std::size_t most_loops = 3;
+constexpr std::size_t most_ranges = 10;   // of LIDs
+constexpr std::size_t most_switches = 8;  // of a circle
 
 std::string counted(std::uint64_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
 
@@ -31,7 +33,9 @@ std::string counted(std::uint64_t count, std::string_view one) { return fmt::for
 std::string fold(std::span<const std::uint16_t> numbers, bool hex) {
   const auto number = [hex](unsigned value) { return hex ? fmt::format("{:#x}", value) : std::to_string(value); };
   std::string text;
+  std::size_t ranges = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (++ranges > most_ranges) return text + fmt::format(", … and {} more (--json)", numbers.size() - i);
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     text += (text.empty() ? "" : ", ") + number(numbers[i]);
@@ -63,6 +67,20 @@ std::string RoutesReport::unread_text(PlaceIndex place) const {
   return tables.network.port_at(place) == 0 ? "the table of " + node_text(node_at(place)) : "what is behind " + place_text(place);
 }
 
+/// Whether a port that ends ways has one of these LIDs, which belong to others: two ports claim it.
+bool RoutesReport::is_claimed_behind(PlaceIndex place, std::span<const std::uint16_t> lids) const {
+  const routing::Network& network = tables.network;
+  unsigned first = 0, last = 0;
+  if (const routing::Wire& wire = network.wire(place); wire.to == routing::Wire::To::host) {
+    const routing::Host& host = network.hosts()[wire.index];
+    first = host.base.value;
+    last = first + (1U << host.lmc) - 1;
+  } else if (!network.is_host_place(place) && network.port_at(place) == 0) {
+    first = last = network.lid_of(network.switch_at(place)).value;
+  }
+  return std::ranges::any_of(lids, [&](std::uint16_t lid) { return lid >= first && lid <= last; });
+}
+
 /// "LIDs 1-3, 7 ('node01', 'node02', …)"
 std::string RoutesReport::lids_text(std::span<const std::uint16_t> lids) const {
   std::string names;
@@ -86,7 +104,8 @@ std::string RoutesReport::pair_text(const routing::Pair& pair) const {
 
 std::string RoutesReport::cycle_text(const std::vector<routing::SwitchIndex>& cycle) const {
   std::string text;
-  for (const routing::SwitchIndex at : cycle) text += node_text(tables.network.switches()[at].node) + ", ";
+  for (std::size_t i = 0; i < cycle.size() && i < most_switches; ++i) text += node_text(tables.network.switches()[cycle[i]].node) + ", ";
+  if (cycle.size() > most_switches) text += fmt::format("… {} more (--json), ", cycle.size() - most_switches);
   return text + "and so on";
 }
 
@@ -103,15 +122,21 @@ void RoutesReport::text(TextOut& out) const {
 void RoutesReport::text_unicast(TextOut& out) const {
   const routing::Unicast& unicast = found.unicast;
   const std::uint64_t lost = unicast.pairs() - unicast.arrived() - unicast.unknown();
-  const std::size_t switches = tables.network.switches().size();
+  const std::size_t switches = tables.network.switches_with_lid();
   out.print("Unicast: {} from {}{} to {}: ", counted(unicast.pairs(), "pair"), counted(tables.network.hosts().size(), "host port"),
             wanted.switches ? fmt::format(" and {} switch{}", switches, switches == 1 ? "" : "es") : "",
             counted(tables.destinations.size(), "LID"));
-  if (unicast.pairs() == unicast.arrived()) {
+  if (unicast.pairs() == 0) {
+    out.write("nothing to check.\n");
+  } else if (unicast.pairs() == unicast.arrived()) {
     out.write("all arrive.\n");
   } else {
     out.print("{} arrive, {} are lost{}.\n", unicast.arrived(), lost,
               unicast.unknown() == 0 ? "" : fmt::format(", of {} it is not known", unicast.unknown()));
+  }
+  if (const std::size_t count = tables.network.without_lid(); count > 0) {
+    out.print("  not read: {} with an Active link: {} no LID, so that nothing is known of the ways there.\n", counted(count, "end port"),
+              count == 1 ? "it has" : "they have");
   }
   const std::vector<const routing::Cause*> findings = unicast.findings();
   for (std::size_t i = 0; i < findings.size() && (i < most_findings); ++i) text_cause(out, *findings[i]);
@@ -150,7 +175,9 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
       break;
     case Fault::wrong_node:
       out.print("  wrong_node: {} is the way to {}, and does not lead there.\n", place_text(cause.place), lids);
-      follows = "The entry, or the LID of the port behind it, is of another time: a heavy sweep mends it.";
+      follows = is_claimed_behind(cause.place, cause.lids)
+                    ? "The port there claims this LID too, and one of the two gets nothing: a subnet manager has to give it another one."
+                    : "The entry, or the LID of the port behind it, is of another time: a heavy sweep mends it.";
       break;
     case Fault::not_read:
     case Fault::arrives:
@@ -244,10 +271,23 @@ void RoutesReport::text_adaptive(TextOut& out) const {
 
 void RoutesReport::text_multicast(TextOut& out) const {
   const routing::Multicast& multicast = *found.multicast;
-  if (multicast.groups() == 0) return out.write("Multicast: no groups.\n");
+  const std::size_t unread_switches = tables.multicast.unread_count(), all_switches = tables.network.switches().size();
+  const std::string unread_tables = unread_switches == all_switches
+                                        ? fmt::format("the multicast tables of all switches, {}", all_switches)
+                                        : fmt::format("the multicast tables of {} of {} switches", unread_switches, all_switches);
+  if (multicast.groups() == 0) {
+    if (unread_switches > 0) return out.print("Multicast: not read: {}; --unicast leaves them out.\n", unread_tables);
+    return out.write(tables.lacks_groups ? "Multicast: no groups in the tables; those of the subnet administrator are not known.\n"
+                                         : "Multicast: no groups.\n");
+  }
   out.print("Multicast: {} with {}:", counted(multicast.groups(), "MLID"), counted(multicast.members(), "member"));
   const auto findings = multicast.findings();
-  out.write(findings.empty() && multicast.not_read().empty() ? " all reach each other, by trees.\n" : "\n");
+  out.write(findings.empty() && multicast.not_read().empty() && unread_switches == 0 ? " all reach each other, by trees.\n" : "\n");
+  if (unread_switches > 0) out.print("  not read: {}.\n", unread_tables);
+  if (const std::size_t count = tables.strange_members.size(); count > 0) {
+    out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
+              count == 1 ? "GUID no port has" : "GUIDs no ports have");
+  }
   for (std::size_t i = 0; i < findings.size() && i < most_findings; ++i) text_group_cause(out, *findings[i]);
   if (findings.size() > most_findings)
     out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
@@ -273,6 +313,14 @@ void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cau
           place_text(cause.place), groups);
       break;
     case GroupFault::no_entry:
+      if (cause.missing_port) {
+        out.print(
+            "  no_entry: an entry of {} of {} names port {}, which the switch does not have.\n"
+            "    What was meant to go there gets nothing: compare ibtool ibroute -M {}; a heavy sweep mends it.\n",
+            groups, node_text(node_at(cause.place)), *cause.missing_port,
+            tables.network.lid_of(tables.network.switch_at(cause.place)).value);
+        break;
+      }
       out.print(
           "  no_entry: packets of {} come to {}, which has no entry for them.\n"
           "    They end there: compare ibtool ibroute -M {}; a heavy sweep mends it.\n",

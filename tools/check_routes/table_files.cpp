@@ -2,7 +2,9 @@
 // Tables from files (lib/formats), matched with the switches of a topology.
 #include <fmt/format.h>
 
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "formats/forwarding_text.hpp"
@@ -16,10 +18,13 @@ namespace {
 using formats::StoredForwardingTable;
 using routing::SwitchIndex;
 
+/// Switches that have a table in a file before, by whether it is one of multicast.
+using Taken = std::set<std::pair<SwitchIndex, bool>>;
+
 /// Takes the tables of one file.
 class TableTaker {
  public:
-  TableTaker(Tables& tables, std::string file) : tables_(tables), file_(std::move(file)) {}
+  TableTaker(Tables& tables, std::string file, const Taken& before) : tables_(tables), file_(std::move(file)), before_(before) {}
 
   void take(const StoredForwardingTable& table) {
     const SwitchIndex at = find(table);
@@ -28,15 +33,29 @@ class TableTaker {
       if (strangers_ == 1) first_stranger_ = table.line;
       return;
     }
+    taken_.emplace(at, table.multicast);
+    if (before_.contains({at, table.multicast}) && repeated_.insert(at).second && first_repeated_ == 0) first_repeated_ = table.line;
     table.multicast ? take_groups(at, table) : take_routes(at, table);
   }
+  /// To be called behind the last table. Returns the switches that the file has tables of.
+  const Taken& finish() {
+    for (SwitchIndex at = 0; is_whole_ && at < tables_.network.switches().size(); ++at) tables_.multicast.set_known(at);
+    return taken_;
+  }
   std::vector<std::string> remarks() const {
-    if (strangers_ == 0) return {};
-    return {fmt::format("{}:{}: {} not in the topology", printable(file_), first_stranger_,
-                        strangers_ == 1 ? "this switch is" : fmt::format("this and {} further switches are", strangers_ - 1))};
+    std::vector<std::string> all;
+    if (strangers_ > 0) all.push_back(remark(first_stranger_, strangers_, "not in the topology"));
+    if (first_repeated_ > 0) {
+      all.push_back(remark(first_repeated_, repeated_.size(), "in a file before this one too: what this file has counts"));
+    }
+    return all;
   }
 
  private:
+  std::string remark(std::size_t line, std::size_t switches, std::string_view what) const {
+    return fmt::format("{}:{}: {} {}", printable(file_), line,
+                       switches == 1 ? "this switch is" : fmt::format("this switch and {} more are", switches - 1), what);
+  }
   SwitchIndex of_node(subnet::NodeIndex node) const { return node == subnet::none ? routing::none : tables_.network.switch_of(node); }
   SwitchIndex of_port(subnet::PortIndex port) const {
     return port == subnet::none ? routing::none : of_node(tables_.network.subnet().port(port).node);
@@ -71,7 +90,9 @@ class TableTaker {
   }
 
   void take_groups(SwitchIndex at, const StoredForwardingTable& table) {
-    tables_.multicast.set_known(at);
+    const bool has_all = table.to_top && table.first_listed <= table.last_listed;
+    const bool is_known = tables_.multicast.is_known(at) || has_all;
+    if (table.leaves_out_empty) is_whole_ = has_all;
     for (const formats::StoredGroup& group : table.groups) {
       routing::PortSet ports;
       for (unsigned port = 0; port < group.ports.size(); ++port) {
@@ -79,23 +100,32 @@ class TableTaker {
       }
       tables_.multicast.add(at, group.mlid, ports);
     }
+    tables_.multicast.set_known(at, is_known);
   }
 
   Tables& tables_;
   std::string file_;
+  const Taken& before_;
+  Taken taken_;
+  std::set<SwitchIndex> repeated_;
+  std::size_t first_repeated_ = 0;  // the line of the first table of a switch that an earlier file has
   std::size_t strangers_ = 0, first_stranger_ = 0;
+  bool is_whole_ = false;  // the file has the tables of all switches with entries
 };
 
 }  // namespace
 
 std::vector<std::string> read_table_files(const std::vector<std::string>& files, Tables& tables) {
   std::vector<std::string> remarks;
+  Taken before;
   for (const std::string& file : files) {
-    TableTaker taker(tables, file);
+    TableTaker taker(tables, file, before);
     const std::vector<std::string> found =
         formats::read_forwarding_text(file, [&taker](StoredForwardingTable&& table) { taker.take(table); });
     remarks.insert(remarks.end(), found.begin(), found.end());
     for (std::string& remark : taker.remarks()) remarks.push_back(std::move(remark));
+    Taken taken = taker.finish();
+    before.merge(taken);
   }
   tables.multicast.finish();
   return remarks;
@@ -123,7 +153,8 @@ std::vector<std::string> read_level_file(const std::string& file, Tables& tables
     for (auto sender = begin; sender != end; ++sender) tables.levels.set(sender->second, to->second, level.sl);
   });
   if (strangers == 0) return {};
-  return {fmt::format("{}: {} lines are of nodes that send nothing here", printable(file), strangers)};
+  return {fmt::format("{}: {} of nodes that send nothing here", printable(file),
+                      strangers == 1 ? "1 line is" : fmt::format("{} lines are", strangers))};
 }
 
 }  // namespace ib::tools::routes

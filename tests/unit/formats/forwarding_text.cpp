@@ -153,13 +153,14 @@ TEST_CASE("opensm writes tables in two forms") {
   const Read fdbs = read(
       "dump_ucast_routes: Switch 0x0002c90200000010\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n"
       "0x000A : 005  : 02   : No 1 hop path possible via port 5!\n\n"
-      "__osm_ucast_mgr_dump_ucast_routes: Switch 0x0002c90200000020\nLID    : Port : Hops : Optimal\n0x0001 : 000  : 00   : yes\n");
+      "__osm_ucast_mgr_dump_ucast_routes: Switch 0x0002c90200000020\nLID    : Port : Hops : Optimal\n0x0001 : 000  : 00   : yes\n"
+      "0x000A : UNREACHABLE\n");
   REQUIRE(fdbs.tables.size() == 2);
   CHECK(fdbs.tables[0].node_guid == Guid{0x0002c90200000010});
   CHECK(ports(fdbs.tables[0]) == Ports{{1, 1}, {2, 255}, {10, 5}});
   CHECK(fdbs.tables[0].says(Lid{3}));
   CHECK(fdbs.tables[1].line == 7);
-  CHECK(ports(fdbs.tables[1]) == Ports{{1, 0}});
+  CHECK(ports(fdbs.tables[1]) == Ports{{1, 0}, {10, 255}});
   CHECK(fdbs.remarks.empty());
 }
 
@@ -228,6 +229,74 @@ TEST_CASE("a table that breaks off does not say what its other LIDs have") {
   CHECK(found.remarks ==
         std::vector<std::string>{"FILE:4: the table of switch 0000:0000:0000:0020 'x' breaks off: what it has behind LID 4 is not known"});
   CHECK(read("Unicast lids [0x0-0x9] of switch Lid 2 guid 0x20 (x):\n").remarks.size() == 1);
+}
+
+TEST_CASE("opensm.fdbs ends each table with the same LID: a last one with fewer breaks off") {
+  const auto table = [](unsigned guid, unsigned rows, unsigned left_out = 0) {
+    std::string text = fmt::format("dump_ucast_routes: Switch {:#018x}\nLID    : Port : Hops : Optimal\n", guid);
+    for (unsigned lid = 1; lid <= rows; ++lid) {
+      if (lid != left_out) text += fmt::format("{:#06x} : 00{}  : 00   : yes\n", lid, lid % 4 + 1);
+    }
+    return text;
+  };
+  const Read whole = read(table(0x20, 9) + "\n" + table(0x21, 9, 4));
+  CHECK(whole.remarks.empty());
+  CHECK(whole.tables[1].says(Lid{4}));  // a row that is left out is no entry
+  CHECK(whole.tables[1].says(Lid{12}));
+  for (const unsigned rows : {0U, 6U}) {
+    CAPTURE(rows);
+    const Read torn = read(table(0x20, 9) + "\n" + table(0x21, rows, 4));
+    REQUIRE(torn.tables.size() == 2);
+    CHECK(torn.tables[0].says(Lid{12}));
+    CHECK(torn.tables[1].says(Lid{4}) == (rows == 6));
+    CHECK_FALSE(torn.tables[1].says(Lid{7}));
+    CHECK(torn.remarks.size() == 1);
+    CHECK_THAT(torn.remarks[0], contains(fmt::format("breaks off: what it has behind LID {} is not known", rows)));
+  }
+}
+
+TEST_CASE("a last line without its end does not count: a number in it may be cut") {
+  const ibtest::TemporaryDirectory directory;
+  const auto torn = [&directory](const std::string& text) {
+    std::ofstream(directory.file("torn")) << text;
+    Read found;
+    found.remarks =
+        read_forwarding_text(directory.file("torn"), [&found](StoredForwardingTable&& table) { found.tables.push_back(std::move(table)); });
+    return found;
+  };
+  const std::string heading = "Unicast lids [0x0-0x9] of switch Lid 2 guid 0x20 (x):\n0x0006 012 \n";
+  for (const std::string end : {"0x0007 0", "0x0007", "0x0", "2 valid lids dum", "Unicast lids [0x"}) {
+    CAPTURE(end);
+    const Read found = torn(heading + end);
+    REQUIRE(found.tables.size() == 1);
+    CHECK(ports(found.tables[0]) == Ports{{6, 12}});
+    CHECK_FALSE(found.tables[0].says(Lid{7}));
+    REQUIRE(found.remarks.size() == 2);
+    CHECK_THAT(found.remarks[0], contains("torn:3: this last line has no end: it does not count"));
+    CHECK_THAT(found.remarks[1], contains("breaks off"));
+  }
+  const Read complete = torn(heading + "1 valid lids dumped");
+  CHECK(complete.remarks.empty());
+  CHECK(complete.tables[0].says(Lid{7}));
+  const std::string form = "dump_ucast_routes: Switch 0x20\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 00   : yes\n";
+  CHECK_FALSE(torn(form + "0x0002 : 0").tables[0].says(Lid{2}));
+  const Read groups = torn("Switch 0x20\nLID    : Out Port(s)\n0xC000 : 0x001  \n0xC001 : 0x001  0x0");
+  CHECK(groups.tables[0].groups.size() == 1);
+  CHECK(groups.tables[0].leaves_out_empty);
+  CHECK_FALSE(groups.tables[0].to_top);
+}
+
+TEST_CASE("rows above the last LID of their heading do not count") {
+  const Read found = read(
+      "Unicast lids [0x0-0x6] of switch Lid 2 guid 0x20 (x):\n0x0006 001 \n0x0007 001 \n0x0008 001 \n3 valid lids dumped \n"
+      "Multicast mlids [0xc000-0xc001] of switch Lid 2 guid 0x20 (x):\n0xc000 : 0x001\n0xc002 : 0x001\n");
+  REQUIRE(found.tables.size() == 2);
+  CHECK(ports(found.tables[0]) == Ports{{6, 1}});
+  CHECK(found.tables[0].says(Lid{7}));  // that is beyond the top: no entry
+  CHECK(found.tables[1].groups.size() == 1);
+  REQUIRE(found.remarks.size() >= 2);
+  CHECK(found.remarks[0] ==
+        "FILE:1: 2 rows of switch 0000:0000:0000:0020 'x' are above LID 6, the last one of the heading: they do not count");
 }
 
 TEST_CASE("what is no forwarding table is refused in one line that names its place") {

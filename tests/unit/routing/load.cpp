@@ -135,3 +135,39 @@ TEST_CASE("a ring has no tiers, and links that carry nothing are counted") {
   CHECK(links.greatest == 3);
   CHECK(links.mean() == 1.5);
 }
+
+namespace {
+
+/// Three leaves with `hosts` hosts each, and two spines.
+struct TwoTiers : MadeFabric {
+  explicit TwoTiers(unsigned hosts) {
+    for (int i = 0; i < 5; ++i) add_switch(9);
+    unsigned lid = 1;
+    for (unsigned leaf = 0; leaf < 3; ++leaf) {
+      for (unsigned i = 0; i < hosts; ++i) add_host(leaf, i + 1, lid++);
+      for (unsigned i = 0; i < 2; ++i) link_switches(leaf, 8 + i, 3 + i, 1 + leaf);
+    }
+  }
+  using Tiers = std::optional<std::vector<std::uint32_t>>;
+  Tiers tiers() const { return tiers_of(Network(subnet)); }
+};
+const TwoTiers::Tiers two_tiers = std::vector<std::uint32_t>{0, 0, 0, 1, 1};
+
+}  // namespace
+
+TEST_CASE("tiers: Aggregation Nodes are no hosts") {
+  TwoTiers made(1);
+  REQUIRE(made.tiers() == two_tiers);
+  for (unsigned at = 0; at < 5; ++at) made.describe(made.add_host(at, 7, 20 + at), "Mellanox Technologies Aggregation Node");
+  CHECK(made.tiers() == two_tiers);
+}
+
+TEST_CASE("tiers: a host on a spine makes no leaf of it, and a leaf with few hosts is one") {
+  TwoTiers made(4);
+  made.add_host(3, 7, 20);
+  CHECK(made.tiers() == two_tiers);
+  made.add_switch(9);
+  made.link_switches(5, 8, 3, 4);
+  made.add_host(5, 1, 21);
+  CHECK(made.tiers() == std::vector<std::uint32_t>{0, 0, 0, 1, 1, 0});
+}

@@ -104,6 +104,50 @@ TEST_CASE("an entry for a port without a link, and one for a port that the switc
   CHECK(result.find(GroupFault::dead_port)->place == result.network.place(2, 4));
   REQUIRE(result.find(GroupFault::no_entry) != nullptr);
   CHECK(result.find(GroupFault::no_entry)->place == result.network.place(2, 0));
+  CHECK(result.find(GroupFault::no_entry)->missing_port == std::uint8_t{77});
+}
+
+TEST_CASE("a group with members and no entry at all: they get nothing, or it is not known") {
+  Bench bench;
+  bench.entries.clear();
+  bench.members = [](Lid) { return std::vector<Member>{{0, none}, {2, none}}; };
+  Result result(bench);
+  CHECK(result.multicast.groups() == 0);
+  result.multicast.add(group);
+  CHECK(result.only().fault == GroupFault::not_reached);
+  CHECK(result.only().pairs == 2);
+
+  bench.unread = {0};
+  Result open(bench);
+  open.multicast.add(group);
+  REQUIRE(open.multicast.not_read().size() == 1);
+  CHECK(open.multicast.not_read()[0]->pairs == 1);  // what host 1 sends
+  CHECK(open.only().pairs == 1);
+
+  bench.unread = {};
+  bench.members = [](Lid) { return std::vector<Member>{{0, none}}; };
+  Result alone(bench);
+  alone.multicast.add(group);
+  CHECK(alone.multicast.findings().empty());
+}
+
+TEST_CASE("two ways into a switch whose own table was not read make no tree") {
+  Bench bench;
+  bench.unread = {2};
+  CHECK(Result(bench).multicast.findings().empty());
+  bench.entries[0].push_back(4);  // the leaves are joined by spine 3 already
+  bench.entries[1].push_back(4);
+  bench.entries[3] = {1, 2};
+  const Result result(bench);
+  CHECK(result.only().fault == GroupFault::loop);
+  CHECK(result.only().cycle.size() == 4);
+  CHECK_FALSE(result.multicast.is_tree(group));
+
+  Bench cables;
+  cables.link_switches(0, 5, 2, 5);
+  cables.entries[0].push_back(5);
+  cables.unread = {2};
+  CHECK(Result(cables).only().cycle == std::vector<SwitchIndex>{0, 2});
 }
 
 TEST_CASE("behind a port whose other end did not answer members may be reached, or not: no finding") {

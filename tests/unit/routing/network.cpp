@@ -39,3 +39,16 @@ TEST_CASE("the order of switches and hosts is that of their GUIDs, whichever a s
   CHECK(order_of_places(false) == expected);
   CHECK(order_of_places(true) == expected);
 }
+
+TEST_CASE("end ports with an Active link and no LID are counted, and switches that have one") {
+  MadeFabric made;
+  for (int i = 0; i < 2; ++i) made.add_switch(4);
+  made.set_switch_lid(0, 9);
+  made.add_host(0, 1, 1);
+  made.add_host(0, 2, 0);
+  made.set_port(made.add_host(0, 3, 0), 1, 0, 0, smp::PortState::init);
+  const Network network(made.subnet);
+  CHECK(network.hosts().size() == 1);
+  CHECK(network.without_lid() == 1);
+  CHECK(network.switches_with_lid() == 1);
+}

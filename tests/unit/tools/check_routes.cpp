@@ -289,7 +289,7 @@ TEST_CASE("check_routes: of a LID that a file lists twice the last counts, and a
   INFO(text);
   REQUIRE(row != std::string::npos);
   text.insert(row + 1, "     6 009 : (unknown node and type)\n");
-  const Outcome told = tree.check({"--topology", topology, "--lfts", tree.file("linear", text)});
+  const Outcome told = tree.check({"--unicast", "--topology", topology, "--lfts", tree.file("linear", text)});
   CHECK_THAT(told.err, contains("linear:") && contains("twice"));
   CHECK_THAT(told.out, contains("all arrive"));
 }
@@ -325,6 +325,8 @@ TEST_CASE("check_routes: options that exclude each other, and words that are non
                                                {"--sl", "0", "--psl", "x"},
                                                {"--psl", "x", "--ask-sa"},
                                                {"--topology", "x"},
+                                               {"--topology", "x", "--lfts", "x", "--from", "x"},
+                                               {"--multicast", "--load"},
                                                {"--sl", "16"},
                                                {"--sl", "4-2"},
                                                {"--sl", ""},
