@@ -25,7 +25,7 @@ def found(what, tree):
 
 # A file for each rule, none of them with a fault.
 CLEAN = {path: GOOD for path in ("lib/base/error.cpp", "tools/main.cpp", "tools/frame/run.cpp", "tools/shared/fabric.cpp",
-                                 "tools/saquery/saquery.cpp")}
+                                 "tools/saquery/saquery.cpp", "tools/pch/tools.h")}
 
 
 class Layers(unittest.TestCase):
@@ -60,6 +60,17 @@ class Layers(unittest.TestCase):
                               ("tools/saquery2/a.cpp", "tools/saquery/saquery.hpp"), ("tools/shared/a.cpp", "tools/a.hpp"),
                               ("tools/main.cpp", "tools/shared/fabric.hpp"), ("tools/main.cpp", "tools/saquery/saquery.hpp")):
             self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))
+
+    def test_precompiled_headers_are_judged(self):
+        for path, include in (("lib/pch/lib.h", "path/path.hpp"), ("tools/pch/tools.h", "tools/frame/session.hpp"),
+                              ("tools/pch/tools.h", "../../lib/pch/lib.h"), ("tools/pch/tools.h", "sa/nodes.hpp")):
+            self.assertEqual(self.complaint(path, f'"{include}"'), "", (path, include))
+        for path, include in (("lib/pch/lib.h", "mad/rpc.hpp"), ("lib/pch/lib.h", "tools/frame/session.hpp"),
+                              ("tools/pch/tools.h", "tools/shared/fabric.hpp"), ("tools/pch/tools.h", "tools/saquery/saquery.hpp"),
+                              ("tools/saquery/a.h", "tools/sminfo/sminfo.hpp"), ("lib/base/a.h", "iba/types.hpp")):
+            self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))
+        for path, include in (("tools/saquery/a.cpp", "../../lib/pch/lib.h"), ("lib/mad/a.cpp", "pch/lib.h")):
+            self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: no path from lib/", (path, include))
 
     def test_a_path_begins_at_lib_or_at_the_root(self):
         for path, include in (("lib/async/loop.cpp", '"loop.hpp"'), ("tools/saquery/a.cpp", '"saquery.hpp"'),
