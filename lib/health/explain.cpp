@@ -83,9 +83,20 @@ class Explainer {
     put_into(to, at);
   }
 
-  /// Whether a finding says why one of the nodes lost links: at it, or with another adapter of the same host.
+  bool is_switch(const Place& place) const {
+    return !place.is_before && place.node != subnet::none && input_.subnet.node(place.node).kind() == subnet::NodeKind::sw;
+  }
+
+  /// Whether a finding is of links whose ends, those of the fabric as it is now, are all at switches.
+  bool is_between_switches(const Finding& of) const {
+    return of.lost.size() >= 2 && std::ranges::all_of(of.lost, [this](const Place& place) { return is_switch(place); });
+  }
+
+  /// Whether a finding says why one of the nodes lost links: at it, or with another adapter of the same host. Siblings of a switch are
+  /// compared by their links to other switches, so that a link to a host explains nothing there.
   bool takes_links(const Finding& of, const Finding& symptom) const {
     const bool is_of_node = std::ranges::any_of(symptom.ends, [&](const Place& end) { return is_lost_at(of, end.node); });
+    if (is_switch(symptom.ends.front())) return is_of_node && is_between_switches(of);
     if (is_of_node) return true;
     if (of.lost.empty() || !of.ends.front().is_before || of.ends.front().port != subnet::none) return false;
     const std::string host = host_of(input_, input_.baseline->subnet.node(of.ends.front().node));
@@ -94,10 +105,7 @@ class Explainer {
 
   /// Requests that go by LID may be sent over a link between switches that is gone, until its manager sweeps.
   void explain_silent_agent(std::size_t at) {
-    const auto is_switch = [this](const Place& place) {
-      return !place.is_before && place.node != subnet::none && input_.subnet.node(place.node).kind() == subnet::NodeKind::sw;
-    };
-    const std::size_t to = first([&](const Finding& of) { return of.lost.size() == 2 && std::ranges::all_of(of.lost, is_switch); });
+    const std::size_t to = first([this](const Finding& of) { return of.subject == Finding::Subject::cable && is_between_switches(of); });
     if (to == none) return;
     const subnet::Node& node = input_.subnet.node(findings_[at].ends[0].node);
     findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", quoted(node.description()), to_text(node.guid()),

@@ -25,7 +25,8 @@ class Nets(unittest.TestCase):
         with simfabric.Fabric(path, lids=LIDS.get(name)) as fabric:
             done = fabric.run([case.IBTOOL, "health", "--json", "--interval", "0.3"])
         found = json.loads(done.stdout)
-        told = {(of["check"], of["ends"][0]["node_description"], of["ends"][0]["port_num"]) for of in found["findings"] if of["level"] != "info"}
+        told = {(of["check"], of["ends"][0]["node_description"], of["ends"][0]["port_num"])
+                for of in found["findings"] if of["level"] != "info"}
         self.assertEqual(told, EXPECTED.get(name, set()), done.stderr)
         self.assertEqual(found["verdict"], "findings" if told else "healthy", done.stderr)
 

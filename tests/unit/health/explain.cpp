@@ -175,6 +175,24 @@ TEST_CASE("a cable that is up and passes nothing is one finding, with the reques
   CHECK(Patient::checks_of(two.examine()) == Found{"node-silent", "node-silent"});
 }
 
+TEST_CASE("a link to a host does not explain that a switch has fewer links to switches") {
+  Compared of;
+  of.sweep(false);
+  for (const auto& [other, left] : {std::pair{host0, 2U}, {spine0, 1U}}) {
+    Finding cable;
+    cable.level = Level::error;
+    cable.check = find_check("link-gone");
+    for (const auto& [node, number] : {std::pair{leaf0, other == host0 ? 1U : to_spine0}, {other, 1U}})
+      cable.ends.push_back(place_of(of.is->subnet, of.port(node, number)));
+    cable.lost = cable.ends;
+    Finding symptom = on_node(of.node(leaf0));
+    symptom.level = Level::warning;
+    symptom.check = find_check("sibling-ports");
+    symptom.symptom = Finding::Symptom::fewer_links;
+    CHECK(explain({cable, symptom}, *of.input).size() == left);
+  }
+}
+
 TEST_CASE("counters that are full stand with the finding of their cable, and the others in one of all") {
   Patient patient;
   patient.sweep();

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+
 #include "health/hosts.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
