@@ -104,7 +104,7 @@ std::vector<bool> leaves_of(const Network& network) {
     if (host.leaf != none && !host.is_aggregation) ++hosts[host.leaf];
   }
   const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
-  const auto is_full = [&](SwitchIndex at) { return hosts[at] > 0 && 2 * hosts[at] >= most; };
+  const auto is_full = [&](SwitchIndex at) { return 2 * hosts[at] > most; };
   const auto is_above = [&](SwitchIndex at) {
     for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
       const Wire& wire = network.wire(network.place(at, port));

@@ -47,7 +47,7 @@ class Load {
   std::vector<std::uint64_t> weights_;        // by switch, for one destination
 };
 
-/// The tier of each switch: its links to the nearest leaf. Leaves are the switches with at least half as many hosts as the switch with
+/// The tier of each switch: its links to the nearest leaf. Leaves are the switches with more than half as many hosts as the switch with
 /// most, and those with fewer that are not linked to such a one: a host on a spine makes no leaf of it. Aggregation Nodes, which are
 /// within switches, do not count. Nothing if a link joins two switches of one tier, or if a switch has no way to a leaf: there are no
 /// tiers then.

@@ -163,6 +163,9 @@ TEST_CASE("tiers: Aggregation Nodes are no hosts") {
 }
 
 TEST_CASE("tiers: a host on a spine makes no leaf of it, and a leaf with few hosts is one") {
+  TwoTiers few(2);
+  few.add_host(3, 7, 20);
+  CHECK(few.tiers() == two_tiers);
   TwoTiers made(4);
   made.add_host(3, 7, 20);
   CHECK(made.tiers() == two_tiers);
