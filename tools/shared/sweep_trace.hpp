@@ -2,6 +2,8 @@
 // What the programs of infiniband-diags print with -d of a sweep. libibnetdisc tells each request and each answer on stdout.
 #pragma once
 
+#include "path/path.hpp"
+#include "subnet/order.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -9,5 +11,10 @@ namespace ib::tools {
 /// Writes these lines, if the user asked for them by -d, for the sweep of a whole fabric. They are those of a sweep that gets the answers
 /// in the order of its requests. Where libibnetdisc prints addresses of its memory, numbers of nodes and ports stand.
 void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out);
+/// Writes them for a sweep that begins at the end of `start` and goes as far as `scan` says, LegacyScan::start_hops being the length of
+/// `start`. Precondition: `fabric` has what that sweep reads. Returns the sweep, for learnt_part().
+subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan);
+/// Writes the first two of them, for a sweep that gets no answer at `start`.
+void trace_silence(TextOut& out, const path::IbDrPath& start);
 
 }  // namespace ib::tools
