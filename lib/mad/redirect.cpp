@@ -47,7 +47,7 @@ Result<Reply> not_followed(const Request& request, const MadError& redirect) {
     where = fmt::format("nowhere ({})", error.message());
   }
   return redirect_error(request, redirect,
-                        fmt::format("The agent redirects to {}: a Set goes to no other node, and nothing was set", where));
+                        fmt::format("The agent redirects to {}: a change goes to no other node, and nothing was changed", where));
 }
 
 bool is_redirect(const HeaderView& answer) {

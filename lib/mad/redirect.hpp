@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Redirected class agents (IBA 13.5.2). An answer with the redirect status carries a ClassPortInfo, whose Redirect fields name
-// another agent. The Rpc sends the request to that agent, and remembers the agent for later requests of the class to the same node. A Set
-// is not redirected: it was meant for the node that it was sent to.
+// another agent. The Rpc sends the request to that agent, and remembers the agent for later requests of the class to the same node. A
+// change is not redirected, neither a Set nor a SubnAdmDelete: it was meant for the node that it was sent to.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ bool is_redirect(const Result<Reply>& result);
 /// result means that the path to the DGID must be queried from the SA. Throws Error if the redirect makes no sense.
 path::Path redirected(const path::Path& from, Bytes answer);
 
-/// The error of a Set that was answered with `redirect`. It says where the Set would have gone.
+/// The error of a change (changes_something()) that was answered with `redirect`. It says where the change would have gone.
 Result<Reply> not_followed(const Request& request, const MadError& redirect);
 
 /// The redirects that class agents have sent.

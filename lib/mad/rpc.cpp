@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "mad/rpc_call.hpp"
+#include "mad/rpc_names.hpp"
 
 namespace ib::mad {
 
@@ -70,8 +71,8 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   }
   if (request.responder != nullptr && request.responder->is_silent())
     co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
-  const bool sets = request.method == method::set;  // is never redirected
-  if (const path::Path* elsewhere = sets ? nullptr : redirects_.find(request.path, request.mgmt_class)) {
+  const bool stays = changes_something(request);  // a change is never redirected
+  if (const path::Path* elsewhere = stays ? nullptr : redirects_.find(request.path, request.mgmt_class)) {
     Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
     redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: send the request to the original agent again
@@ -79,7 +80,7 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
   Call call(*this, request);
   Result<Reply> result = co_await call;
   if (!is_redirect(result)) co_return result;
-  if (sets) co_return not_followed(request, result.error());
+  if (stays) co_return not_followed(request, result.error());
   co_return co_await follow(request, std::move(result));
 }
 

@@ -39,14 +39,9 @@ bool same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-bool is_vendor(std::uint8_t c) {
-  return (c >= mgmt_class::vendor1_first && c <= mgmt_class::vendor1_last) ||
-         (c >= mgmt_class::vendor2_first && c <= mgmt_class::vendor2_last);
-}
-
 }  // namespace
 
-bool RpcName::sets() const { return method == method::set || method == method::delete_; }
+bool RpcName::sets() const { return changes_something(method); }
 
 std::span<const RpcName> rpc_names() { return table; }
 

@@ -10,8 +10,13 @@
 #include <vector>
 
 #include "iba/struct_info.hpp"
+#include "mad/request.hpp"
 
 namespace ib::mad {
+
+/// Whether a request with this method changes something at its destination: Set, and Delete of the SA (IBA 13.4.5, 15.2.2).
+constexpr bool changes_something(std::uint8_t method) { return method == method::set || method == method::delete_; }
+inline bool changes_something(const Request& request) { return changes_something(request.method); }
 
 /// An RPC: a name for a management class and a method.
 struct RpcName {

@@ -18,25 +18,26 @@ sys.path.append(os.path.join(os.path.dirname(HERE), "support"))
 
 import simfabric  # noqa: E402
 
-# What is run, and whether on the fabric.
-LINES = [(["ibaddr", "--version"], False), (["ibaddr"], True), (["ibstat"], True), (["ibtracert", "7", "22"], True)]
+# What is run, whether on the fabric, and the status it ends with. Nobody has LID 99: a line that fails is measured, too.
+LINES = [(["ibaddr", "--version"], False, 0), (["ibaddr"], True, 0), (["ibstat"], True, 0), (["ibtracert", "7", "22"], True, 0),
+         (["ibtracert", "7", "99"], True, 255)]
 
 
-def cpu(argv, env, sink):
-    """Seconds of CPU of one run, user and system, and its page faults."""
+def cpu(argv, env, sink, expected):
+    """Seconds of CPU of one run, user and system, and its page faults. It must end with the status `expected`."""
     pid = os.posix_spawn(argv[0], argv, env, file_actions=[(os.POSIX_SPAWN_DUP2, sink, 1), (os.POSIX_SPAWN_DUP2, sink, 2)])
     _, status, usage = os.wait4(pid, 0)
-    if os.waitstatus_to_exitcode(status) != 0:
+    if os.waitstatus_to_exitcode(status) != expected:
         raise simfabric.FabricError(f"{' '.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
     return usage.ru_utime + usage.ru_stime, usage.ru_minflt
 
 
-def compare(argvs, env, rounds, sink):
+def compare(argvs, env, rounds, sink, expected):
     """The mean CPU and page faults of each, run in turn."""
     sums = [[0.0, 0] for _ in argvs]
     for _ in range(rounds):
         for at, argv in enumerate(argvs):
-            seconds, faults = cpu(argv, env, sink)
+            seconds, faults = cpu(argv, env, sink, expected)
             sums[at][0] += seconds
             sums[at][1] += faults
     return [[value / rounds for value in one] for one in sums]
@@ -49,13 +50,13 @@ def bench(args, folder):
     with simfabric.Fabric(os.path.join(fabric_dir, "cluster16.net"), lids=os.path.join(fabric_dir, "cluster16.guid2lid"),
                           rmpp=False) as fabric:
         os.chdir(fabric.dir)  # umad2sim writes into the working directory
-        for words, on_fabric in LINES:
+        for words, on_fabric, status in LINES:
             ours = os.path.join(folder, words[0])
             if not os.path.exists(ours):
                 os.symlink(args.ibtool, ours)
             env = fabric.env() if on_fabric else dict(os.environ)
             argvs = [[program, *words[1:]] for program in (ours, simfabric.find_program(words[0]))]
-            (mine, my_faults), (theirs, their_faults) = compare(argvs, env, args.rounds, sink)
+            (mine, my_faults), (theirs, their_faults) = compare(argvs, env, args.rounds, sink, status)
             print(f"{' '.join(words):<24}{mine * 1e3:>9.2f} ms{theirs * 1e3:>9.2f} ms{mine / theirs:>8.2f}   "
                   f"{my_faults:.0f}, {their_faults:.0f}", flush=True)
         os.chdir(folder)
@@ -66,7 +67,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=300, help="runs of each program")
     parser.add_argument("--ibtool", default=os.environ.get("IBTOOL", os.path.join(SOURCE, "build", "tools", "ibtool")), metavar="FILE")
     args = parser.parse_args()
-    lacking = simfabric.missing() + [words[0] for words, _ in LINES if not simfabric.find_program(words[0])]
+    lacking = simfabric.missing() + [words[0] for words, _, _ in LINES if not simfabric.find_program(words[0])]
     if lacking:
         print("skipped, not installed: " + ", ".join(lacking))
         return 77

@@ -36,11 +36,18 @@ ibqueryerrors -d --counters --ca
 ibqueryerrors -d --data
 """
 
-# Of the sweep for -D and -G nothing is printed: DIFFERENCES of ibtool-ibqueryerrors(1).
-ONE_NODE = """
-ibqueryerrors -d -G {host_port_guid}
-ibqueryerrors -d -D 0,1
+AT_ROUTE = """
+ibqueryerrors -d -D 0
 ibqueryerrors -d -D 0 --details -r
+ibqueryerrors -d -D 0,1
+ibqueryerrors -d -D 0,1,1
+ibqueryerrors -d -D 0,1,2 --data
+ibqueryerrors -d -D 0,1,14
+"""
+
+# Of the sweep for -G nothing is printed: DIFFERENCES of ibtool-ibqueryerrors(1).
+BY_GUID = """
+ibqueryerrors -d -G {host_port_guid}
 """
 
 CLEARS = """
@@ -82,7 +89,8 @@ class DebugLines(case.FabricCase):
 
     def test_ibqueryerrors(self):
         self.compare(COUNTERS)
-        self.compare(ONE_NODE, with_stdout=False)
+        self.compare(AT_ROUTE)
+        self.compare(BY_GUID, with_stdout=False)
 
     def test_ibqueryerrors_resets(self):
         self.debian("ibqueryerrors", "-k")  # so that both find the same

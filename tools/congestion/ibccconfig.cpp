@@ -10,6 +10,7 @@
 #include "tools/congestion/agent.hpp"
 #include "tools/congestion/settings.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/shared/identified.hpp"
 
 namespace ib::tools {
 namespace congestion {
@@ -78,7 +79,8 @@ class Ibccconfig final : public CongestionCommand {
     const std::size_t chosen = operation();
     Setting setting;
     if (!as_diags_) setting = read(session, chosen);
-    const Ask asking = co_await ask(session, emit, chosen);
+    Ask asking = co_await ask(session, emit, chosen);
+    asking.node = co_await identified(session, std::move(asking.node));
     if (as_diags_) setting = read_as_diags(asking, chosen);
     if (setting.info == &cc::SwitchPortSetting::info()) setting = co_await in_block(asking, std::move(setting));
     std::vector<std::uint8_t> answer = co_await asking.set(*setting.info, setting.modifier, setting.bytes, ways[chosen].failed);
@@ -105,10 +107,11 @@ class Ibccconfig final : public CongestionCommand {
   }
 
   /// The block of ports with one changed port. The other ports keep the values of the switch.
-  static async::Task<Setting> in_block(const Ask& asking, Setting setting) {
+  static async::Task<Setting> in_block(Ask& asking, Setting setting) {
     constexpr unsigned ports = 32;
     const StructInfo& info = cc::SwitchPortCongestionSetting::info();
     const smp::NodeInfo node = co_await asking.switch_info("node info config failed");
+    asking.node.path.ib().meant = node.node_guid;  // the block that is read from this node is set there
     if (setting.port > node.num_ports) asking.refuse("invalid port number specified");
     Setting block{&info, setting.port / ports, {}};
     block.bytes = co_await asking.get(info, block.modifier, "switch port congestion setting query failed");

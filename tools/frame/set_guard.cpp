@@ -19,8 +19,6 @@
 namespace ib::tools {
 namespace {
 
-bool changes_something(const mad::Request& request) { return request.method == mad::method::set || request.method == mad::method::delete_; }
-
 /// The attribute of a request, and its bytes.
 struct Attribute {
   const StructInfo* info;
@@ -111,7 +109,7 @@ SetGuard::SetGuard(mad::Transactor& below, const std::string& refusal, bool dry_
 }
 
 mad::Task<mad::Result<mad::Reply>> SetGuard::try_call(const mad::Request& request) {
-  if (!changes_something(request)) return below_.try_call(request);  // no frame of its own: sweeps send millions
+  if (!mad::changes_something(request)) return below_.try_call(request);  // no frame of its own: sweeps send millions
   return set(request);
 }
 
@@ -133,7 +131,9 @@ mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
   if (!subnet::takes_smps(request.path)) co_return false;
   path::Path path = request.path;
   if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
-    const mad::Result<smp::NodeInfo> node = co_await below_.try_subn_get<smp::NodeInfo>(route->second);
+    path::Path end = route->second;
+    end.ib().meant = path.ib().meant;
+    const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, end);
     if (!node) co_return node.shared_error();
     path.ib().meant = node->node_guid;
   }

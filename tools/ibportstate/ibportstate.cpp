@@ -73,6 +73,7 @@ class Ibportstate final : public Command {
     // A Set begins with the present PortInfo, which is read from the node itself.
     mad::Transactor& transactor = changes_.is_query() ? session.transactor() : session.smp_transactor();
     if (as_diags_) co_await read_node(session, transactor, side);
+    if (as_diags_ && !changes_.is_query()) side.node.path.ib().meant = side.node_info->node_guid;  // what is read now is what is set
     if (as_diags_ && changes_.sets_m_key() && side.is_switch() && port_ != 0)
       throw DiagsFailure({"main", "Can't set M_Key fields on switch port != 0"});
     if (changes_.is_query()) {

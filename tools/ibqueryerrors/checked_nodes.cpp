@@ -16,6 +16,7 @@
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -47,14 +48,14 @@ void CheckedNodes::prepare_as_diags(Session& session) {
   open(session);
 }
 
-async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric& fabric) {
+async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric& fabric, TextOut& told) {
   discovery.needs = needs();
   std::vector<NodeIndex> nodes;
   NodeIndex node = subnet::none;
   bool found = false;
   if (target.given() && !(as_diags() && discovery.load_cache)) {
     try {
-      node = co_await discover_target(session, fabric);
+      node = co_await discover_target(session, fabric, told);
       found = true;
     } catch (const DiagsFailure&) {
       session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target.text()));
@@ -65,6 +66,7 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
     }
   }
   if (!found) co_await discover_all(session, fabric);
+  if (!found && as_diags()) trace_sweep(session, fabric, told);
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
   if (target.given()) {
     if (as_diags()) node = named_node(session, fabric, node);
@@ -87,9 +89,9 @@ void CheckedNodes::tell_silence(const Session& session, const mad::MadError& err
 }
 
 /// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node.
-async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& fabric) {
+async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& fabric, TextOut& told) {
   if (route) {
-    const NodeIndex at_route = co_await discover_at_route(session, fabric);
+    const NodeIndex at_route = co_await discover_at_route(session, fabric, told);
     co_return at_route;
   }
   const NodeIndex found = co_await discover_around(session, discovery, target, fabric, shows_links);
@@ -100,13 +102,20 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
 
 /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
 /// and for its other ports, the discovery begins at the node before it.
-async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric) {
+async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric, TextOut& told) {
   const Destination destination = co_await session.smp_node(target);
   tell_self(session);
   const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(destination.path);
-  if (!info) info.error().raise();
-  subnet::KnownNode known{*info};
   path::IbDrPath start = *destination.path.directed();
+  const bool traces = session.options().debug > 0;
+  if (!info && traces) trace_silence(told, start);
+  if (!info) info.error().raise();
+  if (traces) {
+    const NodeIndex traced = co_await discover_traced(session, fabric, told, start, *info);
+    if (traced != subnet::none) co_return traced;
+    fabric = Fabric();
+  }
+  subnet::KnownNode known{*info};
   if (begins_before(session, *info, start.hops)) {
     known.beyond = start.route[start.hops];
     start.route[start.hops--] = 0;
@@ -121,6 +130,37 @@ async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric&
   if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
   libibnetdisc_failures(session, fabric, false);
   co_return node;
+}
+
+/// The node of -D, at `end`, with all that libibnetdisc finds, and the lines that it prints of that. It goes on beyond the neighbours until
+/// it notices its bound. Ours goes farther, and what libibnetdisc does not find is removed afterwards. none where that can not be done.
+async::Task<NodeIndex> CheckedNodes::discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end,
+                                                     smp::NodeInfo info) {
+  constexpr unsigned bound = 1, beyond_bound = 2;
+  path::IbDrPath start = end;
+  subnet::KnownNode known{info};
+  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) {  // it does not forward directed routes
+    known.beyond = start.route[start.hops];
+    start.route[start.hops--] = 0;
+  }
+  co_await discover_from(session, discovery, start, bound + beyond_bound, fabric, known);
+  subnet::LegacyScan scan;
+  scan.max_hops = bound;
+  scan.start_hops = end.hops;
+  scan.mlnx = session.options().mlnx_extended_port_info;
+  const subnet::Subnet& subnet = fabric.subnet;
+  if (subnet.start != subnet::none && known.beyond != 0) {
+    const subnet::PortIndex before = subnet.port_of(subnet.port(subnet.start).node, known.beyond);
+    if (before != subnet::none) scan.start = subnet.port(before).peer;
+  }
+  if (subnet.start == subnet::none || (known.beyond != 0 && scan.start == subnet::none)) {
+    trace_silence(told, end);
+    co_return subnet::none;
+  }
+  const subnet::LegacySweep sweep = trace_sweep(fabric, told, end, scan);
+  static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, sweep);
+  libibnetdisc_failures(session, fabric, false);
+  co_return fabric.subnet.find_node(info.node_guid);
 }
 
 /// Whether the discovery begins at the node before the one with that NodeInfo, which a route of that length leads to.

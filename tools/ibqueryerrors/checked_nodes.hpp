@@ -30,8 +30,9 @@ struct CheckedNodes {
   void refuse_stored_fabric();
   /// For infiniband-diags: -G or -D is the target. Opens the end port.
   void prepare_as_diags(Session& session);
-  /// Discovers what is needed of the fabric, and returns the nodes in print order.
-  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric);
+  /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what infiniband-diags prints of that with
+  /// -d.
+  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric, TextOut& told);
   /// Asks for the service levels. False where infiniband-diags ends for want of them: it asks for none of the node of -G, and if there is
   /// no node of -D.
   async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
@@ -41,8 +42,9 @@ struct CheckedNodes {
   bool is_checked(subnet::NodeKind kind) const;
   subnet::DiscoverNeeds needs() const;
   async::Task<> discover_all(Session& session, Fabric& fabric);
-  async::Task<subnet::NodeIndex> discover_target(Session& session, Fabric& fabric);
-  async::Task<subnet::NodeIndex> discover_at_route(Session& session, Fabric& fabric);
+  async::Task<subnet::NodeIndex> discover_target(Session& session, Fabric& fabric, TextOut& told);
+  async::Task<subnet::NodeIndex> discover_at_route(Session& session, Fabric& fabric, TextOut& told);
+  async::Task<subnet::NodeIndex> discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end, smp::NodeInfo info);
   bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
   void tell_silence(const Session& session, const mad::MadError& error) const;
   subnet::NodeIndex named_node(const Session& session, const Fabric& fabric, subnet::NodeIndex at_route) const;

@@ -18,7 +18,6 @@
 #include "tools/shared/interval.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
-#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace ibqueryerrors {
@@ -124,8 +123,7 @@ class Ibqueryerrors final : public Command {
     report.diags = checked_.as_diags();
     report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) { session.diags_debug(out, function, text); };
     checked_.shows_links = wanted_.report_port || emit.json();
-    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
-    if (checked_.as_diags() && !checked_.target.given()) trace_sweep(session, fabric, emit.text());
+    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric, emit.text());
     report.has_thresholds = read_thresholds();
     for (const std::string& name : rules_.skipped())
       session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));

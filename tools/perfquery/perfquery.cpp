@@ -23,6 +23,7 @@
 #include "tools/perfquery/port_list.hpp"
 #include "tools/perfquery/readings.hpp"
 #include "tools/perfquery/watch.hpp"
+#include "tools/shared/identified.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
@@ -74,7 +75,8 @@ class Perfquery : public Command {
     if (reset_ || reset_only_) session.require_fabric("A reset of counters");
     if (!as_diags_) check_options();
     if (reset_ || reset_only_) session.require_exact_targets();
-    const Destination node = co_await session.gmp_node(target_);
+    Destination node = co_await session.gmp_node(target_);
+    if (reset_ || reset_only_) node = co_await identified(session, std::move(node));
     const counters::PmaSupport support = co_await read_support(session, node);
     if (as_diags_) {
       co_await choose_diags_ports(session, node, support);
@@ -330,7 +332,10 @@ class Perfquery : public Command {
 
   [[noreturn]] void refuse_port(Session& session, const std::shared_ptr<const mad::MadError>& error, std::int32_t port) const {
     if (!as_diags_ && error->status() != 0) error->raise_with(fmt::format("Failed trying to get PM information for port {}", port));
-    session.give_up(error, {chosen_->is_basic() ? "dump_perfcounters" : "common_func", chosen_->cannot_read()});
+    const char* const function = chosen_->is_basic()      ? "dump_perfcounters"
+                                 : chosen_->is_sampling() ? "dump_portsamples_control"
+                                                          : "common_func";
+    session.give_up(error, {function, chosen_->cannot_read()});
   }
 
   static async::Task<> read_one(Session& session, const CountersReport& report, std::uint8_t port, std::optional<Answer>& to,

@@ -55,7 +55,7 @@ struct ClearReport final : FabricReport {
     std::size_t cleared = 0;
     for (const ClearRow& row : rows) {
       cleared += row.failure.empty() ? 1 : 0;
-      if ((!verbose || dry_run) && row.failure.empty()) continue;
+      if ((!names_each || dry_run) && row.failure.empty()) continue;
       const subnet::Port& port = fabric.subnet.port(row.port);
       const std::string_view called = subnet::name_of(fabric.subnet.node(port.node), &fabric.names);
       const std::string number = is_switch(row) ? "all ports" : fmt::format("port {}", port.number);
@@ -70,7 +70,8 @@ struct ClearReport final : FabricReport {
   }
 
   std::vector<ClearRow> rows;
-  bool verbose{}, dry_run{};
+  bool names_each{};  ///< what was cleared has a line each, not only what was not
+  bool dry_run{};
 };
 
 class Clear final : public Command {
@@ -109,7 +110,7 @@ class Clear final : public Command {
     if (asks && !agrees(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size())))
       throw UsageError("Nothing was set");
     ClearReport report(fabric);
-    report.verbose = session.options().error_level() >= 1;
+    report.names_each = !whole || session.options().error_level() >= 1;
     report.dry_run = session.options().dry_run;
     std::vector<PortIndex> ports;
     for (const PortIndex end : chosen) {

@@ -19,6 +19,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/field_assignments.hpp"
+#include "tools/shared/identified.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -223,7 +224,8 @@ class Query final : public Command {
     const bool is_smp = mad::is_smp(header.mgmt_class);
     if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
-    const Destination node = co_await std::move(find);
+    Destination node = co_await std::move(find);
+    if (rpc.sets()) node = co_await identified(session, std::move(node));
     const path::Path& path = node.path;
     report.path = path;
     const StructInfo& info = *report.info;

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
@@ -35,12 +38,33 @@ unsigned source_line(What what) {
   return 0;
 }
 
+using Ports = std::span<const std::uint8_t>;
+
+/// How lines call the end of a route from the node where the sweep begins.
+using RouteName = std::function<std::string(Ports)>;
+
+/// Of a sweep that begins at the end of `start`. `goes_back`: there is an end node, and the first port of each route is the one by which
+/// `start` came there.
+RouteName names_from(const path::IbDrPath& start, bool goes_back) {
+  return [start, goes_back](Ports ports) {
+    path::IbDrPath route = start;
+    if (goes_back && !ports.empty()) {
+      route.route[route.hops--] = 0;
+      ports = ports.subspan(1);
+    }
+    for (const std::uint8_t port : ports) {
+      if (route.hops < path::max_hops) route.route[++route.hops] = port;
+    }
+    return diags_name(route);
+  };
+}
+
 class Trace {
  public:
-  Trace(const subnet::Subnet& subnet, TextOut& out) : subnet_(subnet), out_(out) {}
+  Trace(const subnet::Subnet& subnet, TextOut& out, RouteName name) : subnet_(subnet), out_(out), name_(std::move(name)) {}
 
   void tell(const subnet::LegacyEvent& event) {
-    const std::string route = libibnetdisc_route(event.route);
+    const std::string route = name_(event.route);
     out_.print("./libibnetdisc/ibnetdisc.c:{}; {}\n", source_line(event.what), text(event, route));
   }
 
@@ -85,6 +109,7 @@ class Trace {
 
   const subnet::Subnet& subnet_;
   TextOut& out_;
+  RouteName name_;
 };
 
 /// Takes the text before the first of `ends` from `rest`, and the end. Nothing if there is none.
@@ -134,19 +159,38 @@ void trace_chassis(const subnet::Subnet& subnet, const subnet::LegacySweep& swee
   }
 }
 
+/// Writes the lines of one sweep.
+subnet::LegacySweep trace(const Fabric& fabric, TextOut& out, const RouteName& name, subnet::LegacyScan scan) {
+  out.print("./libibnetdisc/ibnetdisc.c:821; from {}\n", name({}));
+  Trace lines(fabric.subnet, out, name);
+  scan.tell = [&lines, &out](const subnet::LegacyEvent& event) {
+    lines.tell(event);
+    out.write({});
+  };
+  subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, scan);
+  trace_chassis(fabric.subnet, sweep, out);
+  return sweep;
+}
+
 }  // namespace
 
 void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out) {
   if (session.options().debug == 0 || fabric.stored || fabric.subnet.start == subnet::none) return;
-  out.print("./libibnetdisc/ibnetdisc.c:821; from {}\n", libibnetdisc_route({}));
-  Trace trace(fabric.subnet, out);
   subnet::LegacyScan scan;
   scan.mlnx = session.options().mlnx_extended_port_info;
-  scan.tell = [&trace, &out](const subnet::LegacyEvent& event) {
-    trace.tell(event);
-    out.write({});
-  };
-  trace_chassis(fabric.subnet, subnet::legacy_sweep(fabric.subnet, scan), out);
+  trace(fabric, out, libibnetdisc_route, std::move(scan));
+}
+
+subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan) {
+  const subnet::PortIndex first = scan.start != subnet::none ? scan.start : fabric.subnet.start;
+  const bool is_switch = fabric.subnet.node(fabric.subnet.port(first).node).kind() == subnet::NodeKind::sw;
+  const RouteName name = names_from(start, !is_switch && scan.start_hops > 1);
+  return trace(fabric, out, name, std::move(scan));
+}
+
+void trace_silence(TextOut& out, const path::IbDrPath& start) {
+  const std::string name = diags_name(start);
+  out.print("./libibnetdisc/ibnetdisc.c:821; from {0}\n./libibnetdisc/ibnetdisc.c:612; Query Node Info; {0}\n", name);
 }
 
 }  // namespace ib::tools

@@ -2,6 +2,8 @@
 // The output of the programs of infiniband-diags with -d for a sweep: libibnetdisc prints each request and each answer on stdout.
 #pragma once
 
+#include "path/path.hpp"
+#include "subnet/order.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -9,5 +11,10 @@ namespace ib::tools {
 /// With -d, writes these lines for the sweep of a whole fabric. They are the lines of a sweep whose answers arrive in the order of its
 /// requests. Numbers of nodes and ports replace the memory addresses that libibnetdisc prints.
 void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out);
+/// Writes them for a sweep that begins at the end of `start` and goes as far as `scan` says, LegacyScan::start_hops being the length of
+/// `start`. Precondition: `fabric` has what that sweep reads. Returns the sweep, for learnt_part().
+subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan);
+/// Writes the first two of them, for a sweep that gets no answer at `start`.
+void trace_silence(TextOut& out, const path::IbDrPath& start);
 
 }  // namespace ib::tools

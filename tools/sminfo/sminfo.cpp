@@ -12,6 +12,7 @@
 #include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/identified.hpp"
 
 namespace ib::tools {
 namespace {
@@ -82,7 +83,8 @@ class Sminfo final : public Command {
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (modifier_) session.require_exact_targets();
     mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
-    const Destination manager = co_await find_manager(session);
+    Destination manager = co_await find_manager(session);
+    if (modifier_) manager = co_await identified(session, std::move(manager));
     const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
     SminfoReport report;
     report.path = manager.path;

@@ -184,22 +184,42 @@ TEST_CASE("a busy agent is asked again, whatever else its status says") {
   CHECK(bench.rpc->stats()->retries_busy == 1);
 }
 
-TEST_CASE("a Set is not redirected: the error says where it would have gone, whatever a Get learnt before") {
+TEST_CASE("a change is not redirected: the error says where it would have gone, whatever a Get learnt before") {
   Bench bench;
-  bench.redirects[5] = Bench::to(9, 0x123);
   const path::Path path = bench.path(5);
-  const auto set = [&] {
+  const auto failure_of_change = [&](std::uint8_t mgmt_class, std::uint8_t method, std::uint16_t attribute) {
     bench.asked.clear();
-    const pm::PortCounters value;
-    const auto result = bench.loop.run(bench.rpc->try_performance_set<pm::PortCounters>(path, 0, value));
+    const Request request{.path = path,
+                          .mgmt_class = mgmt_class,
+                          .class_version = class_version_of(mgmt_class),
+                          .method = method,
+                          .attribute_id = attribute,
+                          .payload = {}};
+    const auto result = bench.loop.run(bench.rpc->try_call(request));
     REQUIRE_FALSE(result);
-    return result.error().message();
-  };
-  for (const bool learnt : {false, true}) {
-    INFO(learnt);
-    if (learnt) CHECK(bench.answered_by(5) == 9);
-    CHECK_THAT(set(), ibtest::contains("The agent redirects to LID 9 QP 291: a Set goes to no other node, and nothing was set"));
     REQUIRE(bench.asked.size() == 1);
     CHECK(bench.asked[0].ib().dlid == Lid{5});
+    return result.error().message();
+  };
+  const auto told = ibtest::contains("The agent redirects to LID 9 QP 291: a change goes to no other node, and nothing was changed");
+  SECTION("a Set") {
+    for (const bool learnt : {false, true}) {
+      INFO(learnt);
+      bench.redirects[5] = Bench::to(9, 0x123);
+      if (learnt) CHECK(bench.answered_by(5) == 9);
+      CHECK_THAT(failure_of_change(mgmt_class::performance, method::set, pm::PortCounters::attribute_id), told);
+    }
+  }
+  SECTION("a SubnAdmDelete") {
+    constexpr std::uint8_t sa_class = 3, sa_delete = 0x15;  // IBA 15.2.2
+    for (const bool learnt : {false, true}) {
+      INFO(learnt);
+      bench.redirects[5] = Bench::to(9, 0x123);
+      if (learnt) {
+        const auto read = attribute_request(path, sa::PathRecord::info(), method::get);
+        CHECK(bench.loop.run(bench.rpc->try_call(read)));
+      }
+      CHECK_THAT(failure_of_change(sa_class, sa_delete, sa::ServiceRecord::attribute_id), told);
+    }
   }
 }

@@ -162,3 +162,31 @@ TEST_CASE("ibqueryerrors -d: each request to a PMA, in the order of infiniband-d
   REQUIRE(counts != text.end());
   CHECK(*(counts + 1) == "ibdebug: reset_pc_ext: lid 3 port 1 mask 0xff");
 }
+
+TEST_CASE("ibqueryerrors -d -D: what libibnetdisc tells of its sweep around the end of a route") {
+  Row row;
+  const auto sweep_of = [&row](const std::string& route) {
+    const std::string start = "./libibnetdisc/ibnetdisc.c:", name = "DR path slid 65535; dlid 65535; ";
+    std::vector<std::string> found;
+    for (std::string line : lines(diags(row.fabric, {"ibqueryerrors", "-d", "-D", route, "--skip-sl"}).out, start)) {
+      line.erase(0, start.size());
+      for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name)) line.erase(at, name.size());
+      if (line.starts_with("821") || line.starts_with("612") || line.starts_with("558")) found.push_back(line);
+    }
+    return found;
+  };
+  using Lines = std::vector<std::string>;
+  // From a switch, and back to where the request came from.
+  CHECK(sweep_of("0,1") == Lines{"821; from 0,1", "612; Query Node Info; 0,1", "558; Found new node GUID 0x100 (0,1)",
+                                 "612; Query Node Info; 0,1,1", "612; Query Node Info; 0,1,2", "612; Query Node Info; 0,1,3",
+                                 "558; Found new node GUID 0x300 (0,1,1)", "558; Found new node GUID 0x200 (0,1,2)",
+                                 "558; Found old node GUID 0x200 (0,1,3)", "612; Query Node Info; 0,1,2,3",
+                                 "558; Found old node GUID 0x100 (0,1,2,3)"});
+  // A host at the end of a route forwards nothing: it goes on from the switch before it.
+  const Lines at_host = sweep_of("0,1,2,4");
+  REQUIRE(at_host.size() > 5);
+  CHECK(Lines(at_host.begin(), at_host.begin() + 5) == Lines{"821; from 0,1,2,4", "612; Query Node Info; 0,1,2,4",
+                                                             "558; Found new node GUID 0x400 (0,1,2,4)", "612; Query Node Info; 0,1,2",
+                                                             "558; Found new node GUID 0x200 (0,1,2)"});
+  CHECK(sweep_of("0,1,4") == Lines{"821; from 0,1,4", "612; Query Node Info; 0,1,4"});  // nobody is there
+}

@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "iba-gen/pm.hpp"
+#include "subnet/mlnx_vendor.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
@@ -63,6 +66,39 @@ struct Site {
     return outcome;
   }
   unsigned requests_ = 0;
+  unsigned agent_sets = 0;  ///< that came to an agent of run_all_agents()
+
+  /// Has leaf10 and the agents that no node has otherwise: of vendors, of congestion control and a subnet manager.
+  void run_all_agents() {
+    FakeFabric::Node& node = fabric.node(leaf10);
+    for (const std::uint8_t mgmt_class : {ib::subnet::mlnx_vendor_class, ib::mad::mgmt_class::congestion}) {
+      node.services[mgmt_class].answer = [this](unsigned, ib::Bytes request) {
+        if (ib::mad::HeaderView(request).method() != ib::mad::method::get) ++agent_sets;
+        return ibtest::answer_to(request);
+      };
+    }
+    node.ports.at(0).info.capability_mask |= ib::smp::capability_mask::is_vendor_class_supported;
+    node.sm_info = ib::smp::SMInfo{};
+  }
+
+  /// Runs a command line. With `changes` leaf10 is another node as soon as it has answered a Get of the class; it has its LID and route.
+  /// Returns how many requests that change something were sent.
+  unsigned changes_sent(bool legacy, const Words& words, std::uint8_t mgmt_class, bool changes, Outcome& outcome) {
+    unsigned sent = 0;
+    fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+      const ib::mad::HeaderView header(request);
+      if (header.method() == ib::mad::method::set || header.method() == ib::mad::method::delete_) ++sent;
+      const bool is_smp = ib::mad::is_smp(header.mgmt_class());
+      const bool identifies = is_smp && header.attribute_id() == ib::smp::NodeInfo::attribute_id;
+      const bool is_of_class = mgmt_class == (is_smp ? ib::mad::mgmt_class::smp : header.mgmt_class());
+      if (changes && answer && is_of_class && !identifies) fabric.node(leaf10).info.node_guid = ib::Guid{0x999};
+      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+    };
+    outcome = legacy ? diags(fabric, words) : ibtool(fabric, words);
+    fabric.network.tamper = nullptr;
+    fabric.node(leaf10).info.node_guid = ib::Guid{0x300};
+    return sent;
+  }
 
   std::size_t pma_sets() const {
     std::size_t sets = 0;
@@ -73,6 +109,21 @@ struct Site {
 
   std::vector<FakePma*> pmas;
 };
+
+/// set_nodedesc writes into sysfs and sends nothing.
+void check_nodedesc_dry_run() {
+  ibtest::FakeSysfs sysfs;
+  sysfs.device("mlx5_0", "0002:c903:0000:1490");
+  sysfs.port("mlx5_0", {});
+  const std::string file = "class/infiniband/mlx5_0/node_desc";
+  sysfs.write(file, "old");
+  const Outcome dry = ibtool({"set_nodedesc", "new", "--dry-run"});
+  CHECK(dry.status == 0);
+  CHECK(dry.out == "Would set mlx5_0: new (is 'old')\n");
+  CHECK(json::parse(ibtool({"set_nodedesc", "new", "--dry-run", "--json"}).out)["dry_run"] == true);
+  std::ifstream now(sysfs.root() / file);
+  CHECK(std::string(std::istreambuf_iterator<char>(now), {}) == "old");
+}
 
 }  // namespace
 
@@ -231,6 +282,46 @@ TEST_CASE_METHOD(Site, "a directed route and the LID that the SA gives for its e
   CHECK(pma_sets() == 1);
 }
 
+TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the route: nothing is set") {
+  constexpr std::uint8_t smp = ib::mad::mgmt_class::smp, pm = ib::mad::mgmt_class::performance, cc = ib::mad::mgmt_class::congestion,
+                         vendor = ib::subnet::mlnx_vendor_class;
+  struct Line {
+    std::uint8_t mgmt_class;  ///< of the Get after which the node is another one
+    Words words;
+    bool legacy = false;
+  };
+  const FakeSa sa(fabric);
+  run_all_agents();
+  const Words port_setting{"SP", "3", "3", "1", "1", "2", "3", "4"};
+  std::vector<Line> lines{{pm, {"perfquery", "-r", "3", "3"}},
+                          {pm, {"perfquery", "-R", "3", "255"}},
+                          {pm, {"perfquery", "-r", "0,1,1,2", "3"}},
+                          {pm, {"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"}},
+                          {smp, {"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"}},
+                          {smp, {"query", "SubnSet", "SMPPortInfo", "0,1,1,2", "-a", "3", "-f", "mKeyLeasePeriod=3"}},
+                          {smp, {"sminfo", "3", "1"}},
+                          {smp, {"ibportstate", "3", "3", "down"}},
+                          {smp, {"vendstat", "-c", "1,2", "3", "1"}},
+                          {vendor, {"vendstat", "-R", "10", "-W", "10,1", "3"}},
+                          {smp, {"ibportstate", "3", "3", "speed", "1"}, true}};
+  for (const bool legacy : {false, true}) {
+    lines.push_back({cc, {"ibccconfig"}, legacy});
+    lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
+  }
+  for (const Line& line : lines) {
+    Outcome outcome;
+    const unsigned sent = changes_sent(line.legacy, line.words, line.mgmt_class, false, outcome);
+    INFO(fmt::format("{}", fmt::join(line.words, " ")) << (line.legacy ? " (legacy): " : ": ") << outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(sent > 0);
+    const unsigned sent_to_other = changes_sent(line.legacy, line.words, line.mgmt_class, true, outcome);
+    INFO(outcome.out << outcome.err);
+    CHECK(sent_to_other == 0);
+    CHECK(outcome.status == (line.legacy ? 255 : 3));
+    CHECK_THAT(outcome.err, contains("leads to the node 0000:0000:0000:0999 now, and 0000:0000:0000:0300 was meant: nothing was set"));
+  }
+}
+
 TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") {
   const Outcome set = ibtool(fabric, {"ibportstate", "3", "3", "down"});
   CHECK(set.status == 0);
@@ -239,6 +330,10 @@ TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") 
   CHECK(several.err == "Enabled 0000:0000:0000:0300@3 'leaf10'\n");
   const Outcome dry = ibtool(fabric, {"init_all_ports", "--dry-run"});
   CHECK_THAT(dry.out, contains("Would have set port 3 of 0000:0000:0000:0300 'leaf10' down on DR Path ("));
+  CHECK_THAT(ibtool(fabric, {"ibclearcounters", "5"}).out, contains("Clear counters lid 5 (other, 0000:0000:0000:0500) port 1: OK\n"));
+  CHECK_THAT(ibtool(fabric, {"ibclearerrors", "leaf10"}).out,
+             contains("Clear counters lid 3 (leaf10, 0000:0000:0000:0300) all ports: OK\n"));
+  CHECK_THAT(ibtool(fabric, {"ibclearcounters", "--yes"}).out, !contains("Clear counters lid"));
 }
 
 TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, which sends no Set and tells of each") {
@@ -255,9 +350,13 @@ TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, whic
                                  {"perfquery", "-r", "3", "3"},
                                  {"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"},
                                  {"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"},
-                                 {"sminfo", "4", "1"},
+                                 {"query", "SubnAdmDelete", "SAServiceRecord", "-f", "serviceID=1"},
+                                 {"sminfo", "3", "1"},
+                                 {"ibccconfig", "SP", "3", "3", "1", "1", "2", "3", "4"},
+                                 {"vendstat", "-c", "1,2", "3", "1"},
+                                 {"vendstat", "-W", "10,1", "3"},
                                  {"set_guid", "5", "1", "0x77"}};
-  fabric.node(here).sm_info = ib::smp::SMInfo{};
+  run_all_agents();
   for (const Words& line : lines) {
     Words words = line;
     words.emplace_back("--dry-run");
@@ -269,15 +368,20 @@ TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, whic
     const json report = json::parse(ibtool(fabric, words).out);
     CHECK(report["dry_run"] == true);
   }
+  check_nodedesc_dry_run();
   CHECK(fabric.sets.empty());
   CHECK(pma_sets() == 0);
-  CHECK(std::ranges::count(sa.asked, std::uint8_t{ib::mad::method::set}, &FakeSa::Query::method) == 0);
+  for (const std::uint8_t method : {ib::mad::method::set, ib::mad::method::delete_})
+    CHECK(std::ranges::count(sa.asked, method, &FakeSa::Query::method) == 0);
+  CHECK(agent_sets == 0);
   const Outcome one = ibtool(fabric, {"perfquery", "-R", "3", "3", "--dry-run"});
   CHECK_THAT(one.out, contains("Would send PerformanceSet(PMPortCounters) 0 to 0000:0000:0000:0300 'leaf10' by Path 4 -> 3") &&
                           contains(" portSelect=3 "));
   for (const ib::tools::CommandInfo* info : ib::tools::commands()) {
     if (!info->changes) continue;
     INFO(info->name);
+    const bool is_in_list = std::ranges::any_of(lines, [info](const Words& line) { return line[0] == info->name; });
+    CHECK((is_in_list || info->name == "set_nodedesc"));
     CHECK_THAT(ibtool({"help", std::string(info->name)}).out, contains("--dry-run"));
   }
 }
