@@ -80,8 +80,6 @@ build_in() (
   directory=$1 options=$2
   shift 2
   say "Building in $directory"
-  if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then export CXX='ccache g++'; fi
-  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$source" CCACHE_SLOPPINESS=pch_defines,time_macros
   # A directory that was set up for a checkout in another place is of no use here.
   if [ -e "$directory/source" ] && [ "$(cat "$directory/source")" != "$source" ]; then rm -rf "$directory"; fi
   if [ ! -e "$directory/build.ninja" ]; then

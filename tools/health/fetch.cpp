@@ -84,7 +84,7 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   }
   co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
-  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
+  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
 }
 
 /// One of several readings, whose window goes back to the one before.
@@ -93,7 +93,7 @@ async::Task<> read_round(Session& session, Fabric& fabric, Where& where, Counter
   if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(where.paths);
   co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
-  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts blocks of error correction");
+  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
 }
 
 /// Whether the node of a port says that it has PortInfoExtended (IBA 1.4).

@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "mad/rpc.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"

@@ -23,7 +23,7 @@ using ib::health::Level;
 namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
-constexpr std::size_t most_checks = 4;     // of those not looked at for one reason
+constexpr std::size_t most_checks = 2;     // of those not looked at for one reason
 constexpr std::size_t text_width = 100;    // columns of the last paragraph
 constexpr double day = 86400;              // seconds
 
@@ -116,8 +116,7 @@ void HealthReport::text_not_looked_at(TextOut& out) const {
     checks.resize(checks.size() - more);
     text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
   }
-  text += fmt::format("temperatures{} serial numbers of cables{}, which the MADs of the IBA do not tell.",
-                      diagnosis_.has_compared_firmware ? " and" : ",", diagnosis_.has_compared_firmware ? "" : " and firmware");
+  text += fmt::format("temperatures, cable serial numbers{} (no MAD tells them).", diagnosis_.has_compared_firmware ? "" : ", firmware");
   write_wrapped(out, text);
 }
 

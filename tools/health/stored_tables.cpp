@@ -58,8 +58,8 @@ async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& s
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const path::Path start = path::IbDrPath(&port);
-  const subnet::Failures none;
-  const ib::health::Thresholds thresholds;
+  const subnet::Failures none{};
+  const ib::health::Thresholds thresholds{};
   Input then(transactor.subnet(), none, thresholds);
   if (stored.has_part("pkeys")) co_await survey_pkeys(transactor, start, then);
   if (stored.has_part("sminfo")) {

@@ -2,12 +2,15 @@
 // Findings in words: which ends are named, and where the values are of.
 #include "health/finding_text.hpp"
 
+#include <array>
+
 #include "health/evidence.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
 using namespace ib;
 using namespace ib::health;
+using ibtest::FakeFabric;
 using ibtest::Patient;
 
 namespace {

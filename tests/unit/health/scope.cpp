@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The links that packets between hosts use, and the findings of these.
-#include "health/hosts.hpp"
 #include "health/scope.hpp"
 
+#include "health/hosts.hpp"
 #include "routing/linear_tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"

@@ -127,6 +127,7 @@ TEST_CASE("health: --port local sends eight MADs at most where the other end is 
     return std::stoul(told.err.substr(at + 11));
   };
   const std::string state = f.directory.file("state");
+  f.run({"--port", "local", "--state", state});
   f.fabric.node(f.leaf).faults.silent = true;
   const Outcome silent = f.run({"--port", "local", "--state", state, "--stats"}, 1);
   CHECK(sent(silent) <= 8);
@@ -205,7 +206,8 @@ TEST_CASE("health: --repeat looks at the node that TARGET was in the first round
   Fabric f;
   f.clock.happens = [&f] {
     f.fabric.node(f.other).ports.at(1).info.lid = Lid{5};
-    f.fabric.node(f.leaf).lft.resize(6, 255);
+    auto& table = f.fabric.node(f.leaf).lft;
+    table.resize(std::max<std::size_t>(table.size(), 6), 255);
     f.fabric.node(f.leaf).lft[5] = f.fabric.node(f.leaf).lft[3];
     f.pma.count(2, "symbol_error_counter") += 30;
   };
