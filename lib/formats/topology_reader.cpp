@@ -221,7 +221,7 @@ class Reader {
     info_.num_ports = static_cast<std::uint8_t>(*ports);
     info_.node_guid = *guid;
     if (info_.port_guid == Guid{}) info_.port_guid = *guid;
-    if (!subnet_.has_room_for(info_)) refuse(std::string(no_room_text));
+    if (!subnet_.has_room_for(info_)) refuse(std::string(subnet::no_room_text));
     node_ = subnet_.add_node(info_);
     describe(scanner.rest());
     if (info_.node_type != smp::NodeType::switch_) return;
