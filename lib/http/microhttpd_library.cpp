@@ -51,8 +51,8 @@ const char* MHD_lookup_connection_value(MHD_Connection* connection, MHD_ValueKin
   return call<MHD_lookup_connection_value>("MHD_lookup_connection_value", connection, kind, key);
 }
 
-int MHD_get_connection_values(MHD_Connection* connection, MHD_ValueKind kind, MHD_KeyValueIterator iterator, void* closure) {
-  return call<MHD_get_connection_values>("MHD_get_connection_values", connection, kind, iterator, closure);
+int MHD_get_connection_values_n(MHD_Connection* connection, MHD_ValueKind kind, MHD_KeyValueIteratorN iterator, void* closure) {
+  return call<MHD_get_connection_values_n>("MHD_get_connection_values_n", connection, kind, iterator, closure);
 }
 
 MHD_Response* MHD_create_response_from_callback(std::uint64_t size, std::size_t block_size, MHD_ContentReaderCallback reader, void* closure,

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <list>
 #include <set>
 
 #include "async/timer.hpp"
@@ -21,7 +22,13 @@ namespace {
 constexpr std::size_t piece = 16384;              // bytes of a body that are made at a time
 constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
 
+constexpr unsigned crowd_milliseconds = 100;  // until it is looked again who may go
+constexpr int send_buffer = 131072;           // bytes: the kernel holds twice as much for a client that takes nothing
+
 constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
+
+// Nobody is closed to make room who has just come, or just taken something: he may be about to go on.
+constexpr async::Duration youngest_victim = std::chrono::seconds(1);
 
 /// How many connections there may be, so that descriptors are left for everything else.
 unsigned connection_limit(unsigned wanted) {
@@ -32,18 +39,57 @@ unsigned connection_limit(unsigned wanted) {
   return static_cast<unsigned>(std::min<rlim_t>(wanted, most));
 }
 
-/// A connection. It is closed if it does not ask in time.
+class Client;
+using Clients = std::list<Client*>;
+
+/// What connections wait for. Each list has the one first that has waited longest.
+struct Waiting {
+  Clients idle;   ///< for another request, after an answer
+  Clients fresh;  ///< for the first request
+  Clients taken;  ///< for their client to take something of the answer
+};
+
+/// A connection. It is closed if it does not send a request in time.
 class Client final : public async::Timer {
  public:
   Client(async::Loop& loop, int fd) : loop_(loop), fd_(fd) {}
-  void expect_request(std::chrono::seconds within) { loop_.arm(*this, loop_.now() + within); }
+  ~Client() override { leave(); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void expect_request(Clients& among, std::chrono::seconds within) {
+    wait(among);
+    loop_.arm(*this, loop_.now() + within);
+  }
+  /// It goes on, as the last of `among`.
+  void wait(Clients& among) {
+    if (is_closed_) return;
+    leave();
+    among_ = &among;
+    place_ = among.insert(among.end(), this);
+    since_ = loop_.now();
+  }
+  async::Time since() const { return since_; }
   void expired() override { close(); }
   /// libmicrohttpd sees the end of the connection and cleans up.
-  void close() { ::shutdown(fd_, SHUT_RDWR); }
+  void close() {
+    leave();
+    is_closed_ = true;
+    ::shutdown(fd_, SHUT_RDWR);
+  }
 
  private:
+  void leave() {
+    if (among_ != nullptr) among_->erase(place_);
+    among_ = nullptr;
+  }
+
   async::Loop& loop_;
   int fd_;
+  async::Time since_{};
+  Clients* among_{};  ///< null once it is closed
+  Clients::iterator place_{};
+  bool is_closed_{};
 };
 
 /// A body on its way.
@@ -51,11 +97,13 @@ struct Stream {
   std::unique_ptr<Body> body;  ///< null: it was outdated
   Client* client{};
   std::set<Stream*>* registry{};
+  Clients* waiting{};  ///< where `client` waits while it takes
   std::string rest{};  ///< what was made of the body and not handed over yet
   std::size_t taken{};
 
   ssize_t read(char* to, std::size_t size) {
     if (!body) return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (client != nullptr) client->wait(*waiting);
     if (taken == rest.size()) {
       taken = 0;
       if (!body->next(rest, piece)) return MHD_CONTENT_READER_END_OF_STREAM;
@@ -85,8 +133,10 @@ std::string_view header(MHD_Connection* connection, const char* name) {
   return value != nullptr ? value : "";
 }
 
-MHD_Result add_argument(void* request, MHD_ValueKind /*kind*/, const char* key, const char* value) {
-  static_cast<Request*>(request)->query.emplace_back(key, value != nullptr ? value : "");
+/// Names and values may have any bytes: "%00" is one of them.
+MHD_Result add_argument(void* request, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value,
+                        std::size_t value_size) {
+  static_cast<Request*>(request)->query.emplace_back(std::string(key, key_size), value != nullptr ? std::string(value, value_size) : "");
   return MHD_YES;
 }
 
@@ -110,11 +160,18 @@ std::optional<std::string_view> Request::value(std::string_view name) const {
 /// libmicrohttpd's server. It runs when its descriptor is ready, and when it wants to.
 class Server::Daemon final : public async::PollSource, private async::Timer {
  public:
-  Daemon(async::Loop& loop, UniqueFd socket, Handler handler, Limits limits) : loop_(loop), handler_(std::move(handler)), limits_(limits) {
+  Daemon(async::Loop& loop, UniqueFd socket, Handler handler, Limits limits)
+      : loop_(loop),
+        handler_(std::move(handler)),
+        limits_(limits),
+        most_connections_(connection_limit(limits.connections + std::max(limits.connections / 4, 1U))),
+        room_(std::min(limits.connections, most_connections_ - most_connections_ / 5)) {
+    const int size = send_buffer;  // of accepted sockets: they have it from this one
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     // "Options that expect two pointers": a function and its argument.
     std::array options{
         MHD_OptionItem{MHD_OPTION_LISTEN_SOCKET, socket.get(), nullptr},
-        MHD_OptionItem{MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connection_limit(limits.connections)), nullptr},
+        MHD_OptionItem{MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(most_connections_), nullptr},
         MHD_OptionItem{MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory, nullptr},
         MHD_OptionItem{MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(limits.idle.count()), nullptr},
         MHD_OptionItem{MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&connected), this},
@@ -155,6 +212,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     const async::Time begun = loop_.now();
     MHD_run(daemon_);
     const async::Duration took = loop_.now() - begun;
+    const bool is_crowded = make_room();
     if (took > shortest_rest) {
       unwatch();
       loop_.arm(*this, loop_.now() + took);
@@ -162,16 +220,32 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       // Where one has left, another one may have waited for room. libmicrohttpd looks for that when it begins to run.
       loop_.arm(*this, loop_.now());
     } else {
-      arm_timeout();
+      arm_timeout(is_crowded);
     }
   }
-  void arm_timeout() {
+  void arm_timeout(bool is_crowded) {
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-    if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
+    const bool has_timeout = MHD_get_timeout(daemon_, &milliseconds) == MHD_YES;
+    if (is_crowded) milliseconds = std::min<MHD_UNSIGNED_LONG_LONG>(has_timeout ? milliseconds : crowd_milliseconds, crowd_milliseconds);
+    if (has_timeout || is_crowded) {
       loop_.arm(*this, loop_.now() + std::chrono::milliseconds(milliseconds));
     } else {
       disarm();
     }
+  }
+
+  /// Closes those that have waited longest until there is room. Returns whether more of them are to go, as soon as they have waited enough.
+  bool make_room() {
+    const async::Time latest = loop_.now() - youngest_victim;
+    for (std::size_t open = waiting_.idle.size() + waiting_.fresh.size() + waiting_.taken.size(); open > room_; --open) {
+      Client* victim = nullptr;
+      for (const Clients* clients : {&waiting_.idle, &waiting_.fresh, &waiting_.taken}) {
+        if (victim == nullptr && !clients->empty() && clients->front()->since() <= latest) victim = clients->front();
+      }
+      if (victim == nullptr) return true;
+      victim->close();
+    }
+    return false;
   }
 
   static void connected(void* self, MHD_Connection* connection, void** context, MHD_ConnectionNotificationCode code) {
@@ -184,15 +258,15 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     }
     const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     auto* const client = new Client(daemon.loop_, info->connect_fd);
-    client->expect_request(daemon.limits_.first_request);
+    client->expect_request(daemon.waiting_.fresh, daemon.limits_.first_request);
     ++daemon.clients_;
     *context = client;
   }
 
   static void completed(void* self, MHD_Connection* connection, void** /*request*/, MHD_RequestTerminationCode code) {
-    const auto& daemon = *static_cast<Daemon*>(self);
+    auto& daemon = *static_cast<Daemon*>(self);
     if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) return;
-    if (Client* const client = client_of(connection)) client->expect_request(daemon.limits_.idle);
+    if (Client* const client = client_of(connection)) client->expect_request(daemon.waiting_.idle, daemon.limits_.idle);
   }
 
   /// Called when the head of a request has come, and again when all of it has.
@@ -207,7 +281,10 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       return MHD_YES;
     }
     try {
-      if (Client* const client = client_of(connection)) client->disarm();
+      if (Client* const client = client_of(connection)) {
+        client->disarm();
+        client->wait(daemon.waiting_.taken);
+      }
       return daemon.answer(connection, url, verb, is_known);
     } catch (...) {
       return MHD_NO;  // closes the connection
@@ -219,7 +296,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     Answer answer;
     if (is_known) {
       Request request{url, {}, std::string(header(connection, "Accept"))};
-      MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request);
+      MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request);
       answer = handled(request);
     } else {
       answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
@@ -253,6 +330,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     stream->body = zips ? gzip(std::move(answer.body)) : std::move(answer.body);
     stream->client = client_of(connection);
     stream->registry = &streams_;
+    stream->waiting = &waiting_.taken;
     Response response(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_stream, stream.get(), free_stream));
     if (!response) return nullptr;
     streams_.insert(stream.release());
@@ -273,6 +351,8 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   async::Loop& loop_;
   Handler handler_;
   Limits limits_;
+  unsigned most_connections_, room_;
+  Waiting waiting_;            ///< must outlive the daemon's connections
   std::set<Stream*> streams_;  ///< owned by their responses
   MHD_Daemon* daemon_{};
   std::size_t clients_{};

@@ -86,6 +86,39 @@ void CounterRound::take_silent(NodeIndex node) {
   });
 }
 
+std::vector<Device> CounterRound::read_devices() const {
+  std::vector<Device> read;
+  for (std::size_t at = 0; at < reading_->switches.size(); ++at) {
+    if (reading_->switches[at].rows != 0) read.push_back(fabric_->switches[at]);
+  }
+  for (std::size_t at = 0; at < reading_->hcas.size(); ++at) {
+    if (reading_->hcas[at].rows != 0) read.push_back(fabric_->hcas[at]);
+  }
+  return read;
+}
+
+void CounterRound::take_moved(const std::set<PortIndex>& ports) {
+  if (ports.empty()) return;
+  std::vector<DeviceReading*> all;
+  const auto drop = [&](const std::vector<Device>& devices, std::vector<DeviceReading>& readings) {
+    for (std::size_t at = 0; at < readings.size(); ++at) {
+      if (ports.contains(devices[at].port)) readings[at].outcome = Outcome::moved;
+      all.push_back(&readings[at]);
+    }
+  };
+  drop(fabric_->switches, reading_->switches);
+  drop(fabric_->hcas, reading_->hcas);
+  std::ranges::sort(all, {}, &DeviceReading::first_row);
+  auto kept = reading_->rows.begin();
+  for (DeviceReading* device : all) {
+    const auto first = reading_->rows.begin() + device->first_row, last = first + device->rows;
+    if (device->outcome == Outcome::moved) device->rows = 0;
+    device->first_row = static_cast<std::uint32_t>(kept - reading_->rows.begin());
+    if (device->rows != 0) kept = std::move(first, last, kept);
+  }
+  reading_->rows.erase(kept, reading_->rows.end());
+}
+
 void CounterRound::take(subnet::Failures failures) {
   for (subnet::Failure& failure : failures) {
     failure.error.reset();

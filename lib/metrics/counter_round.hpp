@@ -33,6 +33,10 @@ class CounterRound {
   counters::PmaWanted wanted();
   /// Notes that a node gave no answer: it is not read.
   void take_silent(subnet::NodeIndex node);
+  /// The devices of which counters were read so far.
+  std::vector<Device> read_devices() const;
+  /// Notes that the counters of these devices, by port, were those of others: their rows are dropped.
+  void take_moved(const std::set<subnet::PortIndex>& ports);
   /// Adds what failed.
   void take(subnet::Failures failures);
   /// The reading, when all nodes have been taken. Its times are still to be set.

@@ -85,14 +85,14 @@ void PortStates::set(PortIndex port, State state) {
   bytes_[port] = static_cast<std::uint8_t>(static_cast<unsigned>(state.physical) << 4U | state.logical);
 }
 
-bool PortStates::update(const PortStates& later) {
-  bool has_changed = false;
+std::vector<PortIndex> PortStates::update(const PortStates& later) {
+  std::vector<PortIndex> changed;
   for (std::size_t at = 0; at < bytes_.size(); ++at) {
     if (later.bytes_[at] == 0 || later.bytes_[at] == bytes_[at]) continue;
-    has_changed |= bytes_[at] != 0;
+    if (bytes_[at] != 0) changed.push_back(static_cast<PortIndex>(at));
     bytes_[at] = later.bytes_[at];
   }
-  return has_changed;
+  return changed;
 }
 
 PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, PortIndex port) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +63,7 @@ struct SweptFabric : subnet::SweptSubnet {
   std::string_view name(subnet::NodeIndex node) const;
 };
 
-/// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6).
+/// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6), and whose links run at another rate than at the sweep.
 class PortStates {
  public:
   /// All states are those of the sweep.
@@ -76,12 +77,16 @@ class PortStates {
   };
   State of(subnet::PortIndex port) const;
   void set(subnet::PortIndex port, State state);
-  /// Takes over what `later` knows of the same ports. Returns whether a state that was known has changed.
-  bool update(const PortStates& later);
+  /// Takes over the states that `later` knows of the same ports. Returns the ports whose state was known and has changed.
+  std::vector<subnet::PortIndex> update(const PortStates& later);
+  /// The link of a port has not the rate that the sweep found: what it is now only the next sweep says of both ends.
+  void set_other_rate(subnet::PortIndex port) { other_rates_.insert(port); }
+  bool has_other_rate(subnet::PortIndex port) const { return other_rates_.contains(port); }
 
  private:
   static constexpr std::uint8_t link_up = 5;
   std::vector<std::uint8_t> bytes_;  ///< PortPhysicalState in the upper four bits; 0: not known
+  std::set<subnet::PortIndex> other_rates_;
 };
 
 /// The port at the other end of the link of a port. None if there is no link: no peer in the model, or a poll of either end, later than the
@@ -96,6 +101,7 @@ struct DeviceReading {
     partly,  ///< of some of its ports
     silent,
     refused,
+    moved,  ///< another device has its LID now: what was counted is of that one, and is dropped
   };
   Outcome outcome = Outcome::unwanted;
   bool lacks_details{};               ///< wanted details were not read

@@ -14,6 +14,11 @@ namespace {
 
 using subnet::PortIndex;
 
+/// Whether a link still runs at the rate that the sweep found.
+bool has_swept_rate(const View& view, PortIndex port, PortIndex peer) {
+  return !view.states->has_other_rate(port) && !view.states->has_other_rate(peer);
+}
+
 bool is_active(const View& view, PortIndex port) {
   const PortStates::State state = view.states->of(port);
   return state.logical == static_cast<std::uint8_t>(smp::PortState::active) && state.is_link_up();
@@ -45,7 +50,7 @@ void write_speed(const View& view, const Exported&, const Family&, Item item, Ex
   constexpr double megabits_per_gigabit = 1000;
   each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
     subnet::Speed speed = subnet::active_rate(view.reading->fabric->subnet, port).speed;
-    if (speed == subnet::Speed::unknown || !is_active(view, port)) return;
+    if (speed == subnet::Speed::unknown || !is_active(view, port) || !has_swept_rate(view, port, peer)) return;
     if (speed == subnet::Speed::fdr10) speed = subnet::Speed::qdr;  // ibqueryerrors does not tell them apart
     port_sample(view, item, port, peer, out).value(subnet::lane_mbps(speed) / megabits_per_gigabit);
   });
@@ -54,7 +59,8 @@ void write_speed(const View& view, const Exported&, const Family&, Item item, Ex
 void write_width(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
   each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
     const unsigned lanes = subnet::active_rate(view.reading->fabric->subnet, port).lanes;
-    if (lanes != 0 && is_active(view, port)) port_sample(view, item, port, peer, out).value(std::uint64_t{lanes});
+    if (lanes == 0 || !is_active(view, port) || !has_swept_rate(view, port, peer)) return;
+    port_sample(view, item, port, peer, out).value(std::uint64_t{lanes});
   });
 }
 

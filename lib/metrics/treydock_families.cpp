@@ -76,7 +76,8 @@ template <double LaneRate::*rate>
 void write_rate(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
   constexpr double bytes_per_gigabit = 1e9 / 8;
   const subnet::Subnet& subnet = view.reading->fabric->subnet;
-  each_linked_port(view, item, [&](PortIndex port, PortIndex) {
+  each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
+    if (view.states->has_other_rate(port) || view.states->has_other_rate(peer)) return;
     const subnet::LinkRate link = subnet::active_rate(subnet, port);
     if (!link.known()) return;
     Sample sample = out.sample().label("guid", device(view, item).guid);

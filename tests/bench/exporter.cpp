@@ -75,7 +75,8 @@ async::Task<> measure(tools::Stack& stack) {
   swept.end(reader->fabric()->subnet.ports().size());
   metrics::View view;
   Step polled("states", stack);
-  view.states = co_await reader->read_states();
+  tools::exporter::Polled ports = co_await reader->poll();
+  view.states = std::move(ports.states);
   polled.end(reader->fabric()->switches.size());
   std::shared_ptr<const metrics::Reading> before;
   for (const char* name : {"first reading", "second reading"}) {

@@ -13,6 +13,7 @@
 #include "tools/export/stored_view.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/sample_labels.hpp"
 
 namespace ib::tools {
 namespace history {
@@ -43,6 +44,7 @@ class Export final : public Command {
     set.choice("--names", names_, {"treydock", "guilbaults"}, "Whose names metrics have: those of ibtool exporter (treydock).");
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
     set.flag("--details", exported_.details, "Export what was wrong with packets received too.");
+    labels_.add_option(set);
     add_common(set, common, group_names | group_output);
   }
 
@@ -56,7 +58,8 @@ class Export final : public Command {
       stored.push_back(std::move(one));
     }
     const std::vector<metrics::View> views = sorted(std::move(stored));
-    if (!emit.json()) write_history(views, exported_, {}, timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
+    if (!emit.json())
+      write_history(views, exported_, labels_.text(), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
     const ExportReport report = report_on(views);
     emit(report);
     emit.raise(report.status());
@@ -90,6 +93,7 @@ class Export final : public Command {
   std::vector<std::string> files_;
   std::optional<std::string> names_;
   metrics::Exported exported_;
+  SampleLabels labels_;
   bool timestamps_{};
 };
 

@@ -9,6 +9,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "metrics/families.hpp"
 #include "tools/build_info.hpp"
 #include "tools/exporter/findings.hpp"
 
@@ -25,6 +26,11 @@ struct PortChanged {};
 
 bool is_same_port(const smp::PortInfo& before, const smp::PortInfo& now) {
   return before.lid == now.lid && before.lmc == now.lmc && before.master_sm_lid == now.master_sm_lid && before.port_state == now.port_state;
+}
+
+/// The cause for a sweep that a port is.
+SweepCauses::Cause cause_of(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  return {metrics::device_guid(subnet, port), subnet.port(port).number};
 }
 
 /// Names for a line of the log: three of them at most.
@@ -49,6 +55,7 @@ Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string pre
       options_(std::move(options)),
       times_(times),
       wake_(loop_),
+      causes_(times.sweep_gap, times.sweep),
       notices_(*stack.host().world().log, std::move(prefix)) {
   view_.exporter.version = version;
   if (options_.mads_per_second != 0) pace_.emplace(loop_, options_.mads_per_second, [this] { return mads_sent(); });
@@ -63,7 +70,6 @@ async::Task<> Engine::run_once() {
 }
 
 async::Task<> Engine::run() {
-  stack_.open();
   for (;;) {
     async::Duration pause{};
     try {
@@ -104,13 +110,15 @@ async::Task<> Engine::read_in_rounds() {
 }
 
 async::Task<> Engine::sweep() {
-  is_sweep_wanted_ = is_sweep_urgent_ = false;
+  is_sweep_urgent_ = false;
+  causes_.sweep_begins(loop_.now());
   std::shared_ptr<const metrics::SweptFabric> before;
   if (view_.reading) before = view_.reading->fabric;
   std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, pace_ ? &*pace_ : nullptr, options_, std::move(before));
   reader_ = std::move(swept);
   last_sweep_ = loop_.now();
   ++view_.exporter.sweeps;
+  take_silence(*reader_->fabric());
 }
 
 async::Task<> Engine::round() {
@@ -122,10 +130,11 @@ async::Task<> Engine::round() {
   if (is_new) states = std::make_shared<PortStates>(reader->fabric()->subnet);
   std::shared_ptr<const Reading> reading = co_await reader->read(std::move(states), silent_);
   if (is_new) {
-    known_states_ = co_await reader->read_states();
-    states = known_states_;
+    Polled polled = co_await reader->poll();
+    take_differing(*reader, polled.differing);
+    known_states_ = states = std::move(polled.states);
     std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
-    view_.managers = std::move(managers);
+    take_managers(std::move(managers));
   } else {
     states = view_.states;  // polled since
   }
@@ -134,12 +143,14 @@ async::Task<> Engine::round() {
 
 void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<const PortStates> states) {
   take_failures(*reading);
+  if (view_.reading) take_link_counts(*view_.reading, *reading);
   view_.findings = find(view_.reading.get(), *reading);
   view_.reading = std::move(reading);
   view_.states = std::move(states);
   view_.exporter.is_last_round_lost = false;
   published_reader_ = reader_;
   published_ = loop_.now();
+  published_round_ = rounds_;
   notices_.tell("port", "", "the fabric is read again");
 }
 
@@ -153,12 +164,13 @@ void Engine::take_failures(const Reading& reading) {
       if (!metrics::has_failed(readings[at])) continue;
       failed.insert(devices[at].guid);
       if (readings[at].outcome == metrics::DeviceReading::Outcome::silent) silent.insert(devices[at].guid);
+      const bool has_moved = readings[at].outcome == metrics::DeviceReading::Outcome::moved;
+      if (has_moved || !failed_.contains(devices[at].guid)) want_sweep(cause_of(fabric.subnet, devices[at].port));
       names.push_back(quoted(fabric.name(devices[at].node)));
     }
   };
   take(reading.switches, fabric.switches);
   take(reading.hcas, fabric.hcas);
-  if (!std::ranges::includes(failed_, failed)) want_sweep();
   failed_ = std::move(failed);
   silent_ = std::move(silent);
   std::string line;
@@ -170,25 +182,55 @@ void Engine::take_failures(const Reading& reading) {
   notices_.tell("twins", line, "no GUID is claimed twice");
 }
 
+/// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
+void Engine::take_link_counts(const Reading& before, const Reading& now) {
+  for (const subnet::PortIndex port : find_new_links(before, now)) want_sweep(cause_of(now.fabric->subnet, port));
+}
+
+/// What did not answer the sweep is missing in it, with all behind it, until the next one.
+void Engine::take_silence(const metrics::SweptFabric& fabric) {
+  for (const subnet::Failure& failure : fabric.failures) {
+    if (failure.kind != subnet::Failure::Kind::no_answer) continue;
+    const Guid guid = failure.node == subnet::none ? Guid{} : fabric.subnet.node(failure.node).guid();
+    want_sweep({guid, static_cast<unsigned>(failure.port)});
+  }
+}
+
 async::Task<> Engine::poll_states() {
+  co_await check_port();
   for (;;) {
     co_await loop_.sleep_for(times_.states);
     co_await check_port();
     const std::shared_ptr<FabricReader> reader = published_reader_;
     if (!reader) continue;
-    std::shared_ptr<const PortStates> states = co_await reader->read_states();
+    Polled polled = co_await reader->poll();
     if (reader != published_reader_) continue;
-    take_states(std::move(states));
+    take_poll(*reader, std::move(polled));
     std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
-    if (reader == published_reader_) view_.managers = std::move(managers);
+    if (reader == published_reader_) take_managers(std::move(managers));
   }
 }
 
-void Engine::take_states(std::shared_ptr<const PortStates> states) {
+void Engine::take_poll(const FabricReader& reader, Polled polled) {
   auto known = std::make_shared<PortStates>(*known_states_);
-  if (known->update(*states)) want_sweep();
+  take_differing(reader, known->update(*polled.states));
+  take_differing(reader, polled.differing);
   known_states_ = std::move(known);
-  view_.states = std::move(states);
+  view_.states = std::move(polled.states);
+}
+
+void Engine::take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports) {
+  for (const subnet::PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
+}
+
+/// Only subnet managers that the sweep found are polled: where there is no master among them, it is another one.
+void Engine::take_managers(std::shared_ptr<const metrics::Managers> managers) {
+  const auto is_master = [](const metrics::Manager& manager) { return manager.state == static_cast<std::uint8_t>(smp::SMState::master); };
+  const bool has_master = std::ranges::any_of(*managers, is_master);
+  const bool has_changed =
+      view_.managers && !std::ranges::equal(*view_.managers, *managers, {}, &metrics::Manager::state, &metrics::Manager::state);
+  if ((!managers->empty() && !has_master) || has_changed) want_sweep({Guid{}, 0});
+  view_.managers = std::move(managers);
 }
 
 /// Asks the own port what it is. Throws PortChanged. A port that gives no answer is left to the next sweep.
@@ -220,8 +262,8 @@ void Engine::lose(const Error& error) {
   notices_.tell("port", fmt::format("{}; trying again", error.message()), {});
 }
 
-void Engine::want_sweep() {
-  is_sweep_wanted_ = true;
+void Engine::want_sweep(SweepCauses::Cause cause) {
+  causes_.add(cause, loop_.now());
   wake_.ring();
 }
 
@@ -231,12 +273,12 @@ void Engine::sweep_now() {
 }
 
 bool Engine::is_sweep_due() const {
-  const async::Duration since = loop_.now() - last_sweep_;
-  return !reader_ || is_sweep_urgent_ || since >= times_.sweep || (is_sweep_wanted_ && since >= times_.sweep_gap);
+  const async::Time now = loop_.now();
+  return !reader_ || is_sweep_urgent_ || now - last_sweep_ >= times_.sweep || now >= causes_.due(last_sweep_);
 }
 
 async::Time Engine::next_wake(async::Time next_round) const {
-  return std::min(next_round, last_sweep_ + (is_sweep_wanted_ ? times_.sweep_gap : times_.sweep));
+  return std::min({next_round, last_sweep_ + times_.sweep, causes_.due(last_sweep_)});
 }
 
 std::uint64_t Engine::mads_sent() const {

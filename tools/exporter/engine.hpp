@@ -20,6 +20,7 @@
 #include "iba-gen/smp.hpp"
 #include "metrics/fabric.hpp"
 #include "tools/exporter/fabric_reader.hpp"
+#include "tools/exporter/sweep_causes.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
@@ -29,7 +30,7 @@ struct Times {
   async::Duration interval = std::chrono::seconds(30);  ///< from one reading of counters to the next
   async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
   async::Duration states = std::chrono::seconds(8);     ///< from one poll of port states to the next
-  async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next where links change
+  async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next; twice as long each time for one cause
   async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
 };
 
@@ -54,7 +55,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Reads until the task is cancelled. Throws only if the end port cannot be opened at the start.
+  /// Reads until the task is cancelled. An end port that cannot be opened is tried again, also at the start.
   async::Task<> run();
   /// Sweeps and reads once. Throws what goes wrong.
   async::Task<> run_once();
@@ -70,6 +71,8 @@ class Engine {
   bool is_ready() const { return view().reading != nullptr; }
   /// How many rounds have begun.
   std::uint64_t rounds() const { return rounds_; }
+  /// The number of the round whose reading view() has; that of the last round if it has none.
+  std::uint64_t published_round() const { return view_.reading ? published_round_ : rounds_; }
   /// Called when a round begins.
   std::function<void()> round_begins;
 
@@ -81,11 +84,15 @@ class Engine {
   async::Task<> sweep();
   async::Task<> round();
   void publish(std::shared_ptr<const metrics::Reading> reading, std::shared_ptr<const metrics::PortStates> states);
-  void take_states(std::shared_ptr<const metrics::PortStates> states);
+  void take_poll(const FabricReader& reader, Polled polled);
+  void take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports);
+  void take_managers(std::shared_ptr<const metrics::Managers> managers);
   void take_failures(const metrics::Reading& reading);
+  void take_link_counts(const metrics::Reading& before, const metrics::Reading& now);
+  void take_silence(const metrics::SweptFabric& fabric);
   void close();
   void lose(const Error& error);
-  void want_sweep();
+  void want_sweep(SweepCauses::Cause cause);
   bool is_sweep_due() const;
   async::Time next_wake(async::Time next_round) const;
   std::uint64_t mads_sent() const;
@@ -102,11 +109,12 @@ class Engine {
   std::shared_ptr<FabricReader> published_reader_;  ///< of what is published; null: nothing of the open stack
   metrics::View view_;
   async::Time published_{}, last_sweep_{};
-  bool is_sweep_wanted_{}, is_sweep_urgent_{};
+  SweepCauses causes_;
+  bool is_sweep_urgent_{};
   std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
   std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
   std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
-  std::uint64_t rounds_{}, sent_before_{};
+  std::uint64_t rounds_{}, published_round_{}, sent_before_{};
 };
 
 }  // namespace ib::tools::exporter

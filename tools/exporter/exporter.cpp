@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "tools/frame/node_names.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/sample_labels.hpp"
 
 namespace ib::tools {
 namespace exporter {
@@ -49,20 +49,6 @@ Address parse_address(std::string_view text) {
   if (!is_bracketed && host.find(':') != std::string_view::npos)
     throw OptionError(fmt::format("--listen: an IPv6 address is written in brackets: [{}]{}", harmless_line(host), text.substr(colon)));
   return {std::string(host), parse_within<std::uint16_t>(text.substr(colon + 1), "--listen", {})};
-}
-
-/// NAME=VALUE. Throws OptionError for what is no name of a label, or one that our samples have.
-std::pair<std::string, std::string> parse_label(std::string_view text) {
-  constexpr std::array ours{"guid",        "port",        "switch",     "hca",        "uplink",     "uplink_guid",
-                            "uplink_type", "uplink_port", "uplink_lid", "lid",        "collector",  "node",
-                            "version",     "component",   "local_name", "local_guid", "local_port", "remote_guid",
-                            "remote_port", "remote_name", "check",      "level",      "confidence"};
-  const std::size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  if (equals == std::string_view::npos || !metrics::is_label_name(name))
-    throw OptionError(fmt::format("--label: {} is no NAME=VALUE", quoted(text)));
-  if (std::ranges::find(ours, name) != ours.end()) throw OptionError(fmt::format("--label: samples have a label {} already", name));
-  return {std::string(name), std::string(text.substr(equals + 1))};
 }
 
 async::TcpListener listen(const Address& address) {
@@ -106,8 +92,7 @@ class Exporter final : public Command {
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
     set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
                {1, most_mads_per_second});
-    set.value("--label", "NAME=VALUE", "A label that all samples have; several times for several.",
-              [this](std::string_view text) { add_label(parse_label(text)); });
+    labels_.add_option(set);
     set.flag("--once", once_, "Read once and print the page, in place of listening.");
     set.text("--textfile", textfile_, "FILE", "Read once and replace FILE, for the textfile collector of node_exporter.");
     set.one_of({"--once", "--textfile", "--add-port"});
@@ -118,7 +103,7 @@ class Exporter final : public Command {
     session.progress().stop();
     exported_.run_once = once_ || textfile_;
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
-    const metrics::PageRules rules(exported_, metrics::constant_labels(labels_));
+    const metrics::PageRules rules(exported_, labels_.text());
     ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_};
     if (exported_.run_once) {
       Engine engine(session.stack(), std::move(options), times_);
@@ -133,11 +118,6 @@ class Exporter final : public Command {
  private:
   static async::Duration duration(std::string_view text, std::string_view option) {
     return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(parse_seconds(text, option)));
-  }
-
-  void add_label(std::pair<std::string, std::string> label) {
-    std::erase_if(labels_, [&label](const auto& other) { return other.first == label.first; });
-    labels_.push_back(std::move(label));
   }
 
   async::Task<> run_once(Engine& engine, const metrics::PageRules& rules, Emit& emit) {
@@ -182,7 +162,7 @@ class Exporter final : public Command {
 
   Address address_;
   std::optional<std::string> names_, textfile_;
-  std::vector<std::pair<std::string, std::string>> labels_;
+  SampleLabels labels_;
   std::vector<PortName> other_ports_;
   metrics::Exported exported_;
   Times times_;

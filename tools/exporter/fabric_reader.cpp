@@ -28,8 +28,35 @@ path::Path start_of(Stack& stack) {
   return start;
 }
 
+constexpr std::size_t checks_at_once = 160;
+
 PortStates::State state_of(const smp::PortInfo& info) {
   return {static_cast<std::uint8_t>(info.port_state), static_cast<std::uint8_t>(info.port_physical_state)};
+}
+
+/// A port as a poll found it.
+struct PolledPort {
+  PortStates::State state;
+  bool has_other_lid{}, has_other_rate{};
+};
+
+PolledPort compare(const subnet::Subnet& subnet, PortIndex port, const smp::PortInfo& now) {
+  PolledPort polled{state_of(now), false, false};
+  if (subnet.port(port).number == 0) {
+    polled.has_other_lid = now.lid != subnet.lid(port);
+  } else if (polled.state.is_link_up() && subnet.port(port).is_known() && subnet.port(port).peer != subnet::none) {
+    const smp::PortInfo then = subnet.port(port).info();
+    polled.has_other_rate = now.link_width_active != then.link_width_active || now.link_speed_active != then.link_speed_active ||
+                            now.link_speed_ext_active != then.link_speed_ext_active ||
+                            now.link_speed_ext_active2 != then.link_speed_ext_active2;
+  }
+  return polled;
+}
+
+async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, subnet::SurveyPort port) {
+  const mad::Result<smp::PortInfo> info = co_await port.transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
+  if (!info) co_return info.shared_error();
+  co_return compare(subnet, port.index, *info);
 }
 
 }  // namespace
@@ -76,6 +103,7 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
     group.spawn(try_silent(round, std::move(doubtful)));
     co_await group.join();
   }
+  co_await check_devices(round);
   std::shared_ptr<metrics::Reading> reading = round.take();
   reading->time = stack_.loop().clock().wall_time();
   reading->took = stack_.loop().now() - reading->begun;
@@ -131,27 +159,59 @@ async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std
   answered.insert(node);
 }
 
-async::Task<std::shared_ptr<const PortStates>> FabricReader::read_states() {
+/// GMPs go to LIDs, and LIDs move: requests who answers at those of the round, now that all is counted, and drops what is of others.
+async::Task<> FabricReader::check_devices(metrics::CounterRound& round) {
+  const std::vector<metrics::Device> devices = round.read_devices();
+  std::set<PortIndex> moved;
+  const auto check = [this, &moved](const metrics::Device& device) { return check_device(device, moved); };
+  co_await async::for_each(devices, checks_at_once, check);
+  round.take_moved(moved);
+}
+
+async::Task<> FabricReader::check_device(const metrics::Device& device, std::set<PortIndex>& moved) {
+  std::optional<path::Path> path = paths_.gmp(device.port);
+  if (!path) co_return;
+  path::IbPath& ib = path->ib();
+  const path::Path start = polling_start();
+  ib.dqpn = ib.sqpn = Qpn{0};
+  ib.qkey.reset();
+  ib.timeout = start.ib().timeout;
+  ib.retries = mute_.contains(device.port) ? 0 : start.ib().retries;
+  const mad::Result<smp::NodeInfo> info = co_await senders_.smps().try_subn_get<smp::NodeInfo>(*path);
+  if (!info) {
+    mute_.insert(device.port);
+    co_return;
+  }
+  mute_.erase(device.port);
+  const subnet::Subnet& subnet = fabric_->subnet;
+  const PortIndex owner = subnet.find_port(info->port_guid);
+  const bool is_other_port = owner != subnet::none && owner != device.port;
+  if (info->node_guid != subnet.node(device.node).guid() || is_other_port) moved.insert(device.port);
+}
+
+async::Task<Polled> FabricReader::poll() {
   const subnet::Subnet& subnet = fabric_->subnet;
   auto states = std::make_shared<PortStates>(subnet);
   std::vector<PortIndex> ports;
   for (const metrics::Device& device : fabric_->switches) {
+    ports.push_back(device.port);
     for (unsigned number = 1; number < subnet.node(device.node).slots; ++number) {
       ports.push_back(device.port + number);
       states->set(ports.back(), {});
     }
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<PortStates::State> ask = [](subnet::SurveyPort port) -> async::Task<mad::Result<PortStates::State>> {
-    const mad::Result<smp::PortInfo> info = co_await port.transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
-    if (!info) co_return info.shared_error();
-    co_return state_of(*info);
-  };
-  const auto found = co_await subnet::survey<PortStates::State>(senders_.smps(), subnet, std::move(ports), options, ask);
+  const subnet::SurveyQuestion<PolledPort> ask = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
+  const auto found = co_await subnet::survey<PolledPort>(senders_.smps(), subnet, std::move(ports), options, ask);
+  Polled polled;
   for (const auto& row : found.rows) {
-    if (row.value) states->set(row.port, *row.value);
+    if (!row.value) continue;
+    if (subnet.port(row.port).number != 0) states->set(row.port, row.value->state);
+    if (row.value->has_other_rate) states->set_other_rate(row.port);
+    if (row.value->has_other_rate || row.value->has_other_lid) polled.differing.push_back(row.port);
   }
-  co_return states;
+  polled.states = std::move(states);
+  co_return polled;
 }
 
 async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_managers() {

@@ -27,6 +27,12 @@ struct ReaderOptions {
   unsigned mads_per_second{};  ///< at most; 0: as many as the fabric takes
 };
 
+/// What a poll of ports found.
+struct Polled {
+  std::shared_ptr<const metrics::PortStates> states;
+  std::vector<subnet::PortIndex> differing;  ///< not as the sweep found them: a switch with another LID, a link with another rate
+};
+
 class FabricReader {
  public:
   /// Sweeps the fabric. `before` is what was swept before, or null; `pace` limits what is sent, or is null. `stack` and `pace` must outlive
@@ -43,9 +49,10 @@ class FabricReader {
 
   /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
   /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
+  /// Each device is then requested to say who it is, by the LID that its counters came from.
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
-  /// Reads the states of all external ports of switches.
-  async::Task<std::shared_ptr<const metrics::PortStates>> read_states();
+  /// Reads the states of all external ports of switches, and their LIDs.
+  async::Task<Polled> poll();
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep.
   async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
 
@@ -54,6 +61,8 @@ class FabricReader {
   async::Task<> read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
   async::Task<> try_silent(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
   async::Task<> try_node(subnet::NodeIndex node, subnet::PortIndex port, std::set<subnet::NodeIndex>& answered);
+  async::Task<> check_devices(metrics::CounterRound& round);
+  async::Task<> check_device(const metrics::Device& device, std::set<subnet::PortIndex>& moved);
 
   Stack& stack_;
   Senders senders_;
@@ -62,6 +71,7 @@ class FabricReader {
   bool hcas_, details_;
   subnet::PortPaths paths_;
   std::unordered_map<subnet::NodeIndex, counters::PmaSupport> supports_;  ///< of PMAs that answered
+  std::set<subnet::PortIndex> mute_;  ///< devices whose SMA did not answer by LID when it was requested last
 };
 
 }  // namespace ib::tools::exporter

@@ -97,8 +97,10 @@ std::span<const PortRow> rows_of(const Reading& reading, const Devices& devices,
   return rows_of(reading, readings[static_cast<std::size_t>(found - devices.begin())]);
 }
 
-/// Fills the table of counts, device by device: ports of both readings are found by GUID and number, for a sweep may lie between them.
-void count(const Reading* before, const Reading& now, bool switches, health::CounterTable& table) {
+/// Calls `use` with each row of one kind of devices, and the row of the same port in the reading before, or null. Ports of both readings
+/// are found by GUID and number, for a sweep may lie between them.
+template <class Use>
+void each_pair(const Reading* before, const Reading& now, bool switches, Use use) {
   const metrics::SweptFabric& fabric = *now.fabric;
   const Devices& devices = switches ? fabric.switches : fabric.hcas;
   const Readings& readings = switches ? now.switches : now.hcas;
@@ -113,9 +115,24 @@ void count(const Reading* before, const Reading& now, bool switches, health::Cou
       const unsigned number = fabric.subnet.port(row.port).number;
       while (next != old.end() && before->fabric->subnet.port(next->port).number < number) ++next;
       const bool is_there = next != old.end() && before->fabric->subnet.port(next->port).number == number;
-      table.add(RowPair(before, is_there ? &*next : nullptr, now, row).counts());
+      use(is_there ? &*next : nullptr, row);
     }
   }
+}
+
+/// Fills the table of counts, device by device.
+void count(const Reading* before, const Reading& now, bool switches, health::CounterTable& table) {
+  each_pair(before, now, switches, [&](const PortRow* then, const PortRow& row) { table.add(RowPair(before, then, now, row).counts()); });
+}
+
+/// The columns that count what a link went through.
+std::vector<std::size_t> link_columns() {
+  std::vector<std::size_t> found;
+  for (std::size_t column = 0; column < metrics::columns().size(); ++column) {
+    const std::string_view field = metrics::columns()[column].field;
+    if (field == "link_downed_counter" || field == "link_error_recovery_counter") found.push_back(column);
+  }
+  return found;
 }
 
 /// Says which sources are there.
@@ -153,6 +170,19 @@ metrics::Findings::Finding flat(const health::Finding& finding, const subnet::Su
 }
 
 }  // namespace
+
+std::vector<subnet::PortIndex> find_new_links(const Reading& before, const Reading& now) {
+  const std::vector<std::size_t> counters = link_columns();
+  std::vector<subnet::PortIndex> ports;
+  const auto compare = [&](const PortRow* then, const PortRow& row) {
+    const bool has_grown = then != nullptr && std::ranges::any_of(counters, [&](std::size_t column) {
+                             return then->is_known(column) && row.is_known(column) && row.value(column) > then->value(column);
+                           });
+    if (has_grown) ports.push_back(row.port);
+  };
+  for (const bool switches : {true, false}) each_pair(&before, now, switches, compare);
+  return ports;
+}
 
 std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now) {
   const metrics::SweptFabric& fabric = *now.fabric;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "metrics/fabric.hpp"
 
@@ -11,5 +12,8 @@ namespace ib::tools::exporter {
 /// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. Checks for which
 /// the exporter does not read enough are not done.
 std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now);
+
+/// The ports whose link went down, or retrained, between two readings, according to their counters.
+std::vector<subnet::PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);
 
 }  // namespace ib::tools::exporter

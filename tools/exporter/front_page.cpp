@@ -63,7 +63,10 @@ std::vector<std::string> unread(const metrics::SweptFabric& fabric, const std::v
   for (std::size_t at = 0; at < readings.size(); ++at) {
     const Outcome outcome = readings[at].outcome;
     if (!metrics::has_failed(readings[at])) continue;
-    const std::string_view how = outcome == Outcome::silent ? "silent" : outcome == Outcome::refused ? "refused" : "read in part";
+    const std::string_view how = outcome == Outcome::silent    ? "silent"
+                                 : outcome == Outcome::refused ? "refused"
+                                 : outcome == Outcome::moved   ? "another device has its LID"
+                                                               : "read in part";
     lines.push_back(fmt::format("0x{:016x} {}: {}", devices[at].guid.value, fabric.name(devices[at].node), how));
   }
   return lines;

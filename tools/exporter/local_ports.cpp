@@ -20,10 +20,24 @@ PortName parse_port_name(std::string_view text) {
   return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
+namespace {
+
+/// The name of the first port: what the user calls it where it is not there yet.
+std::string first_name(Host& host) {
+  try {
+    const sys::EndPort& port = host.end_port();
+    return fmt::format("{}/{}", port.device->name, port.number);
+  } catch (const Error&) {
+    const CommonOptions& options = host.options();
+    return fmt::format("{}/{}", options.device.value_or("the first device"), options.port.value_or("1"));
+  }
+}
+
+}  // namespace
+
 LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times)
     : loop_(first.loop()) {
-  const sys::EndPort& port = first.host().end_port();
-  ports_.push_back({fmt::format("{}/{}", port.device->name, port.number), nullptr, nullptr, nullptr});
+  ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
   for (const PortName& name : others) {
     if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
       throw UsageError(fmt::format("--add-port: {} is there already", quoted(name.text())));

@@ -24,11 +24,12 @@ PortName parse_port_name(std::string_view text);
 class LocalPorts {
  public:
   /// `first` is the stack of the first port; those of `others` are opened as it is, by the same options. It must outlive this object.
+  /// None of them needs to be there yet.
   LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times);
   LocalPorts(const LocalPorts&) = delete;
   LocalPorts& operator=(const LocalPorts&) = delete;
 
-  /// Reads all of them until the task is cancelled. Throws as Engine::run() does.
+  /// Reads all of them until the task is cancelled.
   async::Task<> run();
 
   /// The engine of the port of that name; an empty one is the first. Null if there is none.

@@ -25,7 +25,7 @@ constexpr std::uint64_t rounds_until_outdated = 2;  // no client may hold a read
 class MetricsBody final : public http::Body {
  public:
   MetricsBody(const Engine& engine, const metrics::PageRules& rules, metrics::PageWanted wanted)
-      : engine_(engine), round_(engine.rounds()), page_(rules, engine.view(), wanted) {}
+      : engine_(engine), round_(engine.published_round()), page_(rules, engine.view(), wanted) {}
   bool next(std::string& out, std::size_t size) override { return page_.next(out, size); }
   bool is_outdated() const override { return engine_.rounds() >= round_ + rounds_until_outdated; }
 

@@ -58,6 +58,19 @@ TEST_CASE_METHOD(Bench, "export: the samples of a series stand together, by thei
   CHECK_THAT(run({first}).out, contains("\n" + symbols + " 7\n"));
 }
 
+TEST_CASE_METHOD(Bench, "export: labels of the user's, so that history has the series of a job that scrapes") {
+  pma.count(3, "symbol_error_counter") = 7;
+  const auto [file, time] = take("now");
+  const Outcome outcome = run({"--label", "job=ib", "--label", "instance=mgmt1:9315", "--label", "job=infiniband", file});
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.out, contains("infiniband_switch_port_symbol_error_total{instance=\"mgmt1:9315\",job=\"infiniband\","
+                                   "guid=\"0x0000000000000100\",port=\"3\"} 7\n"));
+  const Outcome ours = run({"--label", "guid=1", file});
+  CHECK(ours.status == 2);
+  CHECK_THAT(ours.err, contains("--label: samples have a label guid already"));
+  CHECK(run({"--label", "no name=1", file}).status == 2);
+}
+
 TEST_CASE_METHOD(Bench, "export: what cannot be exported") {
   const auto [file, time] = take("now");
   const auto [bare, later] = take("bare", {"--skip", "counters"});

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the exporter makes of a fabric that changes while it reads: LIDs, cables, rates and subnet managers that move, nodes that are silent
+// when it sweeps, and links that flap.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/group.hpp"
+#include "support/catch.hpp"
+#include "tools/exporter/local_ports.hpp"
+#include "tools/exporter/pages.hpp"
+#include "tools/exporter/sweep_causes.hpp"
+#include "unit/tools/exporter_bench.hpp"
+
+using namespace ib;
+using namespace std::chrono_literals;
+using ibtest::FakeFabric;
+using ibtest::host0, ibtest::host2, ibtest::leaf0, ibtest::leaf1, ibtest::leaf0_guid, ibtest::leaf1_guid;
+using Bench = ibtest::ExporterBench;
+using tools::exporter::SweepCauses;
+
+namespace {
+
+constexpr FakeFabric::NodeId host3 = 6;
+
+void swap_lids(FakeFabric& fabric, FakeFabric::NodeId a, FakeFabric::NodeId b) {
+  const Lid lid_a = fabric.node(a).ports[0].info.lid, lid_b = fabric.node(b).ports[0].info.lid;
+  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+    FakeFabric::Node& node = fabric.node(id);
+    if (node.is_switch()) std::swap(node.lft[lid_a.value], node.lft[lid_b.value]);
+  }
+  for (FakeFabric::Port& port : fabric.node(a).ports) port.info.lid = lid_b;
+  for (FakeFabric::Port& port : fabric.node(b).ports) port.info.lid = lid_a;
+}
+
+void run_manager(FakeFabric& fabric, FakeFabric::NodeId node, smp::SMState state) {
+  fabric.node(node).ports[1].info.capability_mask |= 1U << 1;
+  if (!fabric.node(node).sm_info) fabric.node(node).sm_info.emplace();
+  fabric.node(node).sm_info->sm_state = state;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "Exporter: LIDs that two switches swap put no counter under a wrong GUID") {
+  pmas[leaf0]->count(1, "symbol_error_counter") = 27;
+  start();
+  run_for(40s);
+  REQUIRE(of_port("symbol_error_total", leaf0_guid, 1) == "27");
+  REQUIRE(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  const async::Duration before_round = 19500ms;  // as late as it can be before the round at 60 s
+  run_for(before_round);
+  swap_lids(fabric, leaf0, leaf1);
+  for (unsigned second = 0; second < 60; ++second) {
+    run_for(1s);
+    const std::string first = of_port("symbol_error_total", leaf0_guid, 1), second_one = of_port("symbol_error_total", leaf1_guid, 1);
+    CHECK((first == "27" || first == "none"));
+    CHECK((second_one == "0" || second_one == "none"));
+    if (second > 20) CHECK(first == "27");
+    if (second > 20) CHECK(second_one == "0");
+  }
+  CHECK(engine->view().exporter.sweeps <= 4);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a switch that has another LID is read by it soon") {
+  start();
+  run_for(41s);
+  FakeFabric::Node& node = fabric.node(leaf1);
+  const Lid old = node.ports[0].info.lid, lid{40};
+  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+    FakeFabric::Node& at = fabric.node(id);
+    if (!at.is_switch()) continue;
+    if (at.lft.size() <= lid.value) at.lft.resize(lid.value + 1U, 255);
+    at.lft[lid.value] = std::exchange(at.lft[old.value], std::uint8_t{255});
+  }
+  for (FakeFabric::Port& port : node.ports) port.info.lid = lid;
+  run_for(16s);
+  CHECK(find("infiniband_switch_info{guid=\"" + leaf1_guid + "\",switch=\"leaf1\",lid=\"40\"}") == "1");
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  CHECK(engine->view().exporter.sweeps == 2);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a switch that was silent during the sweep is there soon after it answers again") {
+  fabric.node(leaf1).faults.silent = true;
+  start();
+  run_for(14s);
+  REQUIRE(engine->is_ready());
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "none");
+  fabric.node(leaf1).faults.silent = false;
+  run_for(30s);
+  CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
+  const std::uint64_t sweeps = engine->view().exporter.sweeps;
+  run_for(300s);
+  CHECK(engine->view().exporter.sweeps == sweeps);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a switch that stays silent has the fabric swept more and more rarely") {
+  fabric.node(leaf1).faults.silent = true;
+  start();
+  run_for(300s);
+  const std::uint64_t sweeps = engine->view().exporter.sweeps;
+  CHECK(sweeps >= 4);
+  CHECK(sweeps <= 7);
+  run_for(3000s);
+  CHECK(engine->view().exporter.sweeps <= sweeps + 7);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a link that flaps has the fabric swept rarely, and others not late") {
+  start();
+  run_for(40s);
+  for (unsigned count = 0; count < 30; ++count) {
+    fabric.set_link(leaf1, 1, count % 2 != 0);
+    run_for(10s);
+  }
+  CHECK(engine->view().exporter.sweeps <= 9);
+  const std::string host1 = "infiniband_hca_info{guid=\"0x0000000000100011\"";
+  REQUIRE(count(host1) == 1);
+  fabric.set_link(leaf0, 2, false);
+  run_for(35s);
+  CHECK(state(leaf0_guid, "leaf0", 2) == "0");
+  CHECK(count(host1) == 0);
+  CHECK(count("infiniband_hca_up{guid=\"0x0000000000100011\"") == 1);  // it is known to be gone: the fabric was swept
+}
+
+TEST_CASE("Exporter: one cause has sweeps ever more rarely, another one at once, and a quiet time lets it begin anew") {
+  using Time = async::Time;
+  const SweepCauses::Cause link{Guid{1}, 1}, other{Guid{1}, 2};
+  SweepCauses causes(8s, 60s);
+  CHECK(causes.due(Time()) == SweepCauses::never);
+  Time now = Time() + 100s;
+  std::vector<int> gaps;
+  for (int i = 0; i < 6; ++i) {
+    const Time last = now;
+    causes.add(link, now);
+    causes.add(link, now);
+    now = causes.due(last);
+    causes.sweep_begins(now);
+    gaps.push_back(static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(now - last).count()));
+  }
+  CHECK(gaps == std::vector<int>{8, 16, 32, 60, 60, 60});
+  causes.add(link, now);
+  causes.add(other, now + 1s);
+  CHECK(causes.due(now) == now + 8s);
+  causes.sweep_begins(now + 8s);
+  CHECK(causes.due(now + 8s) == SweepCauses::never);
+  causes.add(link, now + 500s);
+  CHECK(causes.due(now + 8s) == now + 500s);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: cables that were swapped between two polls are seen by what the ports have counted") {
+  const auto uplink = [this](unsigned port, const std::string& host) {
+    return count("infiniband_switch_uplink_info{guid=\"" + leaf1_guid + "\",port=\"" + std::to_string(port) +
+                 "\",switch=\"leaf1\",uplink=\"" + host + " HCA-1\"");
+  };
+  start();
+  run_for(41s);
+  REQUIRE(uplink(1, "host2") == 1);
+  fabric.link(leaf1, 1, host3, 1);
+  fabric.link(leaf1, 2, host2, 1);
+  fabric.assign_lids();
+  for (const unsigned port : {1U, 2U}) pmas[leaf1]->count(port, "link_downed_counter") += 1;
+  run_for(40s);
+  CHECK(uplink(1, "host3") == 1);
+  CHECK(uplink(2, "host2") == 1);
+  CHECK(uplink(1, "host2") == 0);
+  CHECK(engine->view().exporter.sweeps == 2);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a link that comes up at another rate has no sample of the old one, and soon the new one") {
+  start();
+  run_for(41s);
+  const double before = std::stod(of_port("raw_rate_bytes_per_second", leaf1_guid, 1));
+  for (const FakeFabric::NodeId node : {leaf1, host2}) {
+    smp::PortInfo& info = fabric.node(node).ports[1].info;
+    REQUIRE(info.link_width_active == 2);
+    info.link_width_active = 1;
+  }
+  run_for(9s);
+  const std::string polled = of_port("raw_rate_bytes_per_second", leaf1_guid, 1);
+  CHECK((polled == "none" || std::stod(polled) * 4 == Approx(before)));
+  run_for(10s);
+  CHECK(std::stod(of_port("raw_rate_bytes_per_second", leaf1_guid, 1)) * 4 == Approx(before));
+  CHECK(engine->view().exporter.sweeps == 2);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that was not there at the sweep and takes over is found") {
+  run_manager(fabric, host0, smp::SMState::master);
+  start();
+  run_for(41s);
+  run_manager(fabric, host0, smp::SMState::standby);
+  run_manager(fabric, host2, smp::SMState::master);
+  run_for(20s);
+  CHECK(find("infiniband_sm_state_id{guid=\"0x0000000000100001\",node=\"host0 HCA-1\"}") == "2");
+  CHECK(find("infiniband_sm_state_id{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}") == "3");
+  const std::uint64_t sweeps = engine->view().exporter.sweeps;
+  run_for(200s);
+  CHECK(engine->view().exporter.sweeps <= sweeps + 1);
+}
+
+TEST_CASE_METHOD(Bench,
+                 "Exporter: a page that is begun in the midst of a round holds the reading of the round before no longer than others") {
+  tools::exporter::LocalPorts ports(*stack, {}, {true, false, {}, 0}, {});
+  async::TaskGroup group(loop);
+  group.spawn(ports.run());
+  run_for(20s);
+  for (ibtest::FakePma* pma : pmas) pma->service().faults.delay = 300ms;
+  run_for(10200ms);
+  const metrics::PageRules rules({.hcas = true}, {});
+  const tools::exporter::Pages pages(ports, rules, clock);
+  REQUIRE(ports.find("")->rounds() == 2);
+  REQUIRE(ports.find("")->published_round() == 1);
+  const http::Answer answer = pages.answer({"/metrics", {}, ""});
+  run_for(29s);
+  CHECK_FALSE(answer.body->is_outdated());
+  run_for(2s);
+  CHECK(ports.find("")->rounds() == 3);
+  CHECK(answer.body->is_outdated());
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: a port of --add-port that is not there yet is read when it comes") {
+  tools::exporter::LocalPorts ports(*stack, {{"fake1", "1"}}, {true, false, {}, 0}, {});
+  async::TaskGroup group(loop);
+  group.spawn(ports.run());
+  run_for(60s);
+  CHECK(ports.names() == "fake0/1, fake1/1");
+  CHECK(ports.find("fake0/1")->is_ready());
+  CHECK_FALSE(ports.find("fake1/1")->is_ready());
+  CHECK_FALSE(ports.are_ready());
+  CHECK_THAT(said(), ibtest::contains("fake1/1: ") && ibtest::contains("trying again"));
+  add_device("fake1");
+  run_for(15s);
+  CHECK(ports.find("fake1/1")->is_ready());
+  CHECK(ports.are_ready());
+}

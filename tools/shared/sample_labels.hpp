@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The option --label of commands that write samples for Prometheus: labels that all samples of a page have.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+
+class SampleLabels {
+ public:
+  /// Adds --label. This object must outlive `set`.
+  void add_option(OptionSet& set);
+  /// NAME=VALUE; the last one of a name counts. Throws OptionError for what is no name of a label, or one that our samples have.
+  void add(std::string_view text);
+  /// The labels as metrics::constant_labels() makes them.
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> labels_;
+};
+
+}  // namespace ib::tools
