@@ -6,7 +6,7 @@
     cut.lfts        without the table of one switch
     twice.lfts      a switch whose LIDs stand twice
     turns.lfts      all packets arrive, but on two ways they turn at leaves and wait for each other
-    groups.mfts     two groups, one with a way in a circle, one that forgets a member
+    groups.mfts     three groups, one with a way in a circle, one that forgets a switch, one that forgets a leaf
 """
 import re
 
@@ -70,7 +70,8 @@ class Tables:
         return self.changed(entries)
 
     def groups(self):
-        """0xc000 goes from leaf01 to leaf02 over both spines; leaf04 has no entry of 0xc001, and spine01 one without a link."""
+        """0xc000 goes from leaf01 to leaf02 over both spines; leaf04 has no entry of 0xc001, and spine01 one without a link; spine01
+        sends nothing of 0xc002 to leaf02."""
         port = self.port
         both = {"leaf01": [port["leaf01", name] for name in ("login01", "spine01", "spine02")],
                 "leaf02": [port["leaf02", name] for name in ("compute04", "spine01", "spine02")],
@@ -78,11 +79,13 @@ class Tables:
                 "spine02": [port["spine02", name] for name in ("leaf01", "leaf02")]}
         one = {"leaf01": [port["leaf01", name] for name in ("login01", "spine01")], "spine01": [port["spine01", "leaf01"],
                port["spine01", "leaf04"], 36]}
+        half = {"leaf01": one["leaf01"], "leaf02": [port["leaf02", name] for name in ("compute04", "spine01")],
+                "spine01": [port["spine01", "leaf01"]]}
         text = ""
         for switch, guid in sorted(self.guid.items()):
             if not switch.startswith(("leaf", "spine")):
                 continue
-            rows = [(mlid, ports[switch]) for mlid, ports in ((0xc000, both), (0xc001, one)) if switch in ports]
+            rows = [(mlid, ports[switch]) for mlid, ports in ((0xc000, both), (0xc001, one), (0xc002, half)) if switch in ports]
             text += f"\nSwitch 0x{guid:016x}\nLID    : Out Port(s)\n"
             text += "".join(f"0x{mlid:04X} : {'  '.join(f'0x{port:03X}' for port in sorted(ports))} \n" for mlid, ports in rows)
         return text

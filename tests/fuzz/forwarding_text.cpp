@@ -37,8 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-      reader.line(line);
+      const bool has_end = line.size() < text.size();
+      text.remove_prefix(line.size() + (has_end ? 1 : 0));
+      has_end ? reader.line(line) : reader.cut_line(line);
     }
     reader.end();
   } catch (const UsageError& error) {

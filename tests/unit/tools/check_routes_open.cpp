@@ -253,3 +253,34 @@ TEST_CASE("check_routes: packets on a VL that the port does not have are dropped
   ring.node(0).ports[2].info.operational_vls = smp::VLCap::vl0_1;
   CHECK(verdict() == "free_for_used_sls");
 }
+
+TEST_CASE("check_routes: a wrong node that claims the LID too is said to") {
+  Tree tree;
+  tree.fabric.node(host2 + 1).ports[1].info.lid = Lid{6};  // beside the host before it
+  unsigned claims = 0;
+  for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}}) {
+    tree.fabric.node(leaf1).lft[6] = port;
+    const Outcome told = ibtool(tree.fabric, {"check_routes", "--discovery=DR", "--unicast"});
+    INFO(told.out);
+    CHECK_THAT(told.out, !contains("is of another time"));
+    if (told.out.find("The port there claims this LID too") != std::string::npos) ++claims;
+  }
+  CHECK(claims == 1);  // packets arrive at the one that was found first
+}
+
+TEST_CASE("check_routes: a long circle is cut in text") {
+  FakeFabric ring;
+  constexpr unsigned size = 12;
+  for (unsigned at = 0; at < size; ++at) ring.add_switch(0x100 + at * 0x10U, 3, fmt::format("ring{}", at));
+  for (unsigned at = 0; at < 2; ++at) ring.link(at, 1, ring.add_ca(0x1000 + at * 0x10U, 1, "host"), 1);
+  for (unsigned at = 0; at < size; ++at) ring.link(at, 2, (at + 1) % size, 3);
+  ring.assign_lids();
+  ring.attach(size);
+  for (unsigned at = 0; at < size; ++at) {
+    for (unsigned to = 0; to < 2; ++to) ring.node(at).lft[ring.node(size + to).ports[1].info.lid.value] = 2;
+  }
+  const Outcome told = ibtool(ring, {"check_routes", "--discovery=DR", "--unicast"});
+  INFO(told.out);
+  CHECK(told.status == 1);
+  CHECK_THAT(told.out, contains("… 4 more (--json), and so on."));
+}
