@@ -35,8 +35,8 @@ constexpr JsonWord table[] = {
     {"capability_mask", integer, false, true, "PortInfo.CapabilityMask."},
     {"capacity", integer, false, false, "Entries that a table has room for, null where that was not read."},
     {"change", text, false, false,
-     "How a counter has changed since the reading before: counted, saturated (delta or more), reset, implausible (more than the link carries); "
-     "null where that is not known."},
+     "How a counter has changed since the reading before: counted, saturated (delta or more), reset, implausible (more than the link "
+     "carries); null where that is not known."},
     {"changes", object, true, false, "Fields that a Set changes."},
     {"channel_count", integer, false, false,
      "Ports that send, or pairs of port and VL, of which packets hold one while they wait for another.", report::gauge()},

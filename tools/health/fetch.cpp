@@ -142,7 +142,7 @@ void skip(Input& input, Source source, std::string reason) { input.source(source
 void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
 async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
-                            Ongoing ongoing) {
+                           Ongoing ongoing) {
   input.host_names = &wanted.host_names;
   ib::health::Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*ib::health::find_check("changed")))

@@ -259,7 +259,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that moves to another node i
   run_for(10s);
   CHECK(find(at_host0) == "3");
   CHECK(engine->view().exporter.sweeps <= sweeps + 1);  // one for the time without a master
-  fabric.node(host2).faults.silent = true;  // the node of the old one dies: it has no sample
+  fabric.node(host2).faults.silent = true;              // the node of the old one dies: it has no sample
   run_for(20s);
   CHECK(find(at_host2) == "none");
   CHECK(find(at_host0) == "3");
