@@ -55,8 +55,8 @@ Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string pre
       options_(std::move(options)),
       times_(times),
       wake_(loop_),
-      causes_(times.sweep_gap, times.sweep),
-      notices_(*stack.host().world().log, std::move(prefix)) {
+      notices_(*stack.host().world().log, std::move(prefix)),
+      causes_(times.sweep_gap, times.sweep) {
   view_.exporter.version = version;
   if (options_.mads_per_second != 0) pace_.emplace(loop_, options_.mads_per_second, [this] { return mads_sent(); });
 }

@@ -149,9 +149,9 @@ TEST_CASE("Exporter: one cause has sweeps ever more rarely, another one at once,
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: cables that were swapped between two polls are seen by what the ports have counted") {
-  const auto uplink = [this](unsigned port, const std::string& host) {
+  const auto uplink = [this](unsigned port, const std::string& name) {
     return count("infiniband_switch_uplink_info{guid=\"" + leaf1_guid + "\",port=\"" + std::to_string(port) +
-                 "\",switch=\"leaf1\",uplink=\"" + host + " HCA-1\"");
+                 "\",switch=\"leaf1\",uplink=\"" + name + " HCA-1\"");
   };
   start();
   run_for(41s);
