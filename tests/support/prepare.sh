@@ -10,8 +10,8 @@ build_packages='g++ meson ninja-build pkg-config libfmt-dev libspdlog-dev libcli
 test_packages='catch2 libibmad-dev ibsim-utils libumad2sim0 opensm infiniband-diags python3'
 # For the suite `kernel`, which without them is skipped: about 100 MB, and 70 more in the user's cache.
 kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibverbs-utils util-linux'
-# For the suite `peers`, which without them is skipped: .ci/run installs them, tests/run does not.
-peers_packages='chromium ibutils prometheus python3-prometheus-client'
+# For the suite `peers`, which without them is skipped, and for completions in other shells: .ci/run installs them, tests/run does not.
+peers_packages='chromium fish ibutils prometheus python3-prometheus-client systemd zsh'
 # For the suite `package`, which without them is skipped.
 package_packages='debhelper dpkg-dev fakeroot git lintian'
 

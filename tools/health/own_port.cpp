@@ -60,11 +60,12 @@ std::vector<std::uint8_t> bytes_in(std::string_view text) {
 
 async::Task<> read_own_link(Session& session, Fabric& fabric) {
   DiscoveryOptions options;
+  options.mode = "DR";  // by LID the sweep would need PortInfo of port 0 of the switch
   options.needs.switch_infos = false;
   options.needs.descriptions = {subnet::NodeKind::sw, subnet::NodeKind::router, subnet::NodeKind::other};
-  constexpr unsigned most_retries = 2;
+  options.needs.end_ports = {subnet::NodeKind::ca, subnet::NodeKind::router};  // not the LID of the switch at the other end
   path::Path here = session.here();
-  here.ib().retries = std::min(here.ib().retries, most_retries);
+  here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
   subnet::Node& node = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node);

@@ -39,7 +39,11 @@ struct TwoCables : Patient {
     swept = std::make_unique<ibtest::Swept>(fabric);
     input = std::make_unique<Input>(swept->subnet, swept->failures, thresholds);
     input->source(Source::managers).state = CheckState::skipped;
-    for (const FakeFabric::NodeId node : {0, 1}) read(node, 2);
+    for (const FakeFabric::NodeId node : {0, 1}) {
+      read(node, 2);
+      subnet::Port& pulled = swept->subnet.port(port(node, 2));  // nobody disabled it: it is polling
+      pulled.info_bytes[33] = static_cast<std::uint8_t>((pulled.info_bytes[33] & 0x0fU) | 0x20U);
+    }
     input->former_peers = {{port(0, 2), port(1, 2)}, {port(1, 2), port(0, 2)}};
   }
 };

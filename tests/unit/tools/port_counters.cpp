@@ -272,8 +272,12 @@ TEST_CASE("perfquery --interval: any attribute again and again, as text or lines
   const json found = json::parse(ibtool(f.fabric, {"perfquery", "-l", "--interval", "1", "--count", "2", "1", "--json"}).out);
   CHECK(found["readings"][1]["ports"].size() == 4);
   CHECK(found["readings"][1]["attribute"] == "PMPortCounters");
-  CHECK(found["readings"][1]["ports"][0]["counters"][0] ==
-        json({{"counter", "symbol_error_counter"}, {"index", nullptr}, {"count", 0}, {"delta", 0}, {"per_second", 0.0}}));
+  CHECK(found["readings"][1]["ports"][0]["counters"][0] == json({{"counter", "symbol_error_counter"},
+                                                                 {"index", nullptr},
+                                                                 {"count", 0},
+                                                                 {"change", "counted"},
+                                                                 {"delta", 0},
+                                                                 {"per_second", 0.0}}));
   CHECK(ibtool(f.fabric, {"perfquery", "-r", "--interval", "1", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"perfquery", "--count", "1", "1"}).status == 2);
 }
