@@ -3,6 +3,7 @@
 // of somebody, and is said once.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -89,7 +90,14 @@ struct Configured {
   PortIndex at{};
   Device device{}, other{};  ///< of the node, and of the node at the other end
   Setting setting;
+  bool agrees{};  ///< the other end has no more enabled, of what this port supports: somebody has set both ends of the cable
 };
+
+bool agrees(const subnet::Subnet& subnet, PortIndex other, const Setting& setting) {
+  const LinkRate there = subnet::enabled_at_port(subnet, other);
+  const LinkRate possible{std::min(there.lanes, setting.supported.lanes), std::min(there.speed, setting.supported.speed)};
+  return there.known() && !is_less(setting.enabled, possible);
+}
 
 std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
   std::vector<Configured> ports;
@@ -98,7 +106,7 @@ std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
     for (const auto& [at, other] : {std::pair{link, peer}, {peer, link}}) {
       const Setting setting{subnet::enabled_at_port(subnet, at), subnet::supported_by_port(subnet, at)};
       if (setting.enabled.known() && setting.supported.known())
-        ports.push_back({at, device_of(subnet, at), device_of(subnet, other), setting});
+        ports.push_back({at, device_of(subnet, at), device_of(subnet, other), setting, agrees(subnet, other, setting)});
       if (link == peer) break;
     }
   }
@@ -106,7 +114,7 @@ std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
 }
 
 /// Settings that look like decisions: those of more than half of the ports of a device, or of its ports that lead to one device, if at
-/// least three of these agree. A port that deviates from them is an accident.
+/// least three of these agree. A port that deviates from them, and from the other end of its cable, is an accident.
 class Decisions {
  public:
   explicit Decisions(const std::vector<Configured>& ports) {
@@ -155,7 +163,7 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
   std::map<std::pair<Device, Setting>, std::vector<PortIndex>> decided;
   for (const Configured& port : ports) {
     if (!is_less(port.setting.enabled, port.setting.supported)) continue;
-    if (decisions.has(port)) {
+    if (port.agrees || decisions.has(port)) {
       decided[{port.device, port.setting}].push_back(port.at);
       continue;
     }

@@ -79,12 +79,23 @@ TEST_CASE("link-misconfigured: a warning, and where all ports of a device have i
   CHECK(*decided.findings.front().level == Level::info);
   CHECK(decided.findings.front().ends.size() == 12);
 
-  Patient half;  // six of twelve linked ports
-  for (const auto host : {Patient::host0, Patient::host1, Patient::host2, Patient::host3}) half.info(host, 1).link_width_supported = 15;
-  for (const unsigned port : {1U, 2U}) half.info(Patient::spine, port).link_width_supported = 15;
+  Patient half;  // six of twelve linked ports; the other end of each has more enabled
+  for (FakeFabric::NodeId id = 0; id < half.fabric.size(); ++id) {
+    for (auto& port : half.fabric.node(id).ports) port.info.link_width_supported = port.info.link_width_enabled = 15;
+  }
+  for (const auto host : {Patient::host0, Patient::host1, Patient::host2, Patient::host3}) half.info(host, 1).link_width_enabled = 3;
+  for (const unsigned port : {1U, 2U}) half.info(Patient::spine, port).link_width_enabled = 3;
   half.sweep();
   const Diagnosis undecided = half.examine();
   CHECK(undecided.count(Level::warning) == 6);
+
+  Patient both;  // both ends of one cable have less enabled: somebody has set them
+  for (smp::PortInfo* info : {&both.info(Patient::leaf0, 3), &both.info(Patient::spine, 1)})
+    info->link_width_enabled = info->link_width_active = 1;
+  both.sweep();
+  const Diagnosis set = both.examine();
+  CHECK(set.count(Level::warning) == 0);
+  CHECK(set.count(Level::info) != 0);
 }
 
 TEST_CASE("link-misconfigured: where a device has less enabled everywhere, a port with still less is a warning on its own cable") {
@@ -111,6 +122,7 @@ TEST_CASE("link-misconfigured: at least three ports that lead to one device and 
     for (unsigned at = 0; at < hosts; ++at) {
       patient.fabric.node(all[at]).info.device_id = 0x1017;
       patient.info(ports[at].first, ports[at].second).link_width_supported = 15;
+      patient.info(all[at], 1).link_width_supported = patient.info(all[at], 1).link_width_enabled = 15;
     }
     patient.sweep();
     const Diagnosis diagnosis = patient.examine();

@@ -308,11 +308,11 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
     lines.push_back({cc, {"ibccconfig"}, legacy});
     lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
   }
-  const std::uint32_t maker = fabric.node(leaf10).info.vendor_id;
+  const std::uint16_t device = fabric.node(leaf10).info.device_id;
   for (const Line& line : lines) {
     Outcome outcome;
-    // Of a switch of Mellanox infiniband-diags wants MlnxExtPortInfo, too, which this one does not have.
-    fabric.node(leaf10).info.vendor_id = line.legacy && line.words.front() == "ibportstate" ? 0x66a : maker;
+    // Of some devices infiniband-diags reads MlnxExtPortInfo, too, which this one does not have.
+    fabric.node(leaf10).info.device_id = line.legacy && line.words.front() == "ibportstate" ? 1 : device;
     const unsigned sent = changes_sent(line.legacy, line.words, line.mgmt_class, false, outcome);
     INFO(fmt::format("{}", fmt::join(line.words, " ")) << (line.legacy ? " (legacy): " : ": ") << outcome.out << outcome.err);
     CHECK(outcome.status == 0);
