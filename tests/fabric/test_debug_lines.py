@@ -41,8 +41,6 @@ ibqueryerrors -d -D 0
 ibqueryerrors -d -D 0 --details -r
 ibqueryerrors -d -D 0,1
 ibqueryerrors -d -D 0,1,1
-ibqueryerrors -d -D 0,1,2 --data
-ibqueryerrors -d -D 0,1,14
 """
 
 # Of the sweep for -G nothing is printed: DIFFERENCES of ibtool-ibqueryerrors(1).

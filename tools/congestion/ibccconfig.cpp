@@ -107,11 +107,10 @@ class Ibccconfig final : public CongestionCommand {
   }
 
   /// The block of ports with one changed port. The other ports keep the values of the switch.
-  static async::Task<Setting> in_block(Ask& asking, Setting setting) {
+  static async::Task<Setting> in_block(const Ask& asking, Setting setting) {
     constexpr unsigned ports = 32;
     const StructInfo& info = cc::SwitchPortCongestionSetting::info();
     const smp::NodeInfo node = co_await asking.switch_info("node info config failed");
-    asking.node.path.ib().meant = node.node_guid;  // the block that is read from this node is set there
     if (setting.port > node.num_ports) asking.refuse("invalid port number specified");
     Setting block{&info, setting.port / ports, {}};
     block.bytes = co_await asking.get(info, block.modifier, "switch port congestion setting query failed");

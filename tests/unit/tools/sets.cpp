@@ -304,10 +304,8 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
                           {smp, {"vendstat", "-c", "1,2", "3", "1"}},
                           {vendor, {"vendstat", "-R", "10", "-W", "10,1", "3"}},
                           {smp, {"ibportstate", "3", "3", "speed", "1"}, true}};
-  for (const bool legacy : {false, true}) {
-    lines.push_back({cc, {"ibccconfig"}, legacy});
-    lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
-  }
+  lines.push_back({cc, {"ibccconfig"}});
+  lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
   const std::uint16_t device = fabric.node(leaf10).info.device_id;
   for (const Line& line : lines) {
     Outcome outcome;
