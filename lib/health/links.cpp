@@ -144,6 +144,21 @@ class Decisions {
   std::map<std::pair<Device, Device>, Ports> kinds_;
 };
 
+/// The ports of a device whose settings are decisions.
+struct Decided {
+  std::vector<PortIndex> ports;
+  std::map<Setting, std::size_t> settings;
+
+  void add(const Configured& port) {
+    ports.push_back(port.at);
+    ++settings[port.setting];
+  }
+  /// The setting of the most ports.
+  const Setting& usual() const {
+    return std::ranges::max_element(settings, {}, [](const auto& setting) { return setting.second; })->first;
+  }
+};
+
 }  // namespace
 
 void find_slow_links(const Input& input, Findings& findings) {
@@ -160,23 +175,25 @@ void find_slow_links(const Input& input, Findings& findings) {
 void find_misconfigured_ports(const Input& input, Findings& findings) {
   const std::vector<Configured> ports = configured_ports(input.subnet);
   const Decisions decisions(ports);
-  std::map<std::pair<Device, Setting>, std::vector<PortIndex>> decided;
+  std::map<Device, Decided> decided;
   for (const Configured& port : ports) {
     if (!is_less(port.setting.enabled, port.setting.supported)) continue;
     if (port.agrees || decisions.has(port)) {
-      decided[{port.device, port.setting}].push_back(port.at);
+      decided[port.device].add(port);
       continue;
     }
     Finding finding = on_cable(input.subnet, port.at);
     add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", port.setting.enabled, port.setting.supported);
     findings.push_back(std::move(finding));
   }
-  for (const auto& [key, reduced] : decided) {
-    const auto& [device, setting] = key;
+  for (const auto& [device, reduced] : decided) {
+    const Setting& setting = reduced.usual();
     findings.push_back(
-        grouped(input, reduced,
-                fmt::format("{} of {} linked ports of device {:#x} have {} enabled of {}: a decision, it seems.", reduced.size(),
-                            decisions.ports_of(device), std::get<1>(device), rate_text(setting.enabled), rate_text(setting.supported))));
+        grouped(input, reduced.ports,
+                fmt::format("{} of {} linked ports of device {:#x} have less enabled than they support, {}{} of {}: a "
+                            "decision, it seems.",
+                            reduced.ports.size(), decisions.ports_of(device), std::get<1>(device),
+                            reduced.settings.size() > 1 ? "most of them " : "", rate_text(setting.enabled), rate_text(setting.supported))));
   }
 }
 

@@ -21,7 +21,7 @@ using ibtest::Swept;
 namespace {
 
 constexpr unsigned leaves = 4, spines = 2, hosts = 2;
-constexpr FakeFabric::NodeId spine0 = 0, spine1 = 1, leaf0 = spines, host0 = spines + 1;
+constexpr FakeFabric::NodeId spine0 = 0, leaf0 = spines, host0 = spines + 1;
 constexpr unsigned to_spine0 = hosts + 1;  // port of each leaf
 
 std::vector<const Check*> checks(std::initializer_list<std::string_view> ids) {
