@@ -76,6 +76,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=10) as answer:
                 return json.load(answer)["data"]["result"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # it is starting
+                return None
             raise AssertionError(f"{expression}: {error.read().decode()}") from error
         except (urllib.error.URLError, ConnectionError):
             return None
