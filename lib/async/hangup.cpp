@@ -15,13 +15,13 @@
 namespace ib::async {
 namespace {
 
-volatile std::sig_atomic_t pipe_end = -1;
+volatile std::sig_atomic_t hangup_pipe = -1;
 
 /// The signal handler. write() is async-signal-safe. A full pipe already says what there is to say.
-void tell(int /*signal*/) {
+void tell_hangup(int /*signal*/) {
   const int saved = errno;
   const char byte = 0;
-  [[maybe_unused]] const ssize_t written = ::write(pipe_end, &byte, 1);
+  [[maybe_unused]] const ssize_t written = ::write(hangup_pipe, &byte, 1);
   errno = saved;
 }
 
@@ -32,12 +32,12 @@ Hangup::Hangup(Loop& loop, std::function<void()> came) : came_(std::move(came)) 
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw SysError(errno, "pipe", "for signals");
   reader_.reset(ends[0]);
   writer_.reset(ends[1]);
-  pipe_end = writer_.get();
+  hangup_pipe = writer_.get();
   loop.watch(*this, reader_.get(), POLLIN);
   if (::sigaction(SIGHUP, nullptr, &before_) != 0) return;
   if ((before_.sa_flags & SA_SIGINFO) == 0 && before_.sa_handler == SIG_IGN) return;
   struct sigaction action {};
-  action.sa_handler = tell;
+  action.sa_handler = tell_hangup;
   action.sa_flags = SA_RESTART;
   taken_over_ = ::sigaction(SIGHUP, &action, nullptr) == 0;
 }
@@ -45,7 +45,7 @@ Hangup::Hangup(Loop& loop, std::function<void()> came) : came_(std::move(came)) 
 Hangup::~Hangup() {
   unwatch();
   if (taken_over_) ::sigaction(SIGHUP, &before_, nullptr);
-  pipe_end = -1;
+  hangup_pipe = -1;
 }
 
 void Hangup::ready(short /*revents*/) {

@@ -118,7 +118,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool doubles = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
   const char quote = doubles ? '"' : '\'';
   std::string out(1, quote);

@@ -18,7 +18,7 @@ std::string_view fixed_text(Bytes field);
 std::string escaped(std::string_view text);
 
 /// For the ibtool dialect: escaped() in single quotes, or in double quotes if the text has single quotes and no double quotes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// For diagnostics that repeat words of the command line: UTF-8, line ends, tabs and backslashes stay. Characters that could
 /// disturb a terminal and bytes that are not valid UTF-8 are shown as escaped() shows them.

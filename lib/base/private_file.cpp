@@ -21,13 +21,13 @@ namespace {
 UniqueFd open_own(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!fd && errno == ENOENT) return fd;
-  if (!fd && errno == ELOOP) throw UsageError(fmt::format("{} is a symbolic link, which is not followed", quoted(path)));
+  if (!fd && errno == ELOOP) throw UsageError(fmt::format("{} is a symbolic link, which is not followed", in_quotes(path)));
   if (!fd) throw SysError(errno, "open", path, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
-  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is no regular file", quoted(path)));
-  if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", quoted(path)));
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("others may write to {}", quoted(path)));
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is no regular file", in_quotes(path)));
+  if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", in_quotes(path)));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("others may write to {}", in_quotes(path)));
   return fd;
 }
 
@@ -53,7 +53,7 @@ std::optional<std::string> read_private_file(const std::string& path, std::size_
     if (count < 0) throw SysError(errno, "read", path);
     if (count == 0) return text;
     text.append(chunk.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) throw UsageError(fmt::format("{} is too long: it may have {} bytes at most", quoted(path), limit));
+    if (text.size() > limit) throw UsageError(fmt::format("{} is too long: it may have {} bytes at most", in_quotes(path), limit));
   }
 }
 

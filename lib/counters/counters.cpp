@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/letter_case.hpp"
 #include "counters/attributes.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
@@ -60,16 +61,10 @@ std::vector<CounterInfo> make_counter_infos() {
   return all;
 }
 
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool is_named(const FieldInfo* field, std::string_view name) {
   if (field == nullptr) return false;
   const std::array names{field->name, field->iba_name, field->libibmad_name, field->perfquery_name};
-  return std::ranges::any_of(names, [name](std::string_view known) { return same_word(known, name); });
+  return std::ranges::any_of(names, [name](std::string_view known) { return equal_ignoring_case(known, name); });
 }
 
 }  // namespace

@@ -95,16 +95,16 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
 }
 
 /// The readings of a fabric, while they are made.
-class Reader {
+class PortReader {
  public:
-  Reader(mad::Transactor& transactor, const subnet::Subnet& subnet, const PmaWanted& wanted, const subnet::SurveyOptions& options)
+  PortReader(mad::Transactor& transactor, const subnet::Subnet& subnet, const PmaWanted& wanted, const subnet::SurveyOptions& options)
       : subnet_(subnet),
         wanted_(wanted),
         survey_(
             transactor, subnet, options, [this](std::size_t question, subnet::SurveyPort port) { return ask_for(steps_[question], port); },
             [this](std::size_t question) { ended(question); }) {}
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  PortReader(const PortReader&) = delete;
+  PortReader& operator=(const PortReader&) = delete;
 
   async::Task<PmaReadings> read(std::vector<subnet::NodeIndex> nodes) {
     for (const subnet::NodeIndex node : nodes) add(node);
@@ -480,7 +480,7 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
 
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
                                    PmaWanted wanted, subnet::SurveyOptions options) {
-  Reader reader(transactor, subnet, wanted, options);
+  PortReader reader(transactor, subnet, wanted, options);
   PmaReadings readings = co_await reader.read(std::move(nodes));
   co_return readings;
 }

@@ -55,9 +55,9 @@ ErrorThresholds ErrorThresholds::parse(std::string_view text) {
     const CounterInfo* counter = find_counter(name);
     const std::optional<std::uint64_t> most = parse_number(value);
     if (counter == nullptr) {
-      bad(fmt::format("no counter is called {}", quoted(name)));
+      bad(fmt::format("no counter is called {}", in_quotes(name)));
     } else if (!most) {
-      bad(fmt::format("{} is not a number", quoted(value)));
+      bad(fmt::format("{} is not a number", in_quotes(value)));
     } else {
       thresholds.set(*counter, *most);
     }

@@ -41,7 +41,7 @@ std::string identity(const StoredForwardingTable& table) {
 }
 
 std::string switch_text(const StoredForwardingTable& table) {
-  return identity(table) + (table.name.empty() ? "" : " " + quoted(table.name));
+  return identity(table) + (table.name.empty() ? "" : " " + in_quotes(table.name));
 }
 
 /// Puts a row into a table, over the one that has its LID. `at` is where that one is, from 1, or 0.

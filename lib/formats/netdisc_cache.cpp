@@ -22,9 +22,9 @@ constexpr std::uint32_t magic = 0x8fe7832b, version = 1;
 constexpr std::size_t header_size = 28, node_size = 207, key_size = 9, port_size = 95;
 
 /// Removes values from the front of a file.
-class Reader {
+class ByteReader {
  public:
-  explicit Reader(Bytes file) : left_(file) {}
+  explicit ByteReader(Bytes file) : left_(file) {}
 
   std::size_t left() const { return left_.size(); }
   /// Throws UsageError if fewer than `size` bytes are left. `what` and `number` name the object in the message.
@@ -250,7 +250,7 @@ class CacheReader {
     }
   }
 
-  Reader in_;
+  ByteReader in_;
   std::uint32_t node_count_{}, port_count_{};
   Guid from_;
   NetdiscCache cache_;
@@ -291,7 +291,7 @@ void write_port(Writer& out, const NetdiscCache& cache, const CachedPort& port) 
 
 }  // namespace
 
-bool is_netdisc_cache(Bytes file) { return file.size() >= sizeof magic && Reader(file).number<std::uint32_t>() == magic; }
+bool is_netdisc_cache(Bytes file) { return file.size() >= sizeof magic && ByteReader(file).number<std::uint32_t>() == magic; }
 
 NetdiscCache read_netdisc_cache(Bytes file) { return CacheReader(file).read(); }
 

@@ -143,9 +143,9 @@ void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
   }
 }
 
-class Reader {
+class TopologyParser {
  public:
-  explicit Reader(Subnet& subnet) : subnet_(subnet) {}
+  explicit TopologyParser(Subnet& subnet) : subnet_(subnet) {}
 
   void line(std::string_view text) {
     ++number_;
@@ -312,7 +312,7 @@ bool is_topology_text(std::string_view text) {
 }
 
 void read_topology_text(std::string_view text, Subnet& subnet) {
-  Reader reader(subnet);
+  TopologyParser reader(subnet);
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());

@@ -24,7 +24,7 @@ using subnet::Subnet;
 
 Place before(NodeIndex node, PortIndex port = subnet::none) { return {node, port, true}; }
 
-std::string node_text(const subnet::Node& node) { return fmt::format("{} {}", quoted(node.description()), to_text(node.guid())); }
+std::string node_text(const subnet::Node& node) { return fmt::format("{} {}", in_quotes(node.description()), to_text(node.guid())); }
 
 std::string port_text(const Subnet& subnet, PortIndex at) {
   const subnet::Port& port = subnet.port(at);
@@ -52,14 +52,6 @@ Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t wa
   Evidence evidence = field_value(field.iba_name, end, {is, {}});
   evidence.before = {was, {}};
   return evidence;
-}
-
-/// The place of `place` among the ends of a finding, which gets it where it is not there yet.
-std::size_t end_of(Finding& finding, const Place& place) {
-  const auto found = std::ranges::find(finding.ends, place);
-  if (found != finding.ends.end()) return static_cast<std::size_t>(found - finding.ends.begin());
-  finding.ends.push_back(place);
-  return finding.ends.size() - 1;
 }
 
 void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
@@ -90,7 +82,7 @@ void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& fou
     const Place place = place_of(input.subnet, manager.port);
     Finding& finding = finding_of(found, place.node);
     const FieldInfo& field = *find_field(smp::SMInfo::info(), "priority");
-    finding.evidence.push_back(changed_value(field, end_of(finding, place), before->second.priority, manager.info.priority));
+    finding.evidence.push_back(changed_value(field, finding.end_of(place), before->second.priority, manager.info.priority));
   }
 }
 
@@ -102,7 +94,7 @@ void find_other_pkeys(const Input& input, std::map<NodeIndex, Finding>& found) {
     if (came.empty() && went.empty()) continue;
     const Place place = place_of(input.subnet, at);
     Finding& finding = finding_of(found, place.node);
-    end_of(finding, place);
+    finding.end_of(place);
     add_sentence(finding, fmt::format("P_Keys of port {}: {}{}{}.", input.subnet.port(at).number, came.empty() ? "" : "new " + came,
                                       came.empty() || went.empty() ? "" : "; ", went.empty() ? "" : "gone " + went));
   }
@@ -196,7 +188,7 @@ void find_replaced_nodes(const Input& input, Findings& findings) {
 void find_renamed_nodes(const Input& input, Findings& findings) {
   for (const NodePair& node : input.baseline->changes.renamed) {
     Finding finding = on_node(node.current);
-    finding.detail = fmt::format("It was called {}.", quoted(input.baseline->subnet.node(node.reference).description()));
+    finding.detail = fmt::format("It was called {}.", in_quotes(input.baseline->subnet.node(node.reference).description()));
     findings.push_back(std::move(finding));
   }
 }
@@ -205,7 +197,7 @@ void find_changes(const Input& input, Findings& findings) {
   std::map<NodeIndex, Finding> found;
   for (const subnet::FieldChange& change : input.baseline->changes.fields) {
     Finding& finding = finding_of(found, change.node);
-    const std::size_t end = end_of(finding, {change.node, change.port});
+    const std::size_t end = finding.end_of({change.node, change.port});
     finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
   }
   if (const auto& master = input.baseline->changes.master) {

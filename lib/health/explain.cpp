@@ -108,7 +108,7 @@ class Explainer {
     const std::size_t to = first([this](const Finding& of) { return of.subject == Finding::Subject::cable && is_between_switches(of); });
     if (to == none) return;
     const subnet::Node& node = input_.subnet.node(findings_[at].ends[0].node);
-    findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", quoted(node.description()), to_text(node.guid()),
+    findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", in_quotes(node.description()), to_text(node.guid()),
                                        findings_[at].detail.substr(0, findings_[at].detail.size() - 1));
     put_into(to, at);
   }

@@ -25,6 +25,13 @@ bool is_in_use(const subnet::Subnet& subnet, subnet::PortIndex end) {
 std::string_view name(Level level) { return level_names.at(static_cast<std::size_t>(level)); }
 std::string_view name(Confidence confidence) { return confidence_names.at(static_cast<std::size_t>(confidence)); }
 
+std::size_t Finding::end_of(const Place& place) {
+  const auto found = std::ranges::find(ends, place);
+  if (found != ends.end()) return static_cast<std::size_t>(found - ends.begin());
+  ends.push_back(place);
+  return ends.size() - 1;
+}
+
 std::optional<Level> find_level(std::string_view name) {
   const auto* const found = std::ranges::find(level_names, name);
   if (found == level_names.end()) return std::nullopt;

@@ -74,6 +74,9 @@ struct Finding {
     lost_link,    ///< a link is missing between the two nodes in `ends`
     no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
   };
+  /// The position of `place` among `ends`, which get it where it is not there yet.
+  std::size_t end_of(const Place& place);
+
   Subject subject = Subject::cable;
   Symptom symptom = Symptom::none;
   std::optional<Level> level;  ///< absent: that of the check, which examine() sets

@@ -85,7 +85,7 @@ void find_duplicate_descriptions(const Input& input, Findings& findings) {
   std::size_t shown = 0;
   for (const auto& [text, of] : by_text) {
     nodes.insert(nodes.end(), of.begin(), of.end());
-    if (shown++ < most_examples) examples += fmt::format("{}{} of {} nodes", shown == 1 ? "" : ", ", quoted(text), of.size());
+    if (shown++ < most_examples) examples += fmt::format("{}{} of {} nodes", shown == 1 ? "" : ", ", in_quotes(text), of.size());
   }
   Finding group = group_of(std::move(nodes), input.subnet);
   group.detail = fmt::format("{}{}.", examples, by_text.size() > most_examples ? ", …" : "");

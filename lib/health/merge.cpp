@@ -41,14 +41,6 @@ auto rank(const Finding& finding, const Input& input) {
                     finding.check - all_checks().data(), guid, number);
 }
 
-/// The place of `place` among the ends of `finding`, which gets it where it is not there yet.
-std::size_t end_of(Finding& finding, const Place& place) {
-  const auto found = std::ranges::find(finding.ends, place);
-  if (found != finding.ends.end()) return static_cast<std::size_t>(found - finding.ends.begin());
-  finding.ends.push_back(place);
-  return finding.ends.size() - 1;
-}
-
 }  // namespace
 
 void fold(Finding& to, Finding from) {
@@ -63,7 +55,7 @@ void fold(Finding& to, Finding from) {
     if (to.detail == from.detail) to.detail = from.detail = "Both of its ports say that the link is up, and nothing passes it.";
   }
   for (Evidence& evidence : from.evidence) {
-    evidence.end = end_of(to, from.ends.at(evidence.end));
+    evidence.end = to.end_of(from.ends.at(evidence.end));
     if (!is_known(evidence)) to.evidence.push_back(evidence);
   }
   if (!from.detail.empty() && to.detail.find(from.detail) == std::string::npos) to.detail += (to.detail.empty() ? "" : " ") + from.detail;

@@ -14,17 +14,18 @@
 namespace ib::health {
 namespace {
 
-using Kind = subnet::Failure::Kind;
+using FailureKind = subnet::Failure::Kind;
 
 /// A node that fell silent after the sweep had found it.
 bool fell_silent(const subnet::Failure& failure) {
-  return failure.kind == Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
+  return failure.kind == FailureKind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
 }
 
 /// A node that is in the model and did not give an answer to a request that was sent.
 bool is_partial_answer(const subnet::Failure& failure) {
   if (failure.attribute.empty()) return false;  // nothing was sent: no path is known
-  const bool is_answer_missing = failure.kind == Kind::no_answer || failure.kind == Kind::refused || failure.kind == Kind::false_answer;
+  const bool is_answer_missing =
+      failure.kind == FailureKind::no_answer || failure.kind == FailureKind::refused || failure.kind == FailureKind::false_answer;
   return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);
 }
 
@@ -32,13 +33,13 @@ bool is_partial_answer(const subnet::Failure& failure) {
 /// SMPs by directed route that found the node.
 bool may_be_lost_on_its_way(const subnet::Failure& failure) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  if (failure.kind != Kind::no_answer || error == nullptr || error->request().size() < 2) return false;
+  if (failure.kind != FailureKind::no_answer || error == nullptr || error->request().size() < 2) return false;
   return !mad::is_smp(error->request()[1]);
 }
 
 /// The port beyond which nobody answered; none if the failure is not about that.
 subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Failure& failure) {
-  if (failure.kind != Kind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
+  if (failure.kind != FailureKind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
   return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
 }
 

@@ -11,14 +11,14 @@
 namespace ib::health {
 namespace {
 
-using Kind = counters::CounterChange::Kind;
+using ChangeKind = counters::CounterChange::Kind;
 
 bool is_worth_a_word(const Movement& movement) {
   if (movement.is_stuck) return true;
   switch (movement.change.kind) {
-    case Kind::unknown:
+    case ChangeKind::unknown:
       return false;
-    case Kind::counted:
+    case ChangeKind::counted:
       return movement.change.delta.value_or(0) != 0;
     default:
       return true;
@@ -56,7 +56,7 @@ void add_details(PortCounts& counts, Bytes now, const std::optional<counters::Co
       movement.change = growth->change(field);
       movement.before = read_number(growth->before.bytes, field);
     } else if (begins_at_zero) {
-      movement.change = {Kind::counted, movement.now};
+      movement.change = {ChangeKind::counted, movement.now};
       movement.before = 0;
     }
     if (movement.change.delta.value_or(0) > most) continue;  // of another time than the sum
@@ -69,7 +69,7 @@ void add_details(PortCounts& counts, Bytes now, const std::optional<counters::Co
 void add_blocks(PortCounts& counts, const counters::CounterGrowth& growth) {
   for (const FieldInfo& field : growth.now.attribute->fields) {
     if (field.reserved || field.name.find("uncorrectable_block") == std::string_view::npos) continue;
-    Movement movement{&field, {Kind::counted, 0}, 0, 0, false};
+    Movement movement{&field, {ChangeKind::counted, 0}, 0, 0, false};
     for (std::uint32_t lane = 0; lane < std::max<std::uint32_t>(field.count, 1); ++lane) {
       const counters::CounterChange change = growth.change(field, lane);
       *movement.before += read_number(growth.before.bytes, field, lane);
@@ -80,7 +80,7 @@ void add_blocks(PortCounts& counts, const counters::CounterGrowth& growth) {
         movement.change.kind = change.kind;
       }
     }
-    if (movement.change.kind != Kind::counted) movement.change.delta.reset();
+    if (movement.change.kind != ChangeKind::counted) movement.change.delta.reset();
     if (is_worth_a_word(movement)) counts.movements.push_back(movement);
   }
 }

@@ -153,7 +153,7 @@ class Family {
         links_(common(units_, &Traits::links)),
         devices_(common(units_, &Traits::devices)),
         slowest_(common(units_, &Traits::slowest)),
-        most_(fmt::format("most of the {} {} {}{}", units_.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), quoted(pattern),
+        most_(fmt::format("most of the {} {} {}{}", units_.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), in_quotes(pattern),
                           device)) {}
 
   std::string_view kind() const { return kind_; }

@@ -36,12 +36,12 @@ void read_line(std::string_view line, Thresholds& thresholds) {
   if (found == infos.end()) {
     std::vector<std::string_view> names;
     for (const ThresholdInfo& info : infos) names.push_back(info.name);
-    throw UsageError(fmt::format("no threshold is called {}{}", quoted(name), did_you_mean(name, names)));
+    throw UsageError(fmt::format("no threshold is called {}{}", in_quotes(name), did_you_mean(name, names)));
   }
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    throw UsageError(fmt::format("{} is no number from 0 on", quoted(text)));
+    throw UsageError(fmt::format("{} is no number from 0 on", in_quotes(text)));
   thresholds.*(found->value) = value;
 }
 

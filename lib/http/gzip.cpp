@@ -15,22 +15,17 @@
 
 namespace {
 
-constexpr ib::LoadedLibrary library{"libz.so.1", "zlib1g"};
-
-template <auto declared, class... Arguments>
-auto call(const char* name, Arguments... arguments) {
-  return ib::passed_on<declared, library>(name, arguments...);
-}
+constexpr ib::LoadedLibrary zlib{"libz.so.1", "zlib1g"};
 
 }  // namespace
 
 extern "C" {
 
 int deflateInit2_(z_streamp stream, int level, int method, int window_bits, int memory, int strategy, const char* version, int size) {
-  return call<deflateInit2_>("deflateInit2_", stream, level, method, window_bits, memory, strategy, version, size);
+  return ib::passed_on<deflateInit2_, zlib>("deflateInit2_", stream, level, method, window_bits, memory, strategy, version, size);
 }
-int deflate(z_streamp stream, int flush) { return call<deflate>("deflate", stream, flush); }
-int deflateEnd(z_streamp stream) { return call<deflateEnd>("deflateEnd", stream); }
+int deflate(z_streamp stream, int flush) { return ib::passed_on<deflate, zlib>("deflate", stream, flush); }
+int deflateEnd(z_streamp stream) { return ib::passed_on<deflateEnd, zlib>("deflateEnd", stream); }
 
 }  // extern "C"
 

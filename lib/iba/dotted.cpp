@@ -76,7 +76,7 @@ std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index)
   if (const auto* guid = std::get_if<Guid>(&value)) return to_text(*guid);
   if (const auto* gid = std::get_if<Gid>(&value)) return to_text(*gid);
   const Bytes raw = std::get<Bytes>(value);
-  return field.kind == FieldKind::text ? quoted(fixed_text(raw)) : hex_text(raw);
+  return field.kind == FieldKind::text ? in_quotes(fixed_text(raw)) : hex_text(raw);
 }
 
 std::string styled_name(const FieldInfo& field, NameStyle style) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/letter_case.hpp"
 #include "iba/describe.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
@@ -13,11 +14,6 @@
 
 namespace ib {
 namespace {
-
-bool same(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 /// Splits `name[3]` into the name and 3. Empty if the brackets do not contain a number.
 std::optional<std::pair<std::string_view, std::optional<std::uint32_t>>> split_index(std::string_view part) {
@@ -234,8 +230,8 @@ std::string symbol(const EnumInfo& enumeration, std::uint64_t value) {
 
 std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::string_view text) {
   const auto one = [&](std::string_view word) -> std::optional<std::uint64_t> {
-    const auto found =
-        std::ranges::find_if(enumeration.values, [&](const EnumValue& v) { return same(v.name, word) || same(v.text, word); });
+    const auto found = std::ranges::find_if(
+        enumeration.values, [&](const EnumValue& v) { return equal_ignoring_case(v.name, word) || equal_ignoring_case(v.text, word); });
     if (found == enumeration.values.end()) return {};
     return found->number;
   };

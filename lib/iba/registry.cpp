@@ -4,16 +4,11 @@
 
 #include <algorithm>
 
+#include "base/letter_case.hpp"
 #include "iba/stored_structs.hpp"
 
 namespace ib {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
-}
 
 bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 && c <= 0x4f); }
 
@@ -42,8 +37,8 @@ const StructInfo* find_struct(std::string_view name) {
   const StructInfo* by_title = nullptr;
   int titles = 0;
   for (const StructInfo* s : all_structs()) {
-    if (same(s->iba_name, name) || same(s->name, name)) return s;
-    if (same(s->title, name)) {
+    if (equal_ignoring_case(s->iba_name, name) || equal_ignoring_case(s->name, name)) return s;
+    if (equal_ignoring_case(s->title, name)) {
       by_title = s;
       ++titles;
     }
@@ -85,7 +80,8 @@ const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
   const auto exact = std::ranges::find_if(info.fields, [&](const FieldInfo& f) { return f.name == name || f.iba_name == name; });
   if (exact != info.fields.end()) return &*exact;
   const auto loose = std::ranges::find_if(info.fields, [&](const FieldInfo& f) {
-    return same(f.name, name) || same(f.iba_name, name) || (!f.legacy_name.empty() && same(f.legacy_name, name));
+    return equal_ignoring_case(f.name, name) || equal_ignoring_case(f.iba_name, name) ||
+           (!f.legacy_name.empty() && equal_ignoring_case(f.legacy_name, name));
   });
   return loose != info.fields.end() ? &*loose : nullptr;
 }

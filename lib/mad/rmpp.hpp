@@ -23,6 +23,8 @@ inline constexpr std::size_t rmpp_longest = std::size_t{512} * 1024 * 1024;
 /// add up to more, that sum applies. The time is enough for rmpp_longest at 10 MB/s. For comparison, Linux gives each transfer
 /// that it receives 40 s.
 inline constexpr std::chrono::seconds rmpp_longest_time{60};
+/// How long a complete transfer still acknowledges repeated segments.
+inline constexpr std::chrono::seconds rmpp_linger{10};
 
 /// True for the classes whose MADs have an RMPP header (IBA 13.6.2).
 constexpr bool has_rmpp(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa || has_oui(mgmt_class); }

@@ -14,8 +14,6 @@ using namespace std::chrono_literals;
 /// `patience` is the silence after which the last ACK is repeated. Senders repeat their segments after a second or two of
 /// silence.
 constexpr Duration patience = 2s, longest_silence = 15s, longest_time = 60s;
-/// How long a complete transfer still acknowledges repeated segments.
-constexpr Duration linger = 10s;
 
 }  // namespace
 
@@ -52,7 +50,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
   if (transfer.receiver.state() == RmppState::failed) {
     transfers_.erase(place);
   } else if (before == RmppState::active && transfer.receiver.state() == RmppState::done) {
-    loop_.arm(transfer, loop_.now() + linger);
+    loop_.arm(transfer, loop_.now() + rmpp_linger);
     deliver_(transfer.receiver.take_mad(), source);
   } else if (transfer.receiver.segments() != segments) {
     transfer.last_progress = loop_.now();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/letter_case.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
 
@@ -34,11 +35,6 @@ constexpr RpcName table[] = {
     {"VendSet", 0, method::set},
 };
 
-bool same(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 }  // namespace
 
 bool RpcName::sets() const { return changes_something(method); }
@@ -46,7 +42,7 @@ bool RpcName::sets() const { return changes_something(method); }
 std::span<const RpcName> rpc_names() { return table; }
 
 const RpcName* find_rpc(std::string_view name) {
-  const auto found = std::ranges::find_if(table, [&](const RpcName& rpc) { return same(rpc.name, name); });
+  const auto found = std::ranges::find_if(table, [&](const RpcName& rpc) { return equal_ignoring_case(rpc.name, name); });
   return found != std::end(table) ? &*found : nullptr;
 }
 
@@ -70,8 +66,8 @@ std::vector<const StructInfo*> attributes_of(const RpcName& rpc) {
 const StructInfo* find_attribute_of(const RpcName& rpc, std::string_view name) {
   const StructInfo* by_title = nullptr;
   for (const StructInfo* info : attributes_of(rpc)) {
-    if (same(info->iba_name, name) || same(info->name, name)) return info;
-    if (by_title == nullptr && same(info->title, name)) by_title = info;
+    if (equal_ignoring_case(info->iba_name, name) || equal_ignoring_case(info->name, name)) return info;
+    if (by_title == nullptr && equal_ignoring_case(info->title, name)) by_title = info;
   }
   return by_title;
 }

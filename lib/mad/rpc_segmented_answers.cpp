@@ -23,8 +23,6 @@ constexpr Duration least_early_patience = 20ms;
 /// of silence, so a segment may be lost three times. All tries of a call together may be silent for as long as an unanswered
 /// call would wait, but at least for this time.
 constexpr Duration least_silence = 7s;
-/// How long a complete transfer still acknowledges repeated segments.
-constexpr Duration linger = 10s;
 
 RmppReceiver::Limits limits_for(const Channel& channel, RmppMemory& memory) {
   // Segments fill the same buffers as other MADs.
@@ -157,7 +155,7 @@ void Rpc::segmented_answer_ended(Sent& sent) {
   leave_window(sent);
   static_cast<ListHook<Sent>&>(sent).unlink();
   sent.call = nullptr;
-  loop_.arm(sent, loop_.now() + linger);
+  loop_.arm(sent, loop_.now() + rmpp_linger);
   take_answer(call, Reply{answer.receiver.take_mad(), answer.source});
 }
 

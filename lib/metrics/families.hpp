@@ -4,6 +4,7 @@
 // beside either.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,6 +54,10 @@ struct Item {
   Items kind{};  ///< switches, hcas, gone_switches, gone_hcas or findings; exporter, which is no device
   std::size_t at{};
 };
+
+/// Times as Prometheus has them: in seconds.
+inline double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+inline double seconds(WallTime time) { return seconds(time.time_since_epoch()); }
 
 struct Family;
 /// Writes the samples of one item.

@@ -39,7 +39,7 @@ Sample port_sample(const View& view, Item item, PortIndex port, PortIndex peer, 
       .label("remote_name", subnet::name_of(fabric.subnet.node(there.node), &fabric.names));
 }
 
-void write_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
+void write_link_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
   each_linked_row(view, item, [&](const PortRow& row, PortIndex peer) {
     if (!row.is_known(family.column) || !is_active(view, row.port)) return;
     port_sample(view, item, row.port, peer, out).value(row.value(family.column));
@@ -85,7 +85,7 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
     if (column.guilbaults.empty() || (column.source != Source::counters && !exported.details)) continue;
     const auto by = static_cast<std::uint8_t>(nodes | (column.is_traffic ? select_data : select_errors));
     to.push_back({fmt::format("infiniband_{}_total", column.guilbaults), fmt::format("{}.", column.help), Type::counter, items, by,
-                  write_counter, at});
+                  write_link_counter, at});
   }
   to.push_back({"infiniband_speed", "Gb/s of a lane.", Type::gauge, items, nodes, write_speed});
   to.push_back({"infiniband_width", "Lanes of the link.", Type::gauge, items, nodes, write_width});

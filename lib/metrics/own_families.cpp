@@ -8,9 +8,6 @@
 namespace ib::metrics {
 namespace {
 
-double seconds(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-
 /// Calls `use` with each external port of a switch whose state is known.
 template <class Use>
 void each_state(const View& view, Item item, Use use) {

@@ -58,7 +58,7 @@ void write_bytes(Sample sample, std::uint64_t words) {
   }
 }
 
-void write_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
+void write_port_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
   const Guid guid = device(view, item).guid;
   const subnet::Subnet& subnet = view.reading->fabric->subnet;
   each_linked_row(view, item, [&](const PortRow& row, PortIndex) {
@@ -154,8 +154,6 @@ std::size_t count_failures(const std::vector<DeviceReading>& readings, bool sile
   return count;
 }
 
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-
 void write_durations(const View& view, const Exported& exported, const Family&, Item, Exposition& out) {
   if (!view.reading) return;
   out.sample().label("collector", collector("ibnetdiscover", exported, false)).value(seconds(view.reading->fabric->took));
@@ -192,7 +190,7 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
     if (column.treydock.empty() || (column.source != Source::counters && !details)) continue;
     const auto by = static_cast<std::uint8_t>(selected | (column.is_traffic ? select_data : select_errors));
     to.push_back({fmt::format("{}port_{}_total", prefix, column.treydock), fmt::format("{}.", column.help), Type::counter, items, by,
-                  write_counter, at});
+                  write_port_counter, at});
   }
   const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write) {
     to.push_back({prefix + std::string(name), std::string(help), Type::gauge, items, selected, write});

@@ -41,13 +41,13 @@ Path from_gid(const Gid& gid, const sys::EndPort* end_port) {
 
 Path parse_scoped(std::string_view address, std::string_view scope, const ParseOptions& options) {
   const auto gid = parse_gid(trim(address));
-  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", quoted(without_secrets(address))));
+  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", in_quotes(without_secrets(address))));
   const sys::EndPort* end_port = nullptr;
   try {
     if (options.devices == nullptr) throw UsageError("No RDMA devices found.");
     end_port = &options.devices->find_end_port(scope);
   } catch (const Error& error) {
-    throw UsageError(fmt::format("Could not find {}: {}", quoted(without_secrets(scope)), error.message()));
+    throw UsageError(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), error.message()));
   }
   return from_gid(*gid, checked(*end_port, options));
 }
@@ -99,13 +99,13 @@ Path parse_any(std::string_view text, const ParseOptions& options) {
     path.dlid = *lid;
     return path;
   }
-  throw UsageError(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", quoted(without_secrets(text))));
+  throw UsageError(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", in_quotes(without_secrets(text))));
 }
 
 }  // namespace
 
 void set_route(IbDrPath& path, std::string_view text, char separator) {
-  const auto invalid = [text] { return UsageError(fmt::format("Invalid DR path specification {}", quoted(without_secrets(text)))); };
+  const auto invalid = [text] { return UsageError(fmt::format("Invalid DR path specification {}", in_quotes(without_secrets(text)))); };
   if (text.find(separator) == std::string_view::npos) throw invalid();
   std::string_view rest = text;
   unsigned count = 0;

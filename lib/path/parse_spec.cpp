@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t longest_spec = 4096;
 
 [[noreturn]] void invalid(std::string_view spec, std::string_view why = "") {
-  throw UsageError(fmt::format("Invalid path specification {}{}", quoted(without_secrets(spec)), why));
+  throw UsageError(fmt::format("Invalid path specification {}{}", in_quotes(without_secrets(spec)), why));
 }
 
 std::string_view unquoted(std::string_view text) {
@@ -33,17 +33,18 @@ Gid parse_gid_value(std::string_view text) {
   std::string_view inner = text;
   if (inner.starts_with("GID(") && inner.ends_with(')')) inner = trim(inner.substr(4, inner.size() - 5));
   const auto gid = parse_gid(trim(unquoted(inner)));
-  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", quoted(unquoted(inner))));
+  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", in_quotes(unquoted(inner))));
   return *gid;
 }
 
 std::uint64_t parse_value(const Attribute& attribute, std::string_view text) {
   if (attribute.form == AttributeForm::boolean && (text == "True" || text == "False")) return text == "True" ? 1 : 0;
   const auto value = parse_number(text);
-  if (!value && attribute.form == AttributeForm::secret) throw UsageError(fmt::format("{} is not a valid integer", quoted(attribute.name)));
-  if (!value) throw UsageError(fmt::format("{}={} is not a valid integer", quoted(attribute.name), quoted(text)));
+  if (!value && attribute.form == AttributeForm::secret)
+    throw UsageError(fmt::format("{} is not a valid integer", in_quotes(attribute.name)));
+  if (!value) throw UsageError(fmt::format("{}={} is not a valid integer", in_quotes(attribute.name), in_quotes(text)));
   if (*value > attribute.limit) {
-    throw UsageError(fmt::format("{}={} is out of range (0 to {})", quoted(attribute.name), quoted(text), attribute.limit));
+    throw UsageError(fmt::format("{}={} is out of range (0 to {})", in_quotes(attribute.name), in_quotes(text), attribute.limit));
   }
   return *value;
 }
@@ -55,7 +56,7 @@ const sys::EndPort* parse_end_port(std::string_view text, const sys::DeviceList*
     if (devices == nullptr) throw UsageError("No RDMA devices found.");
     return &devices->find_end_port(text);
   } catch (const Error& error) {
-    throw UsageError(fmt::format("Could not find {}: {}", quoted(text), error.message()));
+    throw UsageError(fmt::format("Could not find {}: {}", in_quotes(text), error.message()));
   }
 }
 
@@ -75,7 +76,7 @@ void set_attribute(IbPath& path, bool directed, std::string_view name, std::stri
         return;
     }
   }
-  throw UsageError(fmt::format("Path attribute {} is not known", quoted(name)));
+  throw UsageError(fmt::format("Path attribute {} is not known", in_quotes(name)));
 }
 
 template <class T>

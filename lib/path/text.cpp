@@ -85,7 +85,7 @@ std::string to_spec(const Path& path, Keys keys) {
   const bool directed = path.directed() != nullptr;
   const auto* end_port = path.ib().end_port;
   std::string text = directed ? "IBDRPath(end_port=" : "IBPath(end_port=";
-  text += end_port != nullptr ? quoted(end_port->name()) : "None";
+  text += end_port != nullptr ? in_quotes(end_port->name()) : "None";
   for (const auto& attribute : attributes()) {
     if (!(directed ? attribute.directed : attribute.routed)) continue;
     if (const auto value = value_text(attribute, path, keys)) fmt::format_to(std::back_inserter(text), ", {}={}", attribute.name, *value);

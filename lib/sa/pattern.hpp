@@ -15,6 +15,9 @@
 
 namespace ib::sa {
 
+/// The bit `number` of a component mask.
+constexpr std::uint64_t mask_bit(unsigned number) { return std::uint64_t{1} << number; }
+
 /// A part of a record that has its own bit in the component mask.
 struct Component {
   std::string member;    ///< path of the member: `LID`, `nodeInfo.portGUID`, `serviceData8[3]`

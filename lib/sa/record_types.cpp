@@ -77,12 +77,12 @@ const RecordType& find_record_type(std::string_view word) {
     }
   }
   for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
   std::vector<std::string_view> names;
   for (const RecordType& type : table) names.insert(names.end(), {type.name, type.alias, type.info().iba_name});
-  throw UsageError(fmt::format("Unknown operation {}{}", quoted(given), did_you_mean(given, names)));
+  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(given), did_you_mean(given, names)));
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {
@@ -92,7 +92,7 @@ std::vector<std::pair<std::string_view, std::string>> take_argument(const Record
     if (words.empty()) break;
     const std::vector<std::string_view> members = split(form, '/');
     const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], '/');
-    if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", quoted(words[0]), type.argument));
+    if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(words[0]), type.argument));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].empty()) result.emplace_back(members[i], parts[i]);
     }

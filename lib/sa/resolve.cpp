@@ -14,7 +14,6 @@ namespace ib::sa {
 
 namespace {
 
-constexpr std::uint8_t no_records = 3;       // IBA 15.2.4
 constexpr std::uint8_t roce_hop_limit = 64;  // as Linux does for IP packets
 constexpr unsigned most_paths = 127;         // IBA 15.2.5.16: NumbPath has 7 bits
 
@@ -33,7 +32,7 @@ PathRecord::Query make_query(const path::IbPath& path, const PathWanted& wanted)
 std::string note_on(const path::Path& path) { return fmt::format("Failed getting path record for path {}.", to_spec(path)); }
 
 [[noreturn]] void fail(const std::shared_ptr<const mad::MadError>& error, const path::Path& path) {
-  if (const auto* sa = dynamic_cast<const mad::SaError*>(error.get()); sa != nullptr && sa->code() == no_records) {
+  if (is_no_records(*error)) {
     PathNotFound not_found(error->request(), error->reply(), error->path());
     not_found.note(note_on(path));
     throw not_found;

@@ -13,6 +13,7 @@
 #include "iba/generic.hpp"
 #include "iba/secrets.hpp"
 #include "iba/wire.hpp"
+#include "sa/pattern.hpp"
 #include "sa/rates.hpp"
 #include "sa/records.hpp"
 #include "sa/table_match.hpp"
@@ -21,8 +22,6 @@ namespace ib::sa {
 namespace {
 
 constexpr std::uint16_t invalid_request = 0x0200;  // the 16 bits of the status; IBA 15.2.4
-
-constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
 
 bool is_trusted(const mad::Request& request) { return request.path.ib().sm_key != 0; }
 
@@ -40,21 +39,22 @@ std::vector<std::uint8_t> record_of(const mad::Request& request, const StructInf
 
 /// The mask bits of port numbers in records that exist for each port of a switch, but only once for an end node.
 std::uint64_t port_components(const StructInfo& record) {
-  if (&record == &SLToVLMappingTableRecord::info()) return bit(1) | bit(2);
-  if (&record == &VLArbitrationTableRecord::info()) return bit(1);
-  if (&record == &PKeyTableRecord::info()) return bit(2);
+  if (&record == &SLToVLMappingTableRecord::info()) return mask_bit(1) | mask_bit(2);
+  if (&record == &VLArbitrationTableRecord::info()) return mask_bit(1);
+  if (&record == &PKeyTableRecord::info()) return mask_bit(2);
   return 0;
 }
 
 /// The mask bit of the key in a record.
 std::uint64_t key_component(const StructInfo& record) {
-  if (&record == &PortInfoRecord::info()) return bit(3);
-  if (&record == &ServiceRecord::info()) return bit(5);
+  if (&record == &PortInfoRecord::info()) return mask_bit(3);
+  if (&record == &ServiceRecord::info()) return mask_bit(5);
   return 0;
 }
 
-constexpr std::uint64_t link_from_lid = bit(0), link_to_lid = bit(3), port_options = bit(2), port_base_lid = bit(5),
-                        member_port_gid = bit(1), member_join_state = bit(16), guid_block = bit(1), p_key_block = bit(1);
+constexpr std::uint64_t link_from_lid = mask_bit(0), link_to_lid = mask_bit(3), port_options = mask_bit(2), port_base_lid = mask_bit(5),
+                        member_port_gid = mask_bit(1), member_join_state = mask_bit(16), guid_block = mask_bit(1),
+                        p_key_block = mask_bit(1);
 constexpr std::uint8_t full_port_info = 0x80;  // of the options of a PortInfoRecord
 
 /// A query, with LIDs as the records have them.
@@ -85,16 +85,16 @@ void prepare_guids(Query& query, const sys::EndPort& end_port) {
   constexpr std::uint8_t all_blocks = 255;
   constexpr unsigned first_guid_bit = 4;
   const auto record = GuidInfoRecord::unpack(query.wanted);
-  if (record.lid == Lid{}) query.mask &= ~bit(0);
+  if (record.lid == Lid{}) query.mask &= ~mask_bit(0);
   if (record.block_num == all_blocks) query.mask &= ~guid_block;
   const auto& guids = record.guid_info.guid_block;
   for (unsigned i = 0; i < guids.size(); ++i) {
-    if ((query.mask & bit(first_guid_bit + i)) == 0) continue;
+    if ((query.mask & mask_bit(first_guid_bit + i)) == 0) continue;
     const bool names_port = i == 0 && record.block_num == 0;
     if (guids[i] != (names_port ? end_port.port_guid() : Guid{})) query.selects_none = true;
     if (!names_port) continue;
-    if ((query.mask & bit(0)) != 0 && record.lid != end_port.lid) query.selects_none = true;
-    query.mask |= bit(0);
+    if ((query.mask & mask_bit(0)) != 0 && record.lid != end_port.lid) query.selects_none = true;
+    query.mask |= mask_bit(0);
     set_lid(query.wanted, 0, end_port.lid);
   }
 }
@@ -109,8 +109,8 @@ Query prepare(const mad::Request& request, const StructInfo& record, const Store
     query.mask &= ~member_port_gid;
   } else if (begins_with_lid(record)) {
     // As opensm: a query for PortInfo by its BaseLID looks the port up by the record's LID.
-    if (is(PortInfoRecord::info()) && (query.mask & port_base_lid) != 0) query.mask |= bit(0);
-    if ((query.mask & bit(0)) != 0) {
+    if (is(PortInfoRecord::info()) && (query.mask & port_base_lid) != 0) query.mask |= mask_bit(0);
+    if ((query.mask & mask_bit(0)) != 0) {
       const Lid lid = first_lid(query.wanted);
       query.selects_none = lid == Lid{} && !is(NodeRecord::info()) && !is(GuidInfoRecord::info());
       set_lid(query.wanted, 0, ports.base_of(lid));
@@ -153,7 +153,7 @@ std::string_view method_name(std::uint8_t method) {
 
 /// As opensm: whether the rate and the MTU of a query for multicast groups exist.
 bool is_valid(const MCMemberRecord& wanted, std::uint64_t mask) {
-  constexpr std::uint64_t mtu = bit(4) | bit(5), rate = bit(8) | bit(9);
+  constexpr std::uint64_t mtu = mask_bit(4) | mask_bit(5), rate = mask_bit(8) | mask_bit(9);
   const bool mtu_is_valid = wanted.mtu >= smp::Mtu::mtu_256 && wanted.mtu <= smp::Mtu::mtu_4096;
   return ((mask & mtu) != mtu || mtu_is_valid) && ((mask & rate) != rate || order_of(wanted.rate) != 0);
 }
@@ -327,7 +327,7 @@ void StoredAnswers::select(const mad::Request& request, const TableInfo& table, 
   const std::uint64_t port_bits = port_components(record);
   const TableMatch match_end_node(record, query.wanted, query.mask & ~port_bits);
   std::vector<Bytes> found;
-  const bool by_lid = begins_with_lid(record) && (query.mask & bit(0)) != 0;
+  const bool by_lid = begins_with_lid(record) && (query.mask & mask_bit(0)) != 0;
   stored(table).for_each(by_lid ? std::optional(first_lid(query.wanted)) : std::nullopt, [&](Bytes row) {
     const bool end_node = port_bits != 0 && !known.is_switch(first_lid(row));
     if (!(end_node ? match_end_node : match)(row)) return;
@@ -357,7 +357,7 @@ void StoredAnswers::add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t ma
   });
   const auto swapped = static_cast<std::uint16_t>(query.block_num << 8 | query.block_num >> 8);
   const std::uint16_t block_num = in_order ? query.block_num : swapped;
-  const std::optional<Lid> lid = (mask & bit(0)) != 0 ? std::optional(query.lid) : std::nullopt;
+  const std::optional<Lid> lid = (mask & mask_bit(0)) != 0 ? std::optional(query.lid) : std::nullopt;
   std::vector<PKeyTableRecord> found = p_key_ports(lid);
   std::map<std::pair<Lid, std::uint8_t>, std::size_t> places;
   for (std::size_t at = 0; at < found.size(); ++at) {

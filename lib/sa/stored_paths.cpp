@@ -9,16 +9,17 @@
 #include "base/error.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "sa/pattern.hpp"
 #include "sa/rates.hpp"
 
 namespace ib::sa {
 namespace {
 
 // Component mask bits (IBA 15.2.5.16).
-constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
-constexpr std::uint64_t service_id = bit(0) | bit(1), dgid = bit(2), sgid = bit(3), dlid = bit(4), slid = bit(5), raw_traffic = bit(6),
-                        reversible = bit(11), numb_path = bit(12), p_key = bit(13), qos_class = bit(14), sl = bit(15),
-                        mtu = bit(16) | bit(17), rate = bit(18) | bit(19), life_time = bit(20) | bit(21);
+constexpr std::uint64_t service_id = mask_bit(0) | mask_bit(1), dgid = mask_bit(2), sgid = mask_bit(3), dlid = mask_bit(4),
+                        slid = mask_bit(5), raw_traffic = mask_bit(6), reversible = mask_bit(11), numb_path = mask_bit(12),
+                        p_key = mask_bit(13), qos_class = mask_bit(14), sl = mask_bit(15), mtu = mask_bit(16) | mask_bit(17),
+                        rate = mask_bit(18) | mask_bit(19), life_time = mask_bit(20) | mask_bit(21);
 
 constexpr std::uint16_t request_invalid = 0x0200, insufficient_components = 0x0600;  // IBA 15.2.4
 constexpr std::uint16_t partition_bits = 0x7fff;

@@ -15,6 +15,7 @@
 #include "sa/pattern.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
+#include "sa/table_reply.hpp"
 
 namespace ib::sa {
 namespace {
@@ -42,8 +43,6 @@ constexpr TableInfo infos[] = {
 
 constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after another; a table may take many megabytes
 
-constexpr std::size_t sm_key_at = 36, sm_key_size = 8;  // IBA 15.2.1.1
-
 /// The query that reads the whole table. Of paths, those that begin or end at this end port are kept.
 Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
   Pattern pattern(table.record());
@@ -55,9 +54,9 @@ Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
 bool exists_once(const StructInfo& record) { return &record == &mad::ClassPortInfo::info(); }
 
 /// Reads tables. Lives as long as the task that reads.
-class Reader {
+class TableReader {
  public:
-  Reader(mad::Transactor& transactor, TableReading reading, std::size_t tables)
+  TableReader(mad::Transactor& transactor, TableReading reading, std::size_t tables)
       : transactor_(transactor), reading_(std::move(reading)), failures_(tables) {}
 
   async::Task<> read(std::size_t at, const TableInfo& table) {
@@ -137,7 +136,7 @@ const TableInfo* stored_table_for(const mad::Request& request) {
 
 async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables,
                                                    TableReading reading) {
-  Reader reader(transactor, std::move(reading), tables.size());
+  TableReader reader(transactor, std::move(reading), tables.size());
   const auto read = [&reader, &tables](const TableInfo*& table) {
     return reader.read(static_cast<std::size_t>(&table - tables.data()), *table);
   };

@@ -9,7 +9,7 @@
 namespace ib::sa {
 namespace {
 
-constexpr std::size_t method_at = 3, status_at = 4, sm_key_at = 36, sm_key_size = 8;  // IBA 13.4.2, 15.2.1.1
+constexpr std::size_t method_at = 3, status_at = 4;  // IBA 13.4.2
 
 std::size_t header_size() { return mad::data_area(mad::mgmt_class::sa).offset; }
 

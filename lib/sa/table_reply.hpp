@@ -2,6 +2,7 @@
 // Builds answers from a stored table, in the form of the answers of an SA.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "mad/request.hpp"
 
 namespace ib::sa {
+
+inline constexpr std::size_t sm_key_at = 36, sm_key_size = 8;  ///< bytes of a MAD of the SA (IBA 15.2.1.1)
 
 /// Collects the records that answer a SubnAdmGet or SubnAdmGetTable.
 class TableReply {

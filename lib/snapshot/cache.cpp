@@ -105,7 +105,7 @@ mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
   }
   if (holder.is_known) co_return;
   throw Outdated(
-      fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(told->node_guid), to_text(to), quoted(file_), stored));
+      fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(told->node_guid), to_text(to), in_quotes(file_), stored));
 }
 
 /// Whether the node at the end of `path` is the node that the file has there. False if it does not answer. Throws Outdated if another node

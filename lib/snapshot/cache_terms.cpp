@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 
 namespace ib::snapshot {
@@ -34,10 +35,6 @@ bool sees_only_itself(const subnet::Subnet& subnet) {
   if (start.number != 0) return start.peer == subnet::none;
   const auto ports = subnet.ports_of(subnet.node(start.node));
   return std::ranges::all_of(ports, [](const subnet::Port& port) { return port.peer == subnet::none; });
-}
-
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

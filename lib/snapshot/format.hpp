@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -25,6 +26,11 @@ struct TableDefinition {
 };
 /// The tables that are read back, as sqlite_schema has them.
 std::span<const TableDefinition> raw_tables();
+
+/// Times are stored in milliseconds since 1970.
+inline std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 /// The bytes of a text.
 inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }

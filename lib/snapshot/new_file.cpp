@@ -25,9 +25,9 @@ constexpr const char* inner_name = "snapshot";
 void check_replaceable(const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return;
-  if (S_ISLNK(status.st_mode)) throw UsageError(fmt::format("{} is a symbolic link: it is not replaced", quoted(file)));
+  if (S_ISLNK(status.st_mode)) throw UsageError(fmt::format("{} is a symbolic link: it is not replaced", in_quotes(file)));
   if (S_ISREG(status.st_mode) && (status.st_size == 0 || is_snapshot_file(file))) return;
-  throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", quoted(file)));
+  throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", in_quotes(file)));
 }
 
 /// Makes a directory that nobody else can look into, whatever the umask is. Returns 0, or the errno.
@@ -80,7 +80,7 @@ void NewFile::open_directory() {
     } else if (errno != ENOTDIR && errno != ELOOP && errno != EACCES) {
       throw SysError(errno, "open", directory_);
     }
-    throw UsageError(fmt::format("{} is in the way: remove it", quoted(directory_)));
+    throw UsageError(fmt::format("{} is in the way: remove it", in_quotes(directory_)));
   }
 }
 
@@ -102,7 +102,7 @@ bool NewFile::open_file() {
   const bool is_there = ::fstatat(directory_fd_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == open.st_dev &&
                         named.st_ino == open.st_ino;
   if (!is_there) return false;
-  if (!S_ISREG(open.st_mode) || open.st_nlink != 1) throw UsageError(fmt::format("{} is in the way: remove it", quoted(directory_)));
+  if (!S_ISREG(open.st_mode) || open.st_nlink != 1) throw UsageError(fmt::format("{} is in the way: remove it", in_quotes(directory_)));
   ours_ = true;
   return true;
 }
@@ -110,7 +110,7 @@ bool NewFile::open_file() {
 /// False: there are no locks here.
 bool NewFile::lock() {
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is just being written by another process", quoted(file_)));
+  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is just being written by another process", in_quotes(file_)));
   return false;
 }
 
@@ -118,7 +118,7 @@ bool NewFile::lock() {
 void NewFile::check_owner() const {
   struct stat old {};
   if (::lstat(file_.c_str(), &old) != 0 || old.st_uid == status_of(fd_.get(), file_).st_uid) return;
-  throw UsageError(fmt::format("{} belongs to another user: it is not replaced", quoted(file_)));
+  throw UsageError(fmt::format("{} belongs to another user: it is not replaced", in_quotes(file_)));
 }
 
 NewFile::~NewFile() {

@@ -30,7 +30,7 @@ std::string as_utf8(std::string_view bytes) {
   return text;
 }
 
-std::string as_bytes(const std::string& text) {
+std::string latin1_bytes(const std::string& text) {
   std::string bytes;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto lead = static_cast<unsigned char>(text[at]);
@@ -68,7 +68,7 @@ json from_port(const sys::EndPort& port) {
           {"subnet_timeout", port.subnet_timeout}};
 }
 
-std::string bytes_of(const json& object, const char* name) { return as_bytes(object.at(name).get<std::string>()); }
+std::string bytes_of(const json& object, const char* name) { return latin1_bytes(object.at(name).get<std::string>()); }
 
 /// A text that the kernel makes, and that is shown as it is.
 std::string text_of(const json& object, const char* name) {

@@ -41,7 +41,8 @@ UniqueFd open_file(const std::string& file, bool& is_one) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) throw SysError(errno, "open", file, Exit::usage);
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", quoted(file)));
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw UsageError(fmt::format("{} is not a regular file", in_quotes(file)));
   std::array<std::uint8_t, 72> head{};
   const ssize_t size = ::pread(fd.get(), head.data(), head.size(), 0);
   if (size < 0) throw SysError(errno, "read", file);
@@ -61,12 +62,14 @@ bool is_snapshot_file(const std::string& file) {
   }
 }
 
-void Snapshot::damaged(std::string_view what) const { throw UsageError(fmt::format("{} is a damaged snapshot: {}", quoted(file_), what)); }
+void Snapshot::damaged(std::string_view what) const {
+  throw UsageError(fmt::format("{} is a damaged snapshot: {}", in_quotes(file_), what));
+}
 
 Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
   bool is_one = false;
   fd_ = open_file(file_, is_one);
-  if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", quoted(file_)));
+  if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", in_quotes(file_)));
   try {
     database_.emplace(fd_.get(), file_, Database::Mode::read);
     check_schema();
@@ -80,7 +83,7 @@ void Snapshot::check_schema() {
   Statement version(*database_, "PRAGMA user_version");
   version.step();
   if (version.integer(0) > format_version) {
-    throw UsageError(fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", quoted(file_), version.integer(0),
+    throw UsageError(fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file_), version.integer(0),
                                  format_version));
   }
   if (version.integer(0) != format_version) damaged("it has no format number");

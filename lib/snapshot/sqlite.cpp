@@ -30,7 +30,7 @@ Database::Database(int fd, const std::string& file, Mode mode) : file_(file), on
   if (sqlite3_open_v2("snapshot", &handle_, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, one_file_.vfs()) != SQLITE_OK) {
     const std::string why = handle_ != nullptr ? reason(handle_) : "no memory";
     sqlite3_close_v2(handle_);
-    throw SqliteError(fmt::format("{}: {}", quoted(file), why));
+    throw SqliteError(fmt::format("{}: {}", in_quotes(file), why));
   }
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
   // Nothing in a file may run by itself. This also holds for the copy of an older file to which a writer adds.
@@ -48,7 +48,7 @@ Database::Database(int fd, const std::string& file, Mode mode) : file_(file), on
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
-void Database::fail() const { throw SqliteError(fmt::format("{}: {}", quoted(file_), reason(handle_))); }
+void Database::fail() const { throw SqliteError(fmt::format("{}: {}", in_quotes(file_), reason(handle_))); }
 
 void Database::run(const std::string& sql) {
   if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();

@@ -138,7 +138,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
       request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
   if (!reads) {
     throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to the snapshot {}", mad::describe(mad::to_mad(request)),
-                                  quoted(snapshot_.file())));
+                                  in_quotes(snapshot_.file())));
   }
   if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
   const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
@@ -236,7 +236,7 @@ mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
-  std::string reason, cause = fmt::format("The snapshot {} has no {}", quoted(snapshot_.file()), what);
+  std::string reason, cause = fmt::format("The snapshot {} has no {}", in_quotes(snapshot_.file()), what);
   const std::string who = fmt::format("{} of '{}'", cause, to_text(request.path));
   if (!why.empty()) {
     reason = fmt::format(": {}", why);
@@ -244,7 +244,7 @@ mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request
     reason = ": no snapshot has it";
   } else if (!snapshot_.has_part(name(*part))) {
     reason = fmt::format(": take one without --skip {0} (or with --only {0})", name(*part));
-    cause = fmt::format("The snapshot {} has no part '{}'", quoted(snapshot_.file()), name(*part));
+    cause = fmt::format("The snapshot {} has no part '{}'", in_quotes(snapshot_.file()), name(*part));
   }
   return std::shared_ptr<const mad::MadError>(
       std::make_shared<mad::NotRead>(who + reason, cause + reason, mad::to_mad(request), request.path));

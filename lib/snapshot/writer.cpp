@@ -20,13 +20,7 @@
 #include "snapshot/sqlite.hpp"
 
 namespace ib::snapshot {
-namespace {
-
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 class Writer::Tables {
  public:

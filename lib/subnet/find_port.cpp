@@ -120,9 +120,10 @@ FoundPort find_named_port(const SweptSubnet& swept, std::string_view name, const
     found = at;
     ++count;
   }
-  if (count == 0) return not_found(swept, fmt::format("No node is named {}.", quoted(name)));
-  if (count > 1) return {none, fmt::format("{} nodes are named {}: name the one that is meant by its GUID or LID.", count, quoted(name))};
-  return only_port(swept, found, quoted(name));
+  if (count == 0) return not_found(swept, fmt::format("No node is named {}.", in_quotes(name)));
+  if (count > 1)
+    return {none, fmt::format("{} nodes are named {}: name the one that is meant by its GUID or LID.", count, in_quotes(name))};
+  return only_port(swept, found, in_quotes(name));
 }
 
 PortIndex get_port(const SweptSubnet& swept, const path::Path& target) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "subnet/model.hpp"
 #include "subnet/smp_tables.hpp"
 
 namespace ib::subnet {
@@ -14,7 +15,6 @@ namespace {
 constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
 constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
 constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
-constexpr unsigned last_port = 254;      // IBA 14.2.5.6: ports of a switch are 1…254
 
 bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= no_multicast_entries; }
 
@@ -84,7 +84,7 @@ void LinearTable::set_block(std::uint32_t modifier, Bytes block) {
 }
 
 MulticastTable::MulticastTable(const smp::SwitchInfo& info, unsigned ports, LidRange wanted)
-    : capacity_(info.multicast_fdb_cap), top_(info.multicast_fdb_top), positions_(std::min(ports, last_port) / ports_per_mask + 1) {
+    : capacity_(info.multicast_fdb_cap), top_(info.multicast_fdb_top), positions_(std::min(ports, last_switch_port) / ports_per_mask + 1) {
   unsigned count = std::min(unsigned{capacity_}, multicast_lids);
   if (has_multicast_top(info)) count = std::min(count, top_ - no_multicast_entries);
   all_ = first_multicast_lid.value + count;

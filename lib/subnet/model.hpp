@@ -24,6 +24,8 @@ namespace ib::subnet {
 using NodeIndex = std::uint32_t;  ///< index of Subnet::nodes(), or none
 using PortIndex = std::uint32_t;  ///< index of Subnet::ports(), or none
 
+inline constexpr unsigned last_switch_port = 254;  ///< ports of a switch are 1…254 (IBA 14.2.5.6)
+
 enum class NodeKind : std::uint8_t { other, ca, sw, router };
 
 /// One port of a node. Port 0 is the management port of a switch, and unused on other nodes.

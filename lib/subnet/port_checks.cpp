@@ -47,7 +47,7 @@ bool is_link_trained(const Subnet& subnet, PortIndex at) {
 std::string Finding::sentence() const {
   if (!words.empty()) return words;
   constexpr std::string_view relations[] = {"expected", "but shouldn't be", "expected less than"};
-  return fmt::format("{} is {}, {} {}", field, quoted(found), relations[static_cast<unsigned>(relation)], quoted(expected));
+  return fmt::format("{} is {}, {} {}", field, in_quotes(found), relations[static_cast<unsigned>(relation)], in_quotes(expected));
 }
 
 bool is_trained(const Port& port) { return port.is_link_up() || port.physical_state() == smp::PortPhysicalState::error_recovery; }

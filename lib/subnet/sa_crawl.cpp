@@ -10,7 +10,6 @@ namespace ib::subnet {
 namespace {
 
 constexpr std::size_t max_open_queries = 256;  // limits the memory of waiting queries; the Transactor has windows of its own
-constexpr unsigned last_port = 254;            // IBA 14.2.5.6: ports of a switch are 1…254
 
 std::uint32_t end_of_link(Lid lid, unsigned port) { return std::uint32_t{lid.value} << 8 | port; }
 
@@ -93,7 +92,7 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
     if (work.port > 0) ask(What::port_info, work.port);
     return;
   }
-  const int ports = static_cast<int>(std::min<unsigned>(record.node_info.num_ports, last_port));
+  const int ports = static_cast<int>(std::min<unsigned>(record.node_info.num_ports, last_switch_port));
   for (int port = 1; port <= ports; ++port) ask(What::port_info, port);
 }
 

@@ -19,7 +19,7 @@ async::Task<> list_switches(mad::Transactor& mads) {
   const auto table = co_await sa::try_subn_adm_get_table(mads, query);
   if (!table) table.error().raise();
   for (const sa::NodeRecord& record : table->records) {
-    const std::string name = quoted(fixed_text(record.node_description.node_string));
+    const std::string name = in_quotes(fixed_text(record.node_description.node_string));
     fmt::print("switch {} LID {} {}\n", to_text(record.node_info.node_guid), to_text(record.lid), name);
   }
   if (table->torn) fmt::print("The answer ends within a record: there may be more.\n");

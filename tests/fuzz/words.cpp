@@ -40,7 +40,7 @@ void round_trip(std::string_view text, Parse parse) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  ibtest::must(is_ascii(escaped(text)) && is_ascii(quoted(text)) && is_ascii(printable(text)), "unsafe for a terminal");
+  ibtest::must(is_ascii(escaped(text)) && is_ascii(in_quotes(text)) && is_ascii(printable(text)), "unsafe for a terminal");
   ibtest::must(is_harmless(harmless(text)) && harmless(harmless(text)) == harmless(text), "a diagnostic that is unsafe for a terminal");
   ibtest::must(is_harmless(printable_words(text)), "a user's own words that are unsafe for a terminal");
   std::string json;

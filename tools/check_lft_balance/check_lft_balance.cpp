@@ -133,7 +133,7 @@ class CheckLftBalance final : public Command {
     for (const routing::Entry& entry : entries) {
       if (fabric.subnet.node(fabric.subnet.port(entry.owner).node).kind() != subnet::NodeKind::sw) ++lids[entry.port];
     }
-    SwitchUse found{quoted(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
+    SwitchUse found{in_quotes(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
     for (unsigned number = 1; number < node.slots; ++number) {
       const subnet::Port& port = fabric.subnet.port(node.first_port + number);
       if (lids[number] == 0 && port.peer == subnet::none) continue;

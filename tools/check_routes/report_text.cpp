@@ -47,7 +47,7 @@ std::string fold(std::span<const std::uint16_t> numbers, bool hex) {
 
 std::string RoutesReport::node_text(subnet::NodeIndex node) const {
   const subnet::Node& of = fabric.subnet.node(node);
-  return fmt::format("{} {}", to_text(of.guid()), quoted(subnet::name_of(of, &fabric.names)));
+  return fmt::format("{} {}", to_text(of.guid()), in_quotes(subnet::name_of(of, &fabric.names)));
 }
 
 std::string RoutesReport::place_text(PlaceIndex place) const {
@@ -58,7 +58,7 @@ std::string RoutesReport::lid_text(Lid lid) const {
   const subnet::PortIndex port = fabric.subnet.find_lid(lid);
   if (lid.is_multicast()) return fmt::format("MLID {:#x}", lid.value);
   if (port == subnet::none) return fmt::format("LID {}", lid.value);
-  return fmt::format("LID {} {}", lid.value, quoted(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names)));
+  return fmt::format("LID {} {}", lid.value, in_quotes(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names)));
 }
 
 /// What was not read at a place: the table of the switch, what is behind its port, or a table on the way to a host.
@@ -87,7 +87,7 @@ std::string RoutesReport::lids_text(std::span<const std::uint16_t> lids) const {
   for (std::size_t i = 0; i < lids.size() && i < most_names; ++i) {
     const subnet::PortIndex port = fabric.subnet.find_lid(Lid{lids[i]});
     if (port == subnet::none) continue;
-    const std::string name = quoted(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names));
+    const std::string name = in_quotes(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names));
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
   if (lids.size() > most_names) names += ", …";
@@ -258,7 +258,7 @@ void RoutesReport::text_adaptive(TextOut& out) const {
   for (routing::SwitchIndex at = 0; at < tables.adaptive.size(); ++at) {
     if (tables.adaptive[at] == routing::Adaptive::not_read) ++unread;
     if (tables.adaptive[at] != routing::Adaptive::on) continue;
-    const std::string name = quoted(subnet::name_of(fabric.subnet.node(tables.network.switches()[at].node), &fabric.names));
+    const std::string name = in_quotes(subnet::name_of(fabric.subnet.node(tables.network.switches()[at].node), &fabric.names));
     if (++on <= most_names) names += (on == 1 ? "" : ", ") + name;
   }
   const std::size_t all = tables.adaptive.size();

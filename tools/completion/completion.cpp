@@ -79,7 +79,7 @@ class Completion final : public Command {
     if (found == scripts().end()) {
       std::vector<std::string_view> known;
       for (const Script& script : scripts()) known.push_back(script.shell);
-      throw UsageError(fmt::format("There is no script for {}{} Try one of {}", quoted(words_.front()),
+      throw UsageError(fmt::format("There is no script for {}{} Try one of {}", in_quotes(words_.front()),
                                    did_you_mean(words_.front(), known, "."), fmt::join(known, ", ")));
     }
     report.script = &*found;

@@ -29,10 +29,10 @@ std::size_t find_operation(std::span<const Name> names, std::string_view word, b
   }
   if (as_diags) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
   if (found.size() == 1) return found.front();
-  if (found.size() > 1) throw UsageError(fmt::format("Ambiguous operation {}", quoted(word)));
+  if (found.size() > 1) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(word)));
   std::vector<std::string_view> words;
   for (const Name& name : names) words.insert(words.end(), {name.full, name.alias});
-  throw UsageError(fmt::format("Unknown operation {}{}", quoted(word), did_you_mean(word, words)));
+  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(word), did_you_mean(word, words)));
 }
 
 std::string operation_list(std::span<const Name> names) {

@@ -16,7 +16,7 @@ namespace ib::tools {
 namespace congestion {
 namespace {
 
-constexpr Name names[]{
+constexpr Name settings[]{
     {"CongestionKeyInfo", "CK", "CC_KEY PROTECT_BIT LEASE_PERIOD VIOLATIONS"},
     {"SwitchCongestionSetting", "SS",
      "CONTROL_MAP VICTIM_MASK CREDIT_MASK THRESHOLD PACKET_SIZE CS_THRESHOLD CS_RETURN_DELAY MARKING_RATE"},
@@ -60,7 +60,7 @@ struct SetReport final : Report {
 
 class Ibccconfig final : public CongestionCommand {
  public:
-  Ibccconfig() : CongestionCommand(names) {}
+  Ibccconfig() : CongestionCommand(settings) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_operands(set);
@@ -95,7 +95,7 @@ class Ibccconfig final : public CongestionCommand {
     try {
       return ways[chosen].read(values_, true);
     } catch (const BadSetting& error) {
-      throw UsageError(fmt::format("{}; {} takes {}", error.message(), names[chosen].full, names[chosen].values));
+      throw UsageError(fmt::format("{}; {} takes {}", error.message(), settings[chosen].full, settings[chosen].values));
     }
   }
   Setting read_as_diags(const Ask& asking, std::size_t chosen) const {

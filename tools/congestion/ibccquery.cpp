@@ -19,7 +19,7 @@ namespace {
 
 using Record = std::vector<std::uint8_t>;
 
-constexpr Name names[]{
+constexpr Name queries[]{
     {"ClassPortInfo", "CP", ""},       {"CongestionInfo", "CI", ""},          {"CongestionKeyInfo", "CK", ""},
     {"CongestionLog", "CL", ""},       {"SwitchCongestionSetting", "SS", ""}, {"SwitchPortCongestionSetting", "SP", "[PORT]"},
     {"CACongestionSetting", "CS", ""}, {"CongestionControlTable", "CT", ""},  {"Timestamp", "TI", ""},
@@ -176,7 +176,7 @@ async::Task<> control_table(const Ask& ask) {
 
 class Ibccquery final : public CongestionCommand {
  public:
-  Ibccquery() : CongestionCommand(names) {}
+  Ibccquery() : CongestionCommand(queries) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_operands(set);
@@ -192,7 +192,7 @@ class Ibccquery final : public CongestionCommand {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const std::size_t chosen = operation();
-    if (!as_diags_ && port_ && names[chosen].values.empty()) throw UsageError(fmt::format("{} takes no PORT", names[chosen].full));
+    if (!as_diags_ && port_ && queries[chosen].values.empty()) throw UsageError(fmt::format("{} takes no PORT", queries[chosen].full));
     const Ask asking = co_await ask(session, emit, chosen);
     switch (chosen) {
       case 0:

@@ -91,7 +91,7 @@ struct UmadHeader {
 };
 
 /// One structure found in the input.
-struct Part {
+struct DecodedPart {
   const StructInfo* info;
   Bytes bytes;
 };
@@ -99,8 +99,8 @@ struct Part {
 struct DecodeReport final : Report {
   std::vector<std::uint8_t> input;
   std::optional<UmadHeader> umad;
-  std::vector<Part> headers;
-  std::optional<Part> mad;
+  std::vector<DecodedPart> headers;
+  std::optional<DecodedPart> mad;
   Bytes mad_bytes_found;
   int verbosity{};
   Keys keys = Keys::hidden;
@@ -114,7 +114,7 @@ struct DecodeReport final : Report {
       sink.null("umad");
     }
     sink.begin_array("headers");
-    for (const Part& part : headers) {
+    for (const DecodedPart& part : headers) {
       sink.begin_object();
       sink.value("structure", part.info->iba_name);
       report::visit_fields(sink, "data", part.bytes, *part.info, keys);
@@ -129,11 +129,13 @@ struct DecodeReport final : Report {
       sink.null("mad");
     }
   }
-  void print(TextOut& out, const Part& part) const { out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys)); }
+  void print(TextOut& out, const DecodedPart& part) const {
+    out.print("{}\n{}", part.info->iba_name, dump_words(part.bytes, *part.info, keys));
+  }
   void text(TextOut& out) const override {
     if (umad && verbosity >= 1) umad->text(out);
     if (verbosity >= 1) {
-      for (const Part& part : headers) print(out, part);
+      for (const DecodedPart& part : headers) print(out, part);
     }
     if (verbosity >= 1 || !mad) print(out, {&mad::Header::info(), mad_bytes_found});
     if (mad) out.print("{} {}\n{}", mad->info->iba_name, mad_description(mad->bytes), dump_words(mad->bytes, *mad->info, keys));
@@ -152,7 +154,7 @@ class Taker {
     return taken;
   }
   template <class T>
-  T take(std::vector<Part>& parts) {
+  T take(std::vector<DecodedPart>& parts) {
     parts.push_back({&T::info(), take(T::wire_size, T::info().iba_name)});
     return T::unpack(parts.back().bytes);
   }
@@ -163,7 +165,7 @@ class Taker {
 };
 
 /// The headers of an unreliable datagram before its MAD (IBA 7.7, 8.3, 9.2, 9.3.2).
-void take_link_headers(Taker& taker, std::vector<Part>& parts) {
+void take_link_headers(Taker& taker, std::vector<DecodedPart>& parts) {
   const auto lrh = taker.take<hdr::Lrh>(parts);
   if ((lrh.lnh & 2) == 0) throw UsageError("The packet is a raw one: it has no BTH and no MAD");
   if ((lrh.lnh & 1) != 0) taker.take<hdr::Grh>(parts);
@@ -222,7 +224,7 @@ class DecodeMad final : public Command {
     const auto header = mad::Header::unpack(report.mad_bytes_found);
     const StructInfo* format =
         ib::find_format(header.mgmt_class, header.class_version, header.base_version, mad_oui(report.mad_bytes_found));
-    if (format != nullptr) report.mad = Part{format, report.mad_bytes_found};
+    if (format != nullptr) report.mad = DecodedPart{format, report.mad_bytes_found};
   }
 
   /// The input as it was typed, and as bytes; with zeros in the place of keys, if any are hidden.

@@ -36,7 +36,7 @@ class Export final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.operand("FORMAT", [](std::string_view word) {
-      if (word != "openmetrics") throw OptionError(fmt::format("FORMAT: {} is not openmetrics", quoted(word)));
+      if (word != "openmetrics") throw OptionError(fmt::format("FORMAT: {} is not openmetrics", in_quotes(word)));
     });
     set.offer({"openmetrics"});
     set.words("SNAPSHOT", files_);
@@ -72,7 +72,7 @@ class Export final : public Command {
     std::ranges::sort(stored, {}, time);
     const auto same = std::ranges::adjacent_find(stored, {}, time);
     if (same != stored.end())
-      throw UsageError(fmt::format("{} and {} are of the same time", quoted(same->file), quoted(std::next(same)->file)));
+      throw UsageError(fmt::format("{} and {} are of the same time", in_quotes(same->file), in_quotes(std::next(same)->file)));
     std::vector<metrics::View> views;
     for (StoredView& one : stored) views.push_back(std::move(one.view));
     return views;

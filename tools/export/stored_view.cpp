@@ -33,9 +33,9 @@ std::shared_ptr<metrics::SweptFabric> stored_fabric(snapshot::Snapshot& stored, 
 async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names) {
   snapshot::Snapshot stored(file);
   if (!stored.has_part("counters"))
-    throw UsageError(fmt::format("{} has no counters: take snapshots without --skip counters", quoted(file)));
+    throw UsageError(fmt::format("{} has no counters: take snapshots without --skip counters", in_quotes(file)));
   const std::optional<std::int64_t> ended = stored.number("ended");
-  if (!ended) throw UsageError(fmt::format("{} does not say when it was taken", quoted(file)));
+  if (!ended) throw UsageError(fmt::format("{} does not say when it was taken", in_quotes(file)));
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);

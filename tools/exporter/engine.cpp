@@ -167,7 +167,7 @@ void Engine::take_failures(const Reading& reading) {
       if (readings[at].outcome == metrics::DeviceReading::Outcome::silent) silent.insert(devices[at].guid);
       const bool has_moved = readings[at].outcome == metrics::DeviceReading::Outcome::moved;
       if (has_moved || !failed_.contains(devices[at].guid)) want_sweep(cause_of(fabric.subnet, devices[at].port));
-      names.push_back(quoted(fabric.name(devices[at].node)));
+      names.push_back(in_quotes(fabric.name(devices[at].node)));
     }
   };
   take(reading.switches, fabric.switches);

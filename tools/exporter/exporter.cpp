@@ -42,7 +42,7 @@ struct Address {
 /// ADDRESS:PORT, [ADDRESS]:PORT for IPv6, :PORT.
 Address parse_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) throw OptionError(fmt::format("--listen: {} is no ADDRESS:PORT", quoted(text)));
+  if (colon == std::string_view::npos) throw OptionError(fmt::format("--listen: {} is no ADDRESS:PORT", in_quotes(text)));
   std::string_view host = text.substr(0, colon);
   const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
   if (is_bracketed) host = host.substr(1, host.size() - 2);

@@ -16,7 +16,7 @@ namespace ib::tools::exporter {
 PortName parse_port_name(std::string_view text) {
   const std::size_t slash = text.rfind('/');
   const bool is_whole = slash != std::string_view::npos && slash != 0 && parse_digits(text.substr(slash + 1), 10).has_value();
-  if (!is_whole) throw OptionError(fmt::format("--add-port: {} is no DEVICE/PORT", quoted(text)));
+  if (!is_whole) throw OptionError(fmt::format("--add-port: {} is no DEVICE/PORT", in_quotes(text)));
   return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
@@ -40,7 +40,7 @@ LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const 
   ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
   for (const PortName& name : others) {
     if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
-      throw UsageError(fmt::format("--add-port: {} is there already", quoted(name.text())));
+      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
     CommonOptions common = first.host().options();
     common.device = name.device;
     common.port = name.number;

@@ -47,7 +47,7 @@ std::uint32_t number(const Request& request, std::string_view name, std::uint32_
   if (!word) return usual;
   const std::optional<std::uint64_t> value = parse_digits(*word, 10);
   if (!value || *value < low || *value > high)
-    throw UsageError(fmt::format("{}: {} is no number from {} to {}", name, quoted(*word), low, high));
+    throw UsageError(fmt::format("{}: {} is no number from {} to {}", name, in_quotes(*word), low, high));
   return static_cast<std::uint32_t>(*value);
 }
 
@@ -64,7 +64,7 @@ std::uint8_t selected_by(const Request& request) {
   for (const auto& [name, value] : request.query) {
     if (name != "collect[]") continue;
     const auto found = std::ranges::find(collectors, std::string_view(value), &Collector::name);
-    if (found == collectors.end()) throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", quoted(value)));
+    if (found == collectors.end()) throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", in_quotes(value)));
     selected |= found->selected;
   }
   if (selected == 0) return metrics::select_all;
@@ -102,7 +102,7 @@ metrics::PageWanted wanted_by(const Request& request) {
   wanted.format = prefers_openmetrics(request.accept) ? metrics::Format::openmetrics : metrics::Format::text;
   for (const auto& [name, value] : request.query) {
     if (name != "num_shards" && name != "shard" && name != "collect[]" && name != "port")
-      throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard, collect[] or port", quoted(name)));
+      throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard, collect[] or port", in_quotes(name)));
   }
   if (request.value("shard") && !request.value("num_shards")) throw UsageError("shard needs num_shards");
   if (request.value("num_shards") && !request.value("shard")) throw UsageError("num_shards needs shard");
@@ -115,7 +115,7 @@ metrics::PageWanted wanted_by(const Request& request) {
 const Engine& Pages::engine_of(const Request& request) const {
   const std::string_view name = request.value("port").value_or(std::string_view());
   if (const Engine* engine = ports_.find(name)) return *engine;
-  throw UsageError(fmt::format("port: {} is none of {}", quoted(name), ports_.names()));
+  throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), ports_.names()));
 }
 
 Answer Pages::metrics_page(const Request& request) const {

@@ -124,7 +124,7 @@ void make_table(SwitchTable& of, const Wanted& wanted, bool diags) {
 
 std::string TableText::title(const SwitchTable& of) const {
   const auto mapped = names_.find(of.node.node_guid);
-  return fmt::format("{} {}", of.name, mapped ? quoted(*mapped) : of.description ? quoted(*of.description) : "None");
+  return fmt::format("{} {}", of.name, mapped ? in_quotes(*mapped) : of.description ? in_quotes(*of.description) : "None");
 }
 
 void TableText::text(TextOut& out, const SwitchTable& of) {
@@ -188,8 +188,8 @@ void TableText::unicast_row(TextOut& out, const SwitchTable& of, Rows& rows) con
   } else if (const auto to = find_(lid)) {
     const auto mapped = names_.find(to->node_guid);
     whose = fmt::format("({} portguid {} {})", type_text(to->node_type, number), to_text(to->port_guid),
-                        mapped            ? quoted(*mapped)
-                        : to->description ? quoted(*to->description)
+                        mapped            ? in_quotes(*mapped)
+                        : to->description ? in_quotes(*to->description)
                                           : "None");
   }
   out.print("{:6} {:03} : {}\n", rows.lid, port, whose);

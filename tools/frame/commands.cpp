@@ -15,7 +15,7 @@ namespace ib::tools {
 namespace {
 
 #define IB_ADDRESS_OF_COMMAND(name) &rooms::name,
-constexpr const CommandInfo* table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_COMMAND)};
+constexpr const CommandInfo* command_table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_COMMAND)};
 #undef IB_ADDRESS_OF_COMMAND
 
 }  // namespace
@@ -28,10 +28,10 @@ void add_options(const CommandInfo& info, Command& command, OptionSet& set, Comm
   add_general(set, common, general);
 }
 
-std::span<const CommandInfo* const> commands() { return table; }
+std::span<const CommandInfo* const> commands() { return command_table; }
 
 const CommandInfo* find_command(std::string_view name) {
-  for (const CommandInfo* command : table) {
+  for (const CommandInfo* command : command_table) {
     if (command->name == name || std::ranges::find(command->aliases, name) != command->aliases.end()) return command;
   }
   return nullptr;
@@ -39,7 +39,7 @@ const CommandInfo* find_command(std::string_view name) {
 
 UsageError no_such_command(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const CommandInfo* command : table) names.push_back(command->name);
+  for (const CommandInfo* command : command_table) names.push_back(command->name);
   return UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
 }
 

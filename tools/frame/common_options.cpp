@@ -90,7 +90,7 @@ void set_gmp_carrier(CommonOptions& common, std::string_view name) {
     common.gmp = carrier;
     return;
   }
-  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", quoted(name)));
+  throw OptionError(fmt::format("--gmp: {} is not 'auto', 'umad' or 'verbs'", in_quotes(name)));
 }
 
 void add_gmp(OptionSet& set, CommonOptions& common) {

@@ -34,7 +34,8 @@ class Value {
   std::uint64_t number(std::uint64_t low, std::uint64_t high) const {
     if (reader_ == ConfReader::diags) return std::strtoull(text_.c_str(), nullptr, 0);
     const std::optional<std::uint64_t> value = parse_number(text_);
-    if (!value || *value < low || *value > high) throw BadLine{fmt::format("{}: {} is not within {}…{}", name_, quoted(text_), low, high)};
+    if (!value || *value < low || *value > high)
+      throw BadLine{fmt::format("{}: {} is not within {}…{}", name_, in_quotes(text_), low, high)};
     return *value;
   }
   std::uint64_t key() const {
@@ -44,7 +45,7 @@ class Value {
   bool truth() const {
     const bool yes = text_.starts_with("TRUE") || text_.starts_with("true");
     if (reader_ == ConfReader::ibtool && !yes && text_ != "FALSE" && text_ != "false")
-      throw BadLine{fmt::format("{}: {} is not TRUE or FALSE", name_, quoted(text_))};
+      throw BadLine{fmt::format("{}: {} is not TRUE or FALSE", name_, in_quotes(text_))};
     return yes;
   }
 
@@ -73,7 +74,7 @@ void apply(IbdiagConf& conf, std::string_view name, const Value& value) {
   } else if (name.starts_with("nd_format")) {
     conf.node_description_format = value.text();
   } else {
-    throw BadLine{fmt::format("no option is called {}", quoted(name))};
+    throw BadLine{fmt::format("no option is called {}", in_quotes(name))};
   }
 }
 
@@ -83,7 +84,7 @@ void read_line(IbdiagConf& conf, std::string_view line, ConfReader reader) {
   if (equals == std::string_view::npos) throw BadLine{"not a line NAME=VALUE"};
   const std::string_view name = line.substr(0, equals);
   const Value value(name, line.substr(equals + 1), reader);
-  if (value.text().empty()) throw BadLine{fmt::format("{} has no value", quoted(name))};
+  if (value.text().empty()) throw BadLine{fmt::format("{} has no value", in_quotes(name))};
   apply(conf, name, value);
 }
 

@@ -156,7 +156,8 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
         }
         word += " " + words[at++];
       }
-      const std::string argument = fmt::format("Invalid command line argument #{} {} - ", first + 1, quoted(path::without_secrets(word)));
+      const std::string argument =
+          fmt::format("Invalid command line argument #{} {} - ", first + 1, in_quotes(path::without_secrets(word)));
       const TargetReader reader{read_target.address, [&](NamedTarget name) {
                                   name.argument = argument;
                                   read_target.look_up(std::move(name));
@@ -171,7 +172,7 @@ void OptionSet::bind(const std::vector<std::string>& words, bool combined, const
   if (!missing.empty() && !none_expected)
     throw MissingOperands(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
   if (at < words.size()) {
-    throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", quoted(words[0]))
+    throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", in_quotes(words[0]))
                                        : fmt::format("Too many arguments, expected no more than {}.", at));
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/letter_case.hpp"
 #include "iba/text.hpp"
 
 namespace ib::tools {
@@ -26,11 +27,6 @@ std::vector<std::string> split_words(std::string_view text) {
 std::string display_name(std::string_view what) {
   if (const std::size_t at = what.find("--"); at != std::string_view::npos) what.remove_prefix(at);
   return std::string(what.substr(0, what.find(' ')));
-}
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ void OptionSet::choice(std::string_view names, std::vector<std::string> choices,
   const auto choose = [choices, what = display_name(names), set = std::move(set)](std::string_view text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
-      if (text.empty() || !same_letters(std::string_view(c).substr(0, text.size()), text)) continue;
+      if (text.empty() || !equal_ignoring_case(std::string_view(c).substr(0, text.size()), text)) continue;
       if (found != nullptr && found->size() == text.size()) continue;  // it is that word, which another one begins with
       if (found != nullptr && c.size() != text.size()) throw OptionError(fmt::format("{}: '{}' is ambiguous", what, text));
       found = &c;

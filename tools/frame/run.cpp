@@ -233,7 +233,7 @@ std::string unknown_name(std::string_view name) {
   for (const CommandInfo* info : commands()) {
     if (info->diags) names.push_back(info->name);
   }
-  return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", quoted(name),
+  return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", in_quotes(name),
                      fmt::join(names, ", "));
 }
 

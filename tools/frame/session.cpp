@@ -116,7 +116,7 @@ void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) { stack_.use_
 
 void Session::save_cache() {
   const std::optional<std::string> file = stack_.save_cache();
-  if (file && options().error_level() >= 1) log().debug(fmt::format("Saving discovery cache to {}", quoted(*file)));
+  if (file && options().error_level() >= 1) log().debug(fmt::format("Saving discovery cache to {}", in_quotes(*file)));
 }
 
 const subnet::NodeNameMap& Session::node_name_map() {

@@ -98,7 +98,7 @@ void PlannedSets::text(TextOut& out) const {
     std::string fields;
     if (attribute.info != nullptr) add_fields(fields, attribute.bytes, *attribute.info, keys);
     std::string who = set.node_guid == Guid{} ? std::string() : ' ' + to_text(set.node_guid);
-    if (!set.description.empty()) who += ' ' + quoted(set.description);
+    if (!set.description.empty()) who += ' ' + in_quotes(set.description);
     out.print("Would send {} {} to{} by {}:{}\n", request_name(set.mad), header.attribute_modifier(), who, path::to_text(set.path), fields);
   }
 }

@@ -89,7 +89,7 @@ void Stack::open_snapshot() {
   snapshot::Snapshot& snapshot = host_.snapshot();
   const CommonOptions& options = host_.options();
   if (options.keys == Keys::shown && !snapshot.has_keys())
-    warn(fmt::format("{} was taken without -K: keys that are set are shown as zero", quoted(*options.from)));
+    warn(fmt::format("{} was taken without -K: keys that are set are shown as zero", in_quotes(*options.from)));
   stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot, host_.end_port(), options.keys);
   set_sa_path(stored_->sa_path());
   stack_on_top();

@@ -146,7 +146,7 @@ void Targets::parse_sa_path() {
     if (path.directed() != nullptr) throw UsageError("a directed route does not lead to a subnet administrator");
     stack_.set_sa_target(std::move(path));
   } catch (const UsageError& e) {
-    throw UsageError(fmt::format("Invalid --sa-path {} - {}", quoted(path::without_secrets(*text)), e.message()));
+    throw UsageError(fmt::format("Invalid --sa-path {} - {}", in_quotes(path::without_secrets(*text)), e.message()));
   }
 }
 
@@ -176,15 +176,15 @@ async::Task<path::Path> Targets::find(std::string word, std::string complaint) {
     constexpr std::size_t most = 8;
     std::string list;
     for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
-      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", quoted(name_of_port(ports[i])), to_text(ports[i].node));
+      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", in_quotes(name_of_port(ports[i])), to_text(ports[i].node));
     if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
     throw UsageError(fmt::format("several nodes {}: {}", best == NameMatch::whole ? "are called so" : "have this in their names", list));
   }
-  callbacks_.debug(fmt::format("{} is {}, {}", quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].path)));
+  callbacks_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name_of_port(ports[0])), to_text(ports[0].path)));
   if (best == NameMatch::piece) {
     stack_.refuse_sets(
         fmt::format("{} is only a piece of the name {} of {}: what changes something wants whole words of a name, or an address",
-                    quoted(word), quoted(name_of_port(ports[0])), to_text(ports[0].node)));
+                    in_quotes(word), in_quotes(name_of_port(ports[0])), to_text(ports[0].node)));
   }
   path::Path path = ports[0].path;
   path.ib().meant = ports[0].node;

@@ -45,7 +45,7 @@ subnet::Failure missing_host(const std::string& host) {
   subnet::Failure failure;
   failure.kind = subnet::Failure::Kind::no_record;
   failure.attribute = "NodeDescription";
-  failure.why = fmt::format("the host {} is not in the fabric", quoted(host));
+  failure.why = fmt::format("the host {} is not in the fabric", in_quotes(host));
   return failure;
 }
 

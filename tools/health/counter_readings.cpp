@@ -129,11 +129,11 @@ void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
 async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file) {
   snapshot::Snapshot stored(file);
   if (!stored.has_part("counters"))
-    throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", quoted(file)));
+    throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", in_quotes(file)));
   const async::Time time = time_of(stored, session.loop());
   if (session.options().from && time >= time_of(session.snapshot(), session.loop()))
     throw UsageError(
-        fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", quoted(file)));
+        fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);

@@ -39,7 +39,7 @@ std::vector<const Check*> checks_in(std::string_view text, std::string_view opti
     if (check == nullptr) {
       std::vector<std::string_view> ids;
       for (const Check& known : ib::health::all_checks()) ids.push_back(known.id);
-      throw OptionError(fmt::format("option '{}': there is no check {}{}", option, quoted(word), did_you_mean(word, ids)));
+      throw OptionError(fmt::format("option '{}': there is no check {}{}", option, in_quotes(word), did_you_mean(word, ids)));
     }
     checks.push_back(check);
   }

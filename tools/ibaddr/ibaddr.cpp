@@ -15,13 +15,13 @@ namespace ib::tools {
 namespace {
 
 /// The parts of an address to print. If none is selected, all are printed.
-struct Shown {
+struct ShownAddresses {
   bool gid{}, lid{};
   bool decimal{};  ///< infiniband-diags: LIDs in decimal
 };
 
 struct IbaddrReport final : Report {
-  Shown shown;
+  ShownAddresses shown;
   path::Path path = path::IbPath{};
   Guid port_guid;
   GidPrefix prefix;
@@ -109,7 +109,7 @@ class Ibaddr final : public Command {
  private:
   Target target_;
   std::optional<std::uint32_t> port_;
-  Shown shown_;
+  ShownAddresses shown_;
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ class Ibcacheedit final : public Command {
     for (const Slot& slot : slots_) {
       if (!slot.edit) continue;
       if (const auto missing = slot.apply(cache, *slot.edit)) {
-        session.refuse(UsageError(fmt::format("{} has no {} {}", quoted(*original_), missing->what, to_text(missing->guid))),
+        session.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
                        {"main", fmt::format("{} = {:x} not found", missing->what, missing->guid.value)});
       }
       report.edits.push_back(*slot.edit);
@@ -184,7 +184,7 @@ class Ibcacheedit final : public Command {
       if (guid) guids.push_back(*guid);
     }
     if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", slot.name));
-    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", slot.name, quoted(text), slot.form));
+    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", slot.name, in_quotes(text), slot.form));
     return edit_of(slot, guids);
   }
   static std::optional<Guid> number_of(const std::string& word) {
@@ -222,7 +222,7 @@ class Ibcacheedit final : public Command {
     try {
       formats::read_netdisc_cache(file);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{} would be no stored fabric: {}", quoted(*changed_), error.message()));
+      throw UsageError(fmt::format("{} would be no stored fabric: {}", in_quotes(*changed_), error.message()));
     }
     return file;
   }

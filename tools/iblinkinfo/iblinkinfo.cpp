@@ -28,13 +28,13 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
-struct Shown {
+struct ShownLinks {
   bool port_guids{}, line{}, additional{}, down{}, up{};
   std::optional<NodeKind> only;  ///< for infiniband-diags: print only nodes of this kind
 };
 
 struct LinkReport final : FabricReport {
-  LinkReport(const Fabric& of, const Shown& what, std::vector<NodeIndex> which)
+  LinkReport(const Fabric& of, const ShownLinks& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
   /// Like the text: only the wanted ports, and only switches with such ports.
@@ -61,7 +61,7 @@ struct LinkReport final : FabricReport {
     bad_widths = links.bad_widths();
   }
 
-  const Shown& shown;
+  const ShownLinks& shown;
   std::vector<NodeIndex> switches;  ///< for infiniband-diags: all nodes, in its order
   std::optional<Guid> diags_only;   ///< the only node to print; absent: all nodes
   const Fabric* stored{};           ///< the fabric of --diff, and the order of its nodes
@@ -108,7 +108,7 @@ struct LinkReport final : FabricReport {
     out.write({});
   }
 
-  std::string name(NodeIndex at) const { return quoted(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
+  std::string name(NodeIndex at) const { return in_quotes(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(PortIndex at) const {
     const subnet::Port& port = fabric.subnet.port(at);
@@ -296,7 +296,7 @@ class Iblinkinfo final : public Command {
   }
 
   Target target_;
-  Shown shown_;
+  ShownLinks shown_;
   // For infiniband-diags.
   PartialScan scan_;
   DiffOptions diff_ = link_diff_options();

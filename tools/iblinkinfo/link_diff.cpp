@@ -11,18 +11,16 @@ namespace {
 
 using subnet::none;
 
-constexpr DiffKey diff_keys[] = {
+constexpr DiffKey link_diff_keys[] = {
     {"port", &DiffChecks::ports},
     {"state", &DiffChecks::states},
     {"lid", &DiffChecks::lids},
     {"nodedesc", &DiffChecks::descriptions},
 };
 
-constexpr std::string_view old_side = "< ", new_side = "> ";
-
 }  // namespace
 
-DiffOptions link_diff_options() { return {diff_keys, {.ports = true, .states = true}}; }
+DiffOptions link_diff_options() { return {link_diff_keys, {.ports = true, .states = true}}; }
 
 void print_link_differences(std::string& out, const DiagsLinks& was, const DiffSide& before, const DiagsLinks& is, const DiffSide& after,
                             const DiffChecks& checks) {

@@ -20,7 +20,7 @@ namespace {
 using subnet::NodeIndex;
 using subnet::NodeKind;
 
-struct Shown {
+struct ShownTopology {
   bool list{}, cas{}, switches{}, routers{}, ports{}, full{}, grouping{}, max_hops{};
   bool any_list() const { return list || cas || switches || routers; }
   /// If several of -H, -S and -R are given, the last one in this order is used.
@@ -37,7 +37,7 @@ struct Shown {
 };
 
 struct TopologyReport final : FabricReport {
-  TopologyReport(const Fabric& of, const Shown& what, bool fdr10)
+  TopologyReport(const Fabric& of, const ShownTopology& what, bool fdr10)
       : FabricReport(of), shown(what), order(subnet::breadth_first(of.subnet)), asks_fdr10(fdr10) {
     if (!shown.any_list() || !shown.kind()) return;
     std::erase_if(order, [&](NodeIndex at) { return of.subnet.node(at).kind() != *shown.kind(); });
@@ -108,7 +108,7 @@ struct TopologyReport final : FabricReport {
     }
   }
 
-  const Shown& shown;
+  const ShownTopology& shown;
   std::vector<NodeIndex> order;
   bool asks_fdr10;  ///< whether infiniband-diags would request MlnxExtPortInfo
   TextOut* file{};  ///< for infiniband-diags: the file for the topology; null: stdout
@@ -293,7 +293,7 @@ class Ibnetdiscover final : public Command {
     return opened;
   }
 
-  Shown shown_;
+  ShownTopology shown_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened_{nullptr, std::fclose};
   DiscoveryOptions discovery_;
   DiffOptions diff_ = topology_diff_options();

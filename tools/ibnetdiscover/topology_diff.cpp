@@ -15,12 +15,10 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::none;
 
-constexpr DiffKey diff_keys[] = {
+constexpr DiffKey topology_diff_keys[] = {
     {"sw", &DiffChecks::switches}, {"ca", &DiffChecks::cas},   {"router", &DiffChecks::routers},
     {"port", &DiffChecks::ports},  {"lid", &DiffChecks::lids}, {"nodedesc", &DiffChecks::descriptions},
 };
-
-constexpr std::string_view old_side = "< ", new_side = "> ";
 
 /// The nodes of `order` that are of `kind`.
 std::vector<NodeIndex> of_kind(const subnet::Subnet& subnet, const std::vector<NodeIndex>& order, NodeKind kind) {
@@ -56,7 +54,7 @@ void append_head(std::string& out, const formats::TopologyText& was, const forma
 
 }  // namespace
 
-DiffOptions topology_diff_options() { return {diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}}; }
+DiffOptions topology_diff_options() { return {topology_diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}}; }
 
 DiffReport::DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full, bool asks_fdr10)
     : FabricReport(now),

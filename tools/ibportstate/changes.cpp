@@ -82,7 +82,7 @@ Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to
 
 [[noreturn]] void unknown_operation(const std::string& word) {
   const std::vector<std::string_view> known = operation_names();
-  throw UsageError(fmt::format("Operation {} is not known{}", quoted(word), did_you_mean(word, known)));
+  throw UsageError(fmt::format("Operation {} is not known{}", in_quotes(word), did_you_mean(word, known)));
 }
 
 }  // namespace

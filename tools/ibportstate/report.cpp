@@ -174,7 +174,7 @@ void SetReport::text(TextOut& out) const {
 
 std::string SetReport::place() const {
   const std::string guid = port.node_info ? to_text(port.node_info->node_guid) : port.node.name;
-  return fmt::format("{}{} port {}", port.description.empty() ? "" : quoted(port.description) + ' ', guid, port.port);
+  return fmt::format("{}{} port {}", port.description.empty() ? "" : in_quotes(port.description) + ' ', guid, port.port);
 }
 
 std::string SetReport::what_changed() const {

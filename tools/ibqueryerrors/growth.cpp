@@ -49,7 +49,7 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     if (!std::exchange(has_heading, true)) {
       const subnet::Node& of = fabric.subnet.node(node.node);
       out->print("{} for {} {}\n", wanted_.data_only ? "Data Counters" : "Errors", to_text(of.guid()),
-                 quoted(subnet::name_of(of, &fabric.names)));
+                 in_quotes(subnet::name_of(of, &fabric.names)));
     }
     port_text(*out, port);
   }

@@ -50,7 +50,7 @@ std::string human_count(std::uint64_t value, bool data) {
 
 std::string ErrorReport::name(subnet::NodeIndex node) const {
   if (diags) return '"' + diags_node_name(fabric.subnet.node(node), fabric.names) + '"';
-  return quoted(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+  return in_quotes(subnet::name_of(fabric.subnet.node(node), &fabric.names));
 }
 
 std::string ErrorReport::guid(Guid value) const { return diags ? fmt::format("0x{:x}", value.value) : to_text(value); }

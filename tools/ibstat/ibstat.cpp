@@ -17,7 +17,7 @@ namespace ib::tools {
 namespace {
 
 /// The kind of output. By its legacy name several may be given: the last one in this list wins.
-enum class Form { full, short_form, names, guids, one_port };
+enum class StatForm { full, short_form, names, guids, one_port };
 
 constexpr std::array<const char*, 4> diags_node_types{"???", "CA", "Switch", "Router"};
 constexpr std::array<const char*, 5> diags_states{"???", "Down", "Initializing", "Armed", "Active"};
@@ -45,10 +45,10 @@ std::string diags_rate(const sys::EndPort& port) {
 }
 
 struct IbstatReport final : DevicesReport {
-  Form form = Form::full;
+  StatForm form = StatForm::full;
 
   static void device_text(TextOut& out, const sys::Device& d) {
-    out.print("CA {}\n", quoted(d.name));
+    out.print("CA {}\n", in_quotes(d.name));
     out.print("\tCA type: {}\n", escaped(d.ca_type));
     out.print("\tNumber of ports: {}\n", d.ports.size());
     out.print("\tFirmware version: {}\n", escaped(d.firmware));
@@ -60,7 +60,7 @@ struct IbstatReport final : DevicesReport {
   static void port_text(TextOut& out, const sys::EndPort& p, std::string_view indent) {
     out.print("{}State: {}\n", indent, link_state_text(p.state));
     out.print("{}Physical state: {}\n", indent, phys_link_state_text(p.phys_state));
-    out.print("{}Rate: {}\n", indent, quoted(p.rate_text));
+    out.print("{}Rate: {}\n", indent, in_quotes(p.rate_text));
     out.print("{}Base lid: {}\n", indent, p.lid.value);
     out.print("{}LMC: {}\n", indent, p.lmc);
     out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
@@ -71,14 +71,14 @@ struct IbstatReport final : DevicesReport {
 
   void text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
-      if (form == Form::names) out.print("{}\n", escaped(device->name));
-      if (form == Form::full || form == Form::short_form) device_text(out, *device);
-      if (form == Form::short_form || form == Form::names) continue;
+      if (form == StatForm::names) out.print("{}\n", escaped(device->name));
+      if (form == StatForm::full || form == StatForm::short_form) device_text(out, *device);
+      if (form == StatForm::short_form || form == StatForm::names) continue;
       for (const sys::EndPort* port : ports) {
-        if (form == Form::guids) {
+        if (form == StatForm::guids) {
           out.print("{}\n", to_text(port->port_guid()));
-        } else if (form == Form::one_port) {
-          out.print("CA: {}\nPort {}:\n", quoted(device->name), port->number);
+        } else if (form == StatForm::one_port) {
+          out.print("CA: {}\nPort {}:\n", in_quotes(device->name), port->number);
           port_text(out, *port, "");
         } else {
           out.print("\tPort {}:\n", port->number);
@@ -113,15 +113,15 @@ struct IbstatReport final : DevicesReport {
 
   void diags_text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
-      if (form == Form::names) out.print("{}\n", printable(device->name));
-      if (form == Form::one_port) out.print("{}: '{}'\n", diags_node_type(*device), printable(device->name));
-      if (form == Form::full || form == Form::short_form) diags_device_text(out, *device);
-      if (form == Form::short_form || form == Form::names) continue;
+      if (form == StatForm::names) out.print("{}\n", printable(device->name));
+      if (form == StatForm::one_port) out.print("{}: '{}'\n", diags_node_type(*device), printable(device->name));
+      if (form == StatForm::full || form == StatForm::short_form) diags_device_text(out, *device);
+      if (form == StatForm::short_form || form == StatForm::names) continue;
       for (const sys::EndPort* port : ports) {
-        if (form == Form::guids) {
+        if (form == StatForm::guids) {
           if (port->port_guid().value != 0) out.print("0x{:016x}\n", port->port_guid().value);
         } else {
-          const bool alone = form == Form::one_port;
+          const bool alone = form == StatForm::one_port;
           out.print("{}Port {}:\n", alone ? "" : "\t", port->number);
           diags_port_text(out, *port, alone ? "" : "\t\t");
         }
@@ -137,9 +137,9 @@ class Ibstat final : public Command {
     set.word("DEVICE", device_);
     set.offer([&common] { return device_names(*common.world); });
     set.word("PORT", port_);
-    set.action("-l --list_of_cas", "Print the names of the devices alone.", [this] { choose(Form::names, "-l"); });
-    set.action("-s --short", "Leave the ports out.", [this] { choose(Form::short_form, "-s"); });
-    set.action("-p --port_list", "Print the GUIDs of the ports alone.", [this] { choose(Form::guids, "-p"); });
+    set.action("-l --list_of_cas", "Print the names of the devices alone.", [this] { choose(StatForm::names, "-l"); });
+    set.action("-s --short", "Leave the ports out.", [this] { choose(StatForm::short_form, "-s"); });
+    set.action("-p --port_list", "Print the GUIDs of the ports alone.", [this] { choose(StatForm::guids, "-p"); });
     add_common(set, common, group_output);
   }
 
@@ -148,16 +148,16 @@ class Ibstat final : public Command {
     set.optional_operands();
     set.word("CA", device_);
     set.integer("PORT", port_number_);
-    set.action("list_of_cas", 'l', "Print the names of the devices alone.", [this] { form_ = std::max(form_, Form::names); });
-    set.action("short", 's', "Leave the ports out.", [this] { form_ = std::max(form_, Form::short_form); });
-    set.action("port_list", 'p', "Print the GUIDs of the ports alone.", [this] { form_ = std::max(form_, Form::guids); });
+    set.action("list_of_cas", 'l', "Print the names of the devices alone.", [this] { form_ = std::max(form_, StatForm::names); });
+    set.action("short", 's', "Leave the ports out.", [this] { form_ = std::max(form_, StatForm::short_form); });
+    set.action("port_list", 'p', "Print the GUIDs of the ports alone.", [this] { form_ = std::max(form_, StatForm::guids); });
     exact_names_ = true;
   }
 
   std::string_view table_rows() const override { return "devices.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (form_ == Form::names && device_ && !exact_names_) throw UsageError("-l lists all devices: DEVICE says too much");
+    if (form_ == StatForm::names && device_ && !exact_names_) throw UsageError("-l lists all devices: DEVICE says too much");
     IbstatReport report;
     report.form = form_;
     if (exact_names_) {
@@ -167,14 +167,14 @@ class Ibstat final : public Command {
     } else {
       report.add_all(session.devices());
     }
-    if (port_ || (port_number_ && *port_number_ >= 0 && form_ == Form::full)) choose_port(session, report);
+    if (port_ || (port_number_ && *port_number_ >= 0 && form_ == StatForm::full)) choose_port(session, report);
     emit(report);
     co_return;
   }
 
  private:
-  void choose(Form form, const char* letter) {
-    if (form_ != Form::full && form_ != form) throw OptionError(fmt::format("{} and {} contradict each other", chosen_by_, letter));
+  void choose(StatForm form, const char* letter) {
+    if (form_ != StatForm::full && form_ != form) throw OptionError(fmt::format("{} and {} contradict each other", chosen_by_, letter));
     form_ = form;
     chosen_by_ = letter;
   }
@@ -199,10 +199,10 @@ class Ibstat final : public Command {
       throw DiagsPanic({"main", fmt::format("stat of IB device '{}' failed", device->name)}, ENOENT);
     }
     ports = {port};
-    if (form_ == Form::full) report.form = Form::one_port;
+    if (form_ == StatForm::full) report.form = StatForm::one_port;
   }
 
-  Form form_ = Form::full;
+  StatForm form_ = StatForm::full;
   const char* chosen_by_ = "";
   std::optional<std::string> device_, port_;
   std::optional<int> port_number_;

@@ -32,7 +32,7 @@ struct IbstatusReport final : DevicesReport {
   void text(TextOut& out) const override {
     for (const auto& [device, ports] : devices) {
       for (const sys::EndPort* p : ports) {
-        out.print("Infiniband device {} port {} status:\n", quoted(device->name), p->number);
+        out.print("Infiniband device {} port {} status:\n", in_quotes(device->name), p->number);
         out.print("\tdefault gid:\t {}\n\tbase lid:\t {}\n\tsm lid:\t\t {}\n", to_text(p->default_gid()), p->lid.value, p->sm_lid.value);
         out.print("\tstate:\t\t {}: {}\n", p->state, upper(link_state_text(p->state)));
         out.print("\tphys state:\t {}: {}\n", p->phys_state, phys_link_state_text(p->phys_state));

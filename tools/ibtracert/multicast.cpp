@@ -148,7 +148,7 @@ class Tracer::Multicast {
   void not_read(const Place& at, std::string_view what, const std::shared_ptr<const mad::MadError>& error) {
     if (trace_.error) return;
     trace_.error = error;
-    unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), quoted(at.description), error->message());
+    unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), in_quotes(at.description), error->message());
   }
 
   /// As with unicast, only infiniband-diags reads the destination before the way is known.

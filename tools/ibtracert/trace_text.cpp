@@ -39,7 +39,7 @@ unsigned end_port(const Place& at) { return at.is_switch() ? 0 : at.port; }
 
 std::string TraceText::name_of(const Place& at) const {
   const auto mapped = names.find(at.node.node_guid);
-  return quoted(mapped ? *mapped : at.description);
+  return in_quotes(mapped ? *mapped : at.description);
 }
 
 std::string TraceText::diags_name(const Place& at) const { return diags_node_name(names, at.node.node_guid, at.description); }

@@ -27,7 +27,7 @@ bool extend(Route& route, int port) {
 
 std::string shown(const Place& at) { return printable(at.description); }
 
-std::string called(const Place& at) { return fmt::format("{} {}", to_text(at.node.node_guid), quoted(at.description)); }
+std::string called(const Place& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
 
 }  // namespace
 

@@ -36,7 +36,7 @@ std::string name_of(const Fabric& fabric, subnet::PortIndex at) {
   const subnet::Port& port = fabric.subnet.port(at);
   const subnet::Node& node = fabric.subnet.node(port.node);
   const std::string_view name = subnet::name_of(node, &fabric.names);
-  return fmt::format("port {} of {}{}", port.number, to_text(node.guid()), name.empty() ? "" : ' ' + quoted(name));
+  return fmt::format("port {} of {}{}", port.number, to_text(node.guid()), name.empty() ? "" : ' ' + in_quotes(name));
 }
 
 struct InitReport final : FabricReport {

@@ -239,7 +239,7 @@ class PrintNode final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.operand("NODE_GUID", [this](std::string_view word) {
       guid_ = parse_guid(word);
-      if (!guid_) throw UsageError(fmt::format("{} is not a valid GUID", quoted(word)));
+      if (!guid_) throw UsageError(fmt::format("{} is not a valid GUID", in_quotes(word)));
     });
     set.flag("-l --list", list_, "List all nodes of the kind instead.");
     set.instead_of_operands("-l");

@@ -34,7 +34,7 @@ Ports read_ports(std::string_view text) {
     const std::size_t dash = part.find('-', 1);
     const int first = port_number(part.substr(0, dash));
     const int last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
-    if (last < first) throw UsageError(fmt::format("the range {} goes down", quoted(part)));
+    if (last < first) throw UsageError(fmt::format("the range {} goes down", in_quotes(part)));
     for (int port = first; port <= last; ++port) ports.push_back(port);
     if (ports.size() > most_ports) throw UsageError(fmt::format("these are more than {} ports", most_ports));
   });

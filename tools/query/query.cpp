@@ -173,7 +173,7 @@ class Query final : public Command {
 
   static Field split(std::string_view field) {
     const std::size_t equals = field.find('=');
-    if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", quoted(field)));
+    if (equals == std::string_view::npos) throw UsageError(fmt::format("Field {} does not have exactly 1 equals.", in_quotes(field)));
     return {field.substr(0, equals), field.substr(equals + 1)};
   }
 

@@ -19,7 +19,7 @@
 namespace ib::tools::saquery {
 namespace {
 
-std::string item_list() {
+std::string diags_item_list() {
   std::string text = "ITEM is a kind of records by name or short name, NodeRecord by default; ARG says of which LID, port and so on:\n";
   for (const RecordForm& form : record_forms())
     text += fmt::format("  {} {}{}{}\n", form.name, form.alias, form.arguments.empty() ? "" : "  ", form.arguments);
@@ -109,7 +109,7 @@ void DiagsQuery::options(DiagsOptions& set) {
   set.sends_sa_key();
   set.optional_operands();
   set.words("ITEM|ARG", words_);
-  set.notes(item_list());
+  set.notes(diags_item_list());
   for (const Choice& choice : choices) set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] { choose(choice); });
   set.value("src-to-dst", 0, "SRC:DST", "The paths between two LIDs or names of nodes",
             [this](const std::string& text) { set_lids(text); });

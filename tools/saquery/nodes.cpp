@@ -52,7 +52,7 @@ struct NodesReport final : Report {
   }
   void text(TextOut& out) const override {
     print(
-        out, [](const Node& node) { return quoted(node.name()); }, [](const Node& node) { return escaped(node.name()); },
+        out, [](const Node& node) { return in_quotes(node.name()); }, [](const Node& node) { return escaped(node.name()); },
         [](Guid guid) { return to_text(guid); });
   }
   void diags_text(TextOut& out) const override {
@@ -211,7 +211,8 @@ void check_word(List list, const std::optional<std::string>& word, bool as_diags
 async::Task<> look_up(const Ask& ask, List list, std::string word) {
   async::Task<sa::Nodes> search = ask.as_diags ? find_as_diags(ask, list, word) : find(ask, list, word);
   sa::Nodes nodes = co_await std::move(search);
-  if (nodes.records.empty() && list != List::adapters && !ask.as_diags) throw Error(fmt::format("The SA knows no node {}", quoted(word)));
+  if (nodes.records.empty() && list != List::adapters && !ask.as_diags)
+    throw Error(fmt::format("The SA knows no node {}", in_quotes(word)));
   if (list == List::one_lid && !nodes.records.empty()) nodes.records.resize(1);
   NodesReport report;
   report.what = list;

@@ -54,7 +54,7 @@ Assignments take_assignments(std::vector<std::string>& words) {
 /// `['2', '3']`
 std::string list_text(std::span<const std::string> words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + quoted(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + in_quotes(word);
   return "[" + text + "]";
 }
 
@@ -172,12 +172,12 @@ class Saquery final : public Command {
     sa::Pattern pattern(type.info());
     for (const auto& [member, text] : arguments) {
       const bool good = co_await match_argument(ask, pattern, member, text);
-      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", quoted(given[0]), type.argument));
+      if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
     }
     for (const auto& [member, text] : ends_) {
       if (text.empty()) continue;
       const bool good = co_await match_argument(ask, pattern, member, text);
-      if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", quoted(text)));
+      if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));
     }
     for (const auto& [member, text] : assignments) pattern.match(member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);

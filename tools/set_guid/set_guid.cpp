@@ -40,7 +40,7 @@ class SetGuid final : public Command {
     set.integer("SLOT", slot_, {1, last_slot});
     set.operand("GUID", [this](std::string_view text) {
       const std::optional<Guid> guid = parse_guid(text);
-      if (!guid) throw UsageError(fmt::format("{} is not a valid GUID", quoted(text)));
+      if (!guid) throw UsageError(fmt::format("{} is not a valid GUID", in_quotes(text)));
       guid_ = *guid;
     });
     set.notes("Sends a SubnAdmSet(GUIDInfoRecord). Slot 0 holds the port's own GUID.");

@@ -39,7 +39,7 @@ struct NodedescReport final : Report {
   void text(TextOut& out) const override {
     for (const Entry& entry : entries) {
       out.print("{}{}: {}", dry_run ? "Would set " : "", escaped(entry.device->name), escaped(entry.description));
-      if (set) out.print(" ({} {})", dry_run ? "is" : "was", quoted(entry.before));
+      if (set) out.print(" ({} {})", dry_run ? "is" : "was", in_quotes(entry.before));
       out.write("\n");
     }
   }

@@ -45,7 +45,7 @@ struct Chosen {
 
 /// "0005:…@3 \"leaf1\""
 std::string name_of(const subnet::Subnet& subnet, const Chosen& chosen) {
-  const std::string name = chosen.description.empty() ? "" : ' ' + quoted(chosen.description);
+  const std::string name = chosen.description.empty() ? "" : ' ' + in_quotes(chosen.description);
   return fmt::format("{}@{}{}", to_text(subnet.port(chosen.end_port).guid), chosen.number, name);
 }
 

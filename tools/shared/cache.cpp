@@ -57,12 +57,12 @@ Kept look_at(Log& log, const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return Kept::nothing;
   if (S_ISLNK(status.st_mode)) {
-    log.warning(fmt::format("{} is a symbolic link: it is not used as a cache", quoted(file)));
+    log.warning(fmt::format("{} is a symbolic link: it is not used as a cache", in_quotes(file)));
     return Kept::no_use;
   }
   if (!S_ISREG(status.st_mode)) return Kept::a_file;
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    log.warning(fmt::format("{} belongs to another user: it is not used as a cache", quoted(file)));
+    log.warning(fmt::format("{} belongs to another user: it is not used as a cache", in_quotes(file)));
     return Kept::no_use;
   }
   return status.st_size == 0 ? Kept::nothing : Kept::a_file;
@@ -87,7 +87,7 @@ std::chrono::seconds parse_age(std::string_view text) {
   if (code == std::errc() && end + 1 == text.data() + text.size())
     unit = *end == 's' ? 1 : *end == 'm' ? minute : *end == 'h' ? hour : *end == 'd' ? day : 0;
   if (unit == 0 || count > longest / unit)
-    throw OptionError(fmt::format("--cache-age: {} is no time such as 30m, 12h or 7d (at most 36500d)", quoted(text)));
+    throw OptionError(fmt::format("--cache-age: {} is no time such as 30m, 12h or 7d (at most 36500d)", in_quotes(text)));
   return std::chrono::seconds(count * unit);
 }
 
@@ -126,7 +126,7 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
   }
   if (!why.empty()) {
     if (session.options().error_level() >= 1)
-      session.log().debug(fmt::format("Reading the fabric anew: {} does not do, {}", quoted(*file), why));
+      session.log().debug(fmt::format("Reading the fabric anew: {} does not do, {}", in_quotes(*file), why));
     co_return use;
   }
   session.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));

@@ -33,7 +33,7 @@ namespace {
 std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
   const subnet::Node& node = subnet.node(at);
   std::string text = to_text(node.guid());
-  if (node.has_description) text += ' ' + quoted(node.description());
+  if (node.has_description) text += ' ' + in_quotes(node.description());
   return text;
 }
 

@@ -131,7 +131,7 @@ void add_diff(OptionSet& set, DiffOptions& options) {
   set.text("--diff", options.file, "FILE", diff_help);
   set.value("--diffcheck", "KEYS", checks_help(options), [&options](std::string_view words) {
     const auto wrong = read_checks(std::string(words), options.keys, options.checks);
-    if (wrong) throw OptionError(fmt::format("--diffcheck does not know {}: it takes {}", quoted(*wrong), listed(options.keys)));
+    if (wrong) throw OptionError(fmt::format("--diffcheck does not know {}: it takes {}", in_quotes(*wrong), listed(options.keys)));
   });
 }
 

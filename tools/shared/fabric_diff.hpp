@@ -15,6 +15,9 @@
 
 namespace ib::tools {
 
+/// What begins a line of one of the two fabrics that are compared, as in diff(1).
+inline constexpr std::string_view old_side = "< ", new_side = "> ";
+
 /// The checks of a comparison.
 struct DiffChecks {
   bool switches{}, cas{}, routers{};  ///< the kinds of nodes, for commands that use them

@@ -42,7 +42,7 @@ double parse_seconds(std::string_view text, std::string_view option) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
-    throw OptionError(fmt::format("{}: {} is no number of seconds from 0.001 to 86400", option, quoted(text)));
+    throw OptionError(fmt::format("{}: {} is no number of seconds from 0.001 to 86400", option, in_quotes(text)));
   return value;
 }
 

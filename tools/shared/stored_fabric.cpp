@@ -23,7 +23,7 @@ void fill(const formats::NetdiscCache& cache, subnet::Subnet& subnet, const std:
   try {
     fill_subnet(cache, subnet);
   } catch (const UsageError& error) {
-    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", quoted(file), error.message()));
+    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
   }
 }
 
@@ -43,7 +43,7 @@ class StoredFabric final : public FabricSource {
   std::string_view name() const override { return {}; }
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", quoted(file_)));
+    if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     if (snapshot::is_snapshot_file(file_)) {
       into = fabric_of_snapshot(file_);
     } else {
@@ -70,7 +70,7 @@ std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file)
   } catch (const SysError& error) {
     throw CannotLoad(error.message());
   } catch (const UsageError& error) {
-    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", quoted(file), error.message()));
+    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
   }
 }
 

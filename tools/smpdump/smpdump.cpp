@@ -27,10 +27,10 @@
 namespace ib::tools {
 namespace {
 
-enum class Form { words, decoded, string };
+enum class DumpForm { words, decoded, string };
 
 struct SmpdumpReport final : Report {
-  Form form = Form::words;
+  DumpForm form = DumpForm::words;
   path::Path path = path::IbPath{};
   std::vector<std::uint8_t> mad;  ///< the answer; empty where none came
   Keys keys = Keys::hidden;
@@ -45,7 +45,9 @@ struct SmpdumpReport final : Report {
     const StructInfo* info = keys == Keys::hidden ? attribute() : nullptr;
     return info != nullptr ? without_secrets(raw_data(), *info) : std::vector<std::uint8_t>(raw_data().begin(), raw_data().end());
   }
-  const StructInfo* attribute() const { return find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id()); }
+  const StructInfo* attribute() const {
+    return ib::find_attribute(header().mgmt_class(), header().class_version(), header().attribute_id());
+  }
   const StructInfo* format() const { return ib::find_format(header().mgmt_class(), header().class_version()); }
 
   void visit(report::Sink& sink) const override {
@@ -64,13 +66,13 @@ struct SmpdumpReport final : Report {
     }
   }
   void text(TextOut& out) const override {
-    if (form == Form::decoded) {
+    if (form == DumpForm::decoded) {
       const StructInfo* info = format();
       out.print("{}\n{}", info->iba_name, dump_words(mad, *info, keys));
       return;
     }
     const std::vector<std::uint8_t> bytes = data();
-    if (form == Form::string) {
+    if (form == DumpForm::string) {
       out.print("{}\n", escaped(fixed_text(bytes)));
       return;
     }
@@ -81,7 +83,7 @@ struct SmpdumpReport final : Report {
   void diags_text(TextOut& out) const override {
     std::array<std::uint8_t, subnet::smp_block_bytes> shown{};
     if (!mad.empty()) std::copy(raw_data().begin(), raw_data().end(), shown.begin());
-    if (form == Form::string) {
+    if (form == DumpForm::string) {
       out.print("{}\n", printable(fixed_text(shown)));
     } else {
       out.write(hex_words(shown));
@@ -140,7 +142,7 @@ class Smpdump final : public Command {
     } else {
       session.give_up(reply.shared_error(), {});
     }
-    report.form = decode_ ? Form::decoded : string_ ? Form::string : Form::words;
+    report.form = decode_ ? DumpForm::decoded : string_ ? DumpForm::string : DumpForm::words;
     report.path = node.path;
     report.keys = session.options().keys;
     emit(report);

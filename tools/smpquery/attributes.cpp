@@ -97,7 +97,7 @@ struct DescriptionReport final : Report {
     sink.value("node_description", description);
     name ? sink.value("node_name", *name) : sink.null("node_name");
   }
-  void text(TextOut& out) const override { out.print("Node Description: {}\n", quoted(name.value_or(description))); }
+  void text(TextOut& out) const override { out.print("Node Description: {}\n", in_quotes(name.value_or(description))); }
   void diags_text(TextOut& out) const override {
     constexpr std::size_t width = 32;  // of the dots and the name, which is aligned to the right
     const std::string shown = name ? printable_words(*name) : printable(description);

@@ -140,12 +140,12 @@ const Operation& find_operation(std::string_view word) {
     }
   }
   for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", quoted(given)));
+    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(given)));
     if (found[kind] != nullptr) return *found[kind];
   }
   std::vector<std::string_view> names;
   for (const Operation& op : all_operations) names.insert(names.end(), {op.name, op.short_name, op.attribute});
-  throw UsageError(fmt::format("Unknown operation {}{}", quoted(given), did_you_mean(given, names)));
+  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(given), did_you_mean(given, names)));
 }
 
 const Operation* find_diags_operation(std::string_view word) {

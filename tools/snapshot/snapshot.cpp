@@ -55,7 +55,7 @@ std::vector<Part> parts_in(std::string_view text, std::string_view option) {
     if (!part) {
       std::vector<std::string_view> names;
       for (const Part known : snapshot::all_parts()) names.push_back(name(known));
-      throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, quoted(word), did_you_mean(word, names)));
+      throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, in_quotes(word), did_you_mean(word, names)));
     }
     parts.push_back(*part);
     if (comma == std::string_view::npos) return parts;

@@ -88,7 +88,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
     rest.remove_prefix(comma + 1);
   }
   if (values.size() < least || values.size() > most)
-    throw OptionError(fmt::format("option '{}': {} is not {} to {} numbers between commas", option, quoted(text), least, most));
+    throw OptionError(fmt::format("option '{}': {} is not {} to {} numbers between commas", option, in_quotes(text), least, most));
   return values;
 }
 

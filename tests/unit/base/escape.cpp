@@ -23,11 +23,11 @@ TEST_CASE("a fixed field ends at its NUL or at its end", "[escape]") {
 }
 
 TEST_CASE("quotes follow the text", "[escape]") {
-  CHECK(quoted("Switch1") == "'Switch1'");
-  CHECK(quoted("") == "''");
-  CHECK(quoted("it's node06") == "\"it's node06\"");
-  CHECK(quoted("leaf \"3\"") == "'leaf \"3\"'");
-  CHECK(quoted("a'b\"c") == "'a\\'b\"c'");
+  CHECK(in_quotes("Switch1") == "'Switch1'");
+  CHECK(in_quotes("") == "''");
+  CHECK(in_quotes("it's node06") == "\"it's node06\"");
+  CHECK(in_quotes("leaf \"3\"") == "'leaf \"3\"'");
+  CHECK(in_quotes("a'b\"c") == "'a\\'b\"c'");
   CHECK(escaped("it's node06") == "it's node06");
   CHECK(escaped("a'b\"c") == "a\\'b\"c");
 }
