@@ -55,6 +55,8 @@ class Bounds(unittest.TestCase):
                               ("XmtData:....720\nXmtPkts:....10\n", "XmtData:....1440\nXmtPkts:....20\n"),
                               ("portXmitData is '720', expected", "portXmitData is '864', expected"),
                               ('"port_rcv_pkts": 10', '"port_rcv_pkts": 20'),
+                              ('x_port_transmit_data_bytes_total{port="1"} 4320', 'x_port_transmit_data_bytes_total{port="1"} 3744'),
+                              ('x_port_unicast_receive_packets_total{port="1"} 15', 'x_port_unicast_receive_packets_total{port="1"} 13'),
                               ('"counter": "port_xmit_data",\n  "count": 720', '"counter": "port_xmit_data",\n  "count": 792'),
                               ("[PortXmitData == 11160 (43.594KB)] [PortXmitPkts == 155 (155.000)]",
                                "[PortXmitData == 10584 (41.344KB)] [PortXmitPkts == 147 (147.000)]"),

@@ -76,6 +76,7 @@ TRAFFIC = [re.compile(expression) for expression in (
     r"\"port_(?:xmit|rcv)_(?P<what>data|pkts)\": (?P<value>\d+)",
     r"\"counter\": \"port_(?:xmit|rcv)_(?P<what>data|pkts)\",\s+(?:\"index\": null,\s+)?\"count\": (?P<value>\d+)",
     r"(?P<what>activity count |ActCount\.+|\"act_count\": )(?P<value>\d+)",  # MADs that the subnet manager has sent
+    r"_port_(?:(?:uni|multi)cast_)?(?:transmit|receive)_(?P<what>data_bytes|packets)_total\{[^}]*\} (?P<value>\d+)",
     rf"\[{NAME} == (?P<value>\d+ \([\d.]+[KMGTPE]?B?\))\]",
 )]
 
@@ -94,7 +95,8 @@ def is_traffic(packets, what, recorded, now):
     before, after = (int(text.split()[0]) for text in (recorded, now))
     if "(" in now and now != in_words(what, after):
         return False
-    return abs(after - before) <= packets * (WORDS_A_PACKET if what in ("Data", "data") else 1)
+    a_packet = {"data": WORDS_A_PACKET, "data_bytes": 4 * WORDS_A_PACKET}.get(what.lower(), 1)
+    return abs(after - before) <= packets * a_packet
 
 
 def settle(recorded, now, packets=0):
