@@ -15,6 +15,10 @@ peers_packages='chromium fish ibutils prometheus python3-prometheus-client syste
 # For the suite `package`, which without them is skipped.
 package_packages='debhelper dpkg-dev fakeroot git lintian'
 
+# Options of a build that is made to try and to test, not to measure or to develop: half the time of one goes into debug information and
+# optimization, and half of the rest into reading the same headers for each file.
+quick='-Ddebug=false -Doptimization=1 -Dunity=on -Dunity_size=40'
+
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
 die() { printf '%s\n' "$*" >&2; exit 1; }
 
@@ -98,6 +102,5 @@ prepare() {
   # Another user's checkout: build in a place of one's own.
   if [ -e "$build" ]; then [ -w "$build" ]; else [ -w "$source" ]; fi ||
     build=${XDG_CACHE_HOME:-${HOME:-/tmp/ibtool-$(id -u)}/.cache}/ibtool/build$(printf %s "$source" | tr / -)
-  # To try and to test, not to measure: half the time of a build goes into debug information and optimization.
-  build_in "$build" "-Ddebug=false -Doptimization=1 ${MESON_OPTIONS:-}" "$@"
+  build_in "$build" "$quick ${MESON_OPTIONS:-}" "$@"
 }

@@ -7,6 +7,8 @@
 #include "async/group.hpp"
 #include "support/catch.hpp"
 
+namespace async_event_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -53,3 +55,5 @@ TEST_CASE("waiting for an event that nobody sets is told apart from waiting") {
   REQUIRE_THROWS_AS(loop.run(tell(event, told, 'a')), std::logic_error);
   REQUIRE(told.empty());
 }
+
+}  // namespace async_event_tests

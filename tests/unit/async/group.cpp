@@ -8,6 +8,8 @@
 
 #include "support/catch.hpp"
 
+namespace async_group_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -109,3 +111,5 @@ TEST_CASE("for_each reads a lazy range only as fast as it works, and stops at an
   REQUIRE_THROWS_WITH(loop.run(fail_in_range(pulled)), "item");
   REQUIRE(pulled <= 16);
 }
+
+}  // namespace async_group_tests

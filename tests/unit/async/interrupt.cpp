@@ -8,6 +8,8 @@
 
 #include "support/catch.hpp"
 
+namespace async_interrupt_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -124,3 +126,5 @@ TEST_CASE("what was ignored stays ignored: by nohup, or in the background") {
   CHECK(handler_of(SIGINT) == SIG_IGN);
   CHECK(end_of(SIGTERM, SIGINT) == 0);
 }
+
+}  // namespace async_interrupt_tests

@@ -11,6 +11,8 @@
 #include "async/group.hpp"
 #include "support/catch.hpp"
 
+namespace async_loop_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -192,3 +194,5 @@ TEST_CASE("a descriptor that is always ready does not hold up timers") {
   ::close(ends[0]);
   ::close(ends[1]);
 }
+
+}  // namespace async_loop_tests

@@ -8,6 +8,8 @@
 #include "async/group.hpp"
 #include "support/catch.hpp"
 
+namespace async_once_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -109,3 +111,5 @@ TEST_CASE("where asking throws, the next one asks") {
   loop.run(want(answers, asked, "a", 2, told));
   REQUIRE(told == "2");
 }
+
+}  // namespace async_once_tests

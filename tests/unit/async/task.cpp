@@ -8,6 +8,8 @@
 
 #include "support/catch.hpp"
 
+namespace async_task_tests {
+
 using namespace ib::async;
 using namespace std::chrono_literals;
 
@@ -139,3 +141,5 @@ TEST_CASE("a task that waits for nothing is reported, not waited for") {
   Loop loop;
   REQUIRE_THROWS_AS(loop.run(Local::wait()), std::logic_error);
 }
+
+}  // namespace async_task_tests

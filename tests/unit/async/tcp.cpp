@@ -15,6 +15,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace async_tcp_tests {
+
 using namespace ib;
 using namespace ib::async;
 using namespace std::chrono_literals;
@@ -116,3 +118,5 @@ TEST_CASE("TCP: a port that nobody listens on, one that is taken, and a name wit
   CHECK_THAT(error_of([&] { loop.run(connect_tcp("no host", port, IpVersion::any, 5s)); }), ibtest::starts_with("No address of 'no host'"));
   CHECK_THAT(error_of([&] { loop.run(connect_tcp("127.0.0.1", port, IpVersion::v6, 5s)); }), ibtest::starts_with("No address of"));
 }
+
+}  // namespace async_tcp_tests

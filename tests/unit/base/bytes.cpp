@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_bytes_tests {
+
 TEST_CASE("load_be reads the most significant byte first", "[bytes]") {
   const std::array<std::uint8_t, 8> wire{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
   REQUIRE(ib::load_be<std::uint8_t>(wire.data()) == 0x01);
@@ -21,3 +23,5 @@ TEST_CASE("store_be writes the most significant byte first", "[bytes]") {
   ib::store_be<std::uint16_t>(wire.data() + 1, 0xfedcU);
   REQUIRE(wire == std::array<std::uint8_t, 8>{0x01, 0xfe, 0xdc, 0x67, 0x89, 0xab, 0xcd, 0xef});
 }
+
+}  // namespace base_bytes_tests

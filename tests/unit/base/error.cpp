@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_error_tests {
+
 using ib::Error;
 using ib::Exit;
 
@@ -34,3 +36,5 @@ TEST_CASE("errors keep their kind and their notes on the way up", "[error]") {
   CHECK(ib::UsageError("x").exit_status() == Exit::usage);
   CHECK(Error("x", Exit::incomplete).exit_status() == Exit::incomplete);
 }
+
+}  // namespace base_error_tests

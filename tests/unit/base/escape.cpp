@@ -9,10 +9,12 @@
 #include "base/utf8.hpp"
 #include "support/catch.hpp"
 
+namespace base_escape_tests {
+
 using namespace std::string_literals;
 using ib::escaped;
 using ib::printable;
-using ib::quoted;
+using ib::in_quotes;
 
 TEST_CASE("a fixed field ends at its NUL or at its end", "[escape]") {
   const std::array<std::uint8_t, 4> full{'a', 'b', 'c', 'd'};
@@ -83,3 +85,5 @@ TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {
     for (const char c : json(text)) REQUIRE((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
   }
 }
+
+}  // namespace base_escape_tests

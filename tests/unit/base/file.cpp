@@ -13,6 +13,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace base_file_tests {
+
 using ib::read_regular_file;
 namespace fs = std::filesystem;
 
@@ -79,3 +81,5 @@ TEST_CASE("a file that can not be opened is a system error", "[file]") {
     CHECK(error.message() == "open /nonexistent/file: No such file or directory");
   }
 }
+
+}  // namespace base_file_tests

@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_log_tests {
+
 namespace {
 
 /// What `act` writes to a log.
@@ -46,3 +48,5 @@ TEST_CASE("a diagnostic does nothing to the terminal", "[log]") {
       written_by([](ib::Log& log) { log.error("\x1b[31mred\a\r\tcaf\u00e9 \u009b\x7f \xe9\nnext \x9b[2J \u202ecba\u2066 \xc0\xaf C:\\"); });
   CHECK(text == "E: \\x1b[31mred\\x07\\r\tcaf\u00e9 \\x9b\\x7f \\xe9\\nnext \\x9b[2J \\u202ecba\\u2066 \\xc0\\xaf C:\\\n");
 }
+
+}  // namespace base_log_tests

@@ -5,6 +5,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_nearest_tests {
+
 using namespace ib;
 
 TEST_CASE("letters left out, added, changed and swapped count") {
@@ -33,3 +35,5 @@ TEST_CASE("the nearest word is meant, if it is near") {
   CHECK(did_you_mean("smpqery", commands) == ": did you mean smpquery?");
   CHECK(did_you_mean("zz", commands).empty());
 }
+
+}  // namespace base_nearest_tests

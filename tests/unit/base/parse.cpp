@@ -8,6 +8,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_parse_tests {
+
 using ib::parse_digits;
 
 TEST_CASE("parse_digits reads a whole number in its base", "[parse]") {
@@ -42,3 +44,5 @@ TEST_CASE("natural order counts", "[parse]") {
   CHECK(names == std::vector<std::string>{"99999999999999999999999", "100000000000000000000000", "a", "b9", "b10c2", "b10c10", "mlx5_",
                                           "mlx5_1", "mlx5_02", "mlx5_2", "mlx5_2x", "mlx5_10"});
 }
+
+}  // namespace base_parse_tests

@@ -14,6 +14,8 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace base_private_file_tests {
+
 using namespace ib;
 using ibtest::contains;
 
@@ -67,3 +69,5 @@ TEST_CASE("what others have planted is neither read nor written to") {
   }
   CHECK(text_of(victim) == "precious");
 }
+
+}  // namespace base_private_file_tests

@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+namespace base_utc_time_tests {
+
 using namespace std::chrono_literals;
 
 TEST_CASE("a date and time of day is text in UTC") {
@@ -12,3 +14,5 @@ TEST_CASE("a date and time of day is text in UTC") {
   CHECK(ib::utc_text(Time(951'782'400s + 1'999us)) == "2000-02-29T00:00:00.001Z");
   CHECK(ib::utc_text(Time(-1ms)) == "1969-12-31T23:59:59.999Z");
 }
+
+}  // namespace base_utc_time_tests

@@ -10,6 +10,8 @@
 #include "support/fake_pma.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace counters_clears_tests {
+
 using namespace ib;
 using namespace ib::counters;
 using namespace ib::subnet;
@@ -175,3 +177,5 @@ TEST_CASE("a PMA that refuses PortSelect 255 against its word is cleared port by
   CHECK(nothing.failures[0].kind == Failure::Kind::no_answer);
   CHECK(silent.sets() == 0);
 }
+
+}  // namespace counters_clears_tests

@@ -11,6 +11,8 @@
 #include "support/fake_pma.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace counters_counters_tests {
+
 using namespace ib;
 using namespace ib::counters;
 using namespace ib::subnet;
@@ -108,3 +110,5 @@ TEST_CASE("each counter comes from where the PMA keeps it widest") {
   }
   CHECK_THROWS_AS(reading("port_xmit_data", 1, 32)["port_xmit_dta"], std::invalid_argument);
 }
+
+}  // namespace counters_counters_tests

@@ -10,6 +10,8 @@
 #include "support/fake_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace counters_history_tests {
+
 using namespace ib;
 using namespace ib::counters;
 using namespace std::chrono_literals;
@@ -140,3 +142,5 @@ TEST_CASE("twins are told apart in one model, and forgotten with it; a crowd of 
   history.keep_nodes_of(subnet);
   CHECK(history.size() == 0);
 }
+
+}  // namespace counters_history_tests

@@ -11,6 +11,8 @@
 #include "support/counting_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace counters_readings_tests {
+
 using namespace ib;
 using namespace ib::counters;
 using namespace ib::subnet;
@@ -418,3 +420,5 @@ TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from
     CHECK(growth.error_change(*find_counter("link_downed_counter")).delta == 0U);
   }
 }
+
+}  // namespace counters_readings_tests

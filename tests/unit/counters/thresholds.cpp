@@ -7,6 +7,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace counters_thresholds_tests {
+
 using namespace ib;
 using namespace ib::counters;
 
@@ -100,3 +102,5 @@ TEST_CASE("counters add up, and stop at what 64 bits hold") {
   add_counters(sum, reading("vl15_dropped", greatest, 64));
   CHECK(sum["vl15_dropped"].value == greatest);
 }
+
+}  // namespace counters_thresholds_tests

@@ -11,6 +11,8 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace formats_forwarding_text_tests {
+
 using namespace ib;
 using namespace ib::formats;
 using ibtest::contains;
@@ -367,3 +369,5 @@ TEST_CASE("more switches than a subnet has LIDs are refused") {
   for (unsigned guid = 1; guid <= 49152; ++guid) table(guid);
   CHECK_THROWS_WITH(table(49153), "FILE:49153: more switches than a subnet can have");
 }
+
+}  // namespace formats_forwarding_text_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace formats_line_file_tests {
+
 using ib::formats::LineFile;
 using ib::formats::longest_line;
 
@@ -53,3 +55,5 @@ TEST_CASE("a line that never ends is refused before it is read whole") {
   CHECK_THROWS_WITH(lines("a\n" + std::string(longest_line + 1, 'x') + "\nb\n"), ibtest::ends_with("/f:2: a line longer than 4096 bytes"));
   CHECK_THROWS_WITH(lines(std::string(1U << 22, 'x')), ibtest::ends_with("/f:1: a line longer than 4096 bytes"));
 }
+
+}  // namespace formats_line_file_tests

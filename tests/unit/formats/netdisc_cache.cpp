@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace formats_netdisc_cache_tests {
+
 using namespace ib;
 using namespace ib::formats;
 using namespace ib::subnet;
@@ -158,3 +160,5 @@ TEST_CASE_METHOD(Example, "what contradicts itself is named") {
   const std::size_t guid = header + 68;
   CHECK(with(guid + 1, file[guid + 1] == 2 ? 1 : 2).find("it has two nodes") != std::string::npos);
 }
+
+}  // namespace formats_netdisc_cache_tests

@@ -7,6 +7,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace formats_node_name_map_tests {
+
 using ib::Guid;
 using ib::subnet::NodeNameMap;
 
@@ -94,3 +96,5 @@ TEST_CASE("infiniband-diags reads a map up to its first wrong line") {
   using namespace std::string_view_literals;
   CHECK(ib::formats::parse_node_name_map_as_diags("\0\n0x1 on\0e\n"sv).find(Guid{1}) == "on");
 }
+
+}  // namespace formats_node_name_map_tests

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace formats_service_levels_tests {
+
 using namespace ib;
 
 namespace {
@@ -39,3 +41,5 @@ TEST_CASE("lines without an SL are refused") {
   }
   CHECK_THROWS_WITH(read("# nothing\n"), ibtest::ends_with("/psl: no SL is in this file"));
 }
+
+}  // namespace formats_service_levels_tests

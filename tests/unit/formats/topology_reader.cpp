@@ -7,6 +7,8 @@
 #include "subnet/rate.hpp"
 #include "support/catch.hpp"
 
+namespace formats_topology_reader_tests {
+
 using namespace ib;
 using namespace ib::formats;
 using namespace ib::subnet;
@@ -113,3 +115,5 @@ TEST_CASE("two subnets are the same but for what is different") {
   CHECK_FALSE(found.lids[0].current.has_value());
   CHECK(found.lids[1].current == Guid{0x100001});
 }
+
+}  // namespace formats_topology_reader_tests

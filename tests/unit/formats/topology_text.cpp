@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace formats_topology_text_tests {
+
 using namespace ib;
 using namespace ib::formats;
 using namespace ib::subnet;
@@ -90,3 +92,5 @@ TEST_CASE("rates read as people write them") {
   CHECK(to_text(LinkRate{4, Speed::hdr}) == "4xHDR");
   CHECK(to_text(LinkRate{}) == "?x?");
 }
+
+}  // namespace formats_topology_text_tests

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_baseline_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -260,3 +262,5 @@ TEST_CASE("changed: P_Keys, the priority of managers and firmware, where both te
   CHECK(diagnosis.findings[1].detail == "P_Keys of port 1: new 0x8006; gone 0x0005. Its firmware was 20.36.1, is 20.38.2.");
   CHECK(diagnosis.has_compared_firmware);
 }
+
+}  // namespace health_baseline_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_errors_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::Found;
@@ -350,3 +352,5 @@ TEST_CASE("a file changes thresholds, and is told where it is wrong") {
     }
   }
 }
+
+}  // namespace health_errors_tests

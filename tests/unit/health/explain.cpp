@@ -11,6 +11,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_explain_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -226,3 +228,5 @@ TEST_CASE("a check without evidence keeps its name in the finding of its cable")
   CHECK(count_of(diagnosis, "routes") == 1);
   CHECK(count_of(diagnosis, "symbol-errors") == 1);
 }
+
+}  // namespace health_explain_tests

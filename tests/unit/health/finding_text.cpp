@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_finding_text_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -58,3 +60,5 @@ TEST_CASE("a group in one line is its number, one of it, and what is seen there"
   group.detail = "That is meant.";
   CHECK(told.words().brief(group) == "2 ports, for example " + told.words().place(group.ends[0]) + ": LMC is 1. That is meant.");
 }
+
+}  // namespace health_finding_text_tests

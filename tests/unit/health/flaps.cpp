@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_flaps_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -140,3 +142,5 @@ TEST_CASE("a link that went down and did not come back has both of its ends wher
   CHECK(*only(off, "link-flap").level == Level::warning);
   CHECK_THAT(only(off, "link-flap").detail, ibtest::contains("is disabled"));
 }
+
+}  // namespace health_flaps_tests

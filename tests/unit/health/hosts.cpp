@@ -7,6 +7,8 @@
 #include "support/fake_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace health_hosts_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::contains;
@@ -55,3 +57,5 @@ TEST_CASE("lists of hosts have ranges") {
   for (const char* wrong : {"n[1-", "n1]", "n[]", "n[2-1]", "n[a-b]", "n[1-2-3]", "n[1,,2-x]", "n[0-4000000000]", "n[0-99999][0-99999]"})
     CHECK_THROWS_AS(expand_hosts(wrong), UsageError);
 }
+
+}  // namespace health_hosts_tests

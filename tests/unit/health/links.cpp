@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_links_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -184,3 +186,5 @@ TEST_CASE("mtu-mismatch, vl-mismatch and fec-mismatch compare the ends of Active
   fecs.input->fec_modes[fecs.port(Patient::host0, 1)] = smp::FecMode::none;
   CHECK(fecs.found() == Found{"fec-mismatch"});
 }
+
+}  // namespace health_links_tests

@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_managers_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::Found;
@@ -105,3 +107,5 @@ TEST_CASE("sm-stuck: actCount moved by no more than the answer to ourselves") {
   once.sweep();
   CHECK(once.found().empty());
 }
+
+}  // namespace health_managers_tests

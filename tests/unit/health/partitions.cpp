@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_partitions_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::Found;
@@ -51,3 +53,5 @@ TEST_CASE("multicast-rate: a group that is faster than a member's link") {
   REQUIRE(Patient::checks_of(diagnosis) == Found{"multicast-rate"});
   CHECK(diagnosis.findings[0].ends.size() == 2);
 }
+
+}  // namespace health_partitions_tests

@@ -5,6 +5,8 @@
 #include "iba-gen/pm.hpp"
 #include "support/catch.hpp"
 
+namespace health_port_counts_tests {
+
 using namespace ib;
 using namespace ib::health;
 using namespace std::chrono_literals;
@@ -117,3 +119,5 @@ TEST_CASE("details count from zero where their sum did, and not what is of anoth
   CHECK(both.delta("port_local_physical_errors") == 1);
   CHECK(both.delta("port_malformed_packet_errors") == 1);
 }
+
+}  // namespace health_port_counts_tests

@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_ports_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::Found;
@@ -116,3 +118,5 @@ TEST_CASE("node-silent names the port behind which nobody answers, node-partial 
   REQUIRE(Patient::checks_of(some) == Found{"node-partial"});
   CHECK(some.findings.front().detail == "Not answered: NodeDescription.");
 }
+
+}  // namespace health_ports_tests

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_routes_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::Found;
@@ -49,3 +51,5 @@ TEST_CASE("routes: an entry that is missing, one that leads to a port without a 
   circle.fabric.node(Patient::spine).lft[circle.info(Patient::host3, 1).lid.value] = 1;  // back to where they came from
   CHECK(Patient::checks_of(routed(circle)) == Found{"routes"});
 }
+
+}  // namespace health_routes_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_scope_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -98,3 +100,5 @@ TEST_CASE("groups have only those of the scope, and so do the counts of the firs
   CHECK(host_count(patient.swept->subnet, HostNames(), near) == 2);
   CHECK(link_count(patient.swept->subnet, Scope()) == link_count(patient.swept->subnet));
 }
+
+}  // namespace health_scope_tests

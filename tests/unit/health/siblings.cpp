@@ -12,6 +12,8 @@
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 
+namespace health_siblings_tests {
+
 using namespace ib;
 using namespace ib::health;
 using ibtest::FakeFabric;
@@ -230,3 +232,5 @@ TEST_CASE("sibling-ports: three or more of another device, or of other links, ar
   REQUIRE(std::ranges::count(nodes.found(), "sibling-ports") == 1);
   CHECK_THAT(nodes.diagnosis.findings[0].detail, ibtest::contains("with device 0x1013"));
 }
+
+}  // namespace health_siblings_tests

@@ -19,6 +19,8 @@
 #include "base/unique_fd.hpp"
 #include "support/catch.hpp"
 
+namespace http_server_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 
@@ -338,3 +340,5 @@ TEST_CASE("HTTP: a port in use is an error that says so") {
   Bench bench;
   CHECK_THROWS_AS(async::TcpListener("127.0.0.1", bench.server.port(), 1), SysError);
 }
+
+}  // namespace http_server_tests

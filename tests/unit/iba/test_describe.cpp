@@ -14,6 +14,8 @@
 #include "iba/generic.hpp"
 #include "support/catch.hpp"
 
+namespace iba_test_describe_tests {
+
 using namespace ib;
 
 TEST_CASE("statuses have words") {
@@ -81,3 +83,5 @@ TEST_CASE("value texts equal python-rdma's, but for what it does not know") {
   }
   CHECK(checked == 118);
 }
+
+}  // namespace iba_test_describe_tests

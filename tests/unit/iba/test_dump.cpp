@@ -16,6 +16,8 @@
 #include "iba/wire.hpp"
 #include "support/catch.hpp"
 
+namespace iba_test_dump_tests {
+
 using namespace ib;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("libibmad's listing of chosen fields, of hidden ones, and of what is y
                                                               "LinkSpeedExtSupported2:..........212.5 Gbps\n"
                                                               "LinkSpeedExtEnabled2:............212.5 Gbps or undefined (3)\n"));
 }
+
+}  // namespace iba_test_dump_tests

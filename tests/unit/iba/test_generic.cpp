@@ -9,6 +9,8 @@
 #include "iba/wire.hpp"
 #include "support/catch.hpp"
 
+namespace iba_test_generic_tests {
+
 using namespace ib;
 
 TEST_CASE("bits are counted from the most significant") {
@@ -162,3 +164,5 @@ TEST_CASE("the registry knows names, formats and attributes") {
   CHECK(find_trap(144)->iba_name == "MADNoticeTrap144");
   CHECK(find_trap(1) == nullptr);
 }
+
+}  // namespace iba_test_generic_tests

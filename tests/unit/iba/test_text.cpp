@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+namespace iba_test_text_tests {
+
 using namespace ib;
 
 TEST_CASE("GUIDs have three colons") {
@@ -56,3 +58,5 @@ TEST_CASE("numbers are C's") {
   CHECK(to_hex(0x12345, 4) == "0x12345");
   CHECK(to_hex(~std::uint64_t{0}) == "0xffffffffffffffff");
 }
+
+}  // namespace iba_test_text_tests

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 
+namespace mad_fabric_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -149,3 +151,5 @@ TEST_CASE("switches tell their multicast forwarding tables") {
   CHECK_FALSE(bench.get<Mft>(bench.direct({1}), 1U << 28));  // beyond its ports
   CHECK_FALSE(bench.get<Mft>(bench.direct({})));
 }
+
+}  // namespace mad_fabric_tests

@@ -7,6 +7,8 @@
 #include "mad/pace.hpp"
 #include "support/catch.hpp"
 
+namespace mad_pace_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 
@@ -48,3 +50,5 @@ TEST_CASE_METHOD(Paced, "Pace: what is sent beside turns takes the next ones") {
   CHECK(time >= 2970ms);
   CHECK(time <= 3010ms);
 }
+
+}  // namespace mad_pace_tests

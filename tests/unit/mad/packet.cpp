@@ -11,6 +11,8 @@
 #include "mad/request.hpp"
 #include "support/catch.hpp"
 
+namespace mad_packet_tests {
+
 using namespace ib;
 using namespace ib::mad;
 
@@ -97,3 +99,5 @@ TEST_CASE("what is not known is named ??") {
   REQUIRE(describe(Bytes(mad).first(23)) == "a truncated MAD");
   REQUIRE(sa_status_text(3) == "MAD_STATUS_SA_NO_RECORDS(3)");
 }
+
+}  // namespace mad_packet_tests

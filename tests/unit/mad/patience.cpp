@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/mad/scripted.hpp"
 
+namespace mad_patience_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -105,3 +107,5 @@ TEST_CASE("what changes a node, an SA that has not answered yet, and a timeout t
     REQUIRE(bench.elapsed() == 400ms + 10ms + 1ms);
   }
 }
+
+}  // namespace mad_patience_tests

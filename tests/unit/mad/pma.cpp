@@ -6,6 +6,8 @@
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"
 
+namespace mad_pma_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -249,3 +251,5 @@ TEST_CASE("faults of a PMA and of its node") {
   bench.fabric.node(bench.leaf).faults.silent = true;
   CHECK_FALSE(bench.get<pm::PortCounters>());
 }
+
+}  // namespace mad_pma_tests

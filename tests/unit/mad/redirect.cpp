@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_redirect_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -223,3 +225,5 @@ TEST_CASE("a change is not redirected: the error says where it would have gone, 
     }
   }
 }
+
+}  // namespace mad_redirect_tests

@@ -11,6 +11,8 @@
 #include "support/multi_paths.hpp"
 #include "support/two_hosts.hpp"
 
+namespace mad_request_transfer_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -471,3 +473,5 @@ TEST_CASE("only a first segment begins a transfer") {
   CHECK(box.inbox.transfers() == 0);
   CHECK(box.sent.empty());
 }
+
+}  // namespace mad_request_transfer_tests

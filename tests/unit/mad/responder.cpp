@@ -9,6 +9,8 @@
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_responder_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -141,3 +143,5 @@ TEST_CASE("a silent node is asked again only when it is given another chance") {
   bench.loop.run(bench.ask(3));
   CHECK(bench.answers == 1);
 }
+
+}  // namespace mad_responder_tests

@@ -8,6 +8,8 @@
 #include "mad/rmpp_sender.hpp"
 #include "support/catch.hpp"
 
+namespace mad_rmpp_tests {
+
 using namespace ib;
 using namespace ib::mad;
 
@@ -400,3 +402,5 @@ TEST_CASE("transfers share what memory there is, and give it back") {
   ended.take(control(rmpp::Type::abort, rmpp::Status::too_many_retries));
   CHECK(memory.used() == 0);
 }
+
+}  // namespace mad_rmpp_tests

@@ -13,6 +13,8 @@
 #include "support/catch.hpp"
 #include "unit/mad/scripted.hpp"
 
+namespace mad_rpc_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -429,3 +431,5 @@ TEST_CASE("an ACK is no answer to a request that no segments answer") {
   REQUIRE(bench.loop.run(Local::ask(*bench.rpc)));
   REQUIRE(tries == 2);
 }
+
+}  // namespace mad_rpc_tests

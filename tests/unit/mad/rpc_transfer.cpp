@@ -12,6 +12,8 @@
 #include "support/node_table.hpp"
 #include "support/rmpp_peer.hpp"
 
+namespace mad_rpc_transfer_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -403,3 +405,5 @@ TEST_CASE("an ACK of nothing does not hold up a request") {
   REQUIRE(bench.rpc->stats()->unexpected == 1);
   REQUIRE(bench.elapsed() < 2s);
 }
+
+}  // namespace mad_rpc_transfer_tests

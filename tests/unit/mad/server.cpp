@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_server_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -271,3 +273,5 @@ TEST_CASE("Whatever a handler throws refuses one request and stops nothing") {
   bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& incoming, const Incoming&) { return incoming; });
   CHECK(status_of(bench.answer(ping())) == 0);
 }
+
+}  // namespace mad_server_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/two_hosts.hpp"
 
+namespace mad_server_transfer_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -211,3 +213,5 @@ TEST_CASE("a ping longer than a packet comes back whole, and the next one is ans
     }
   }
 }
+
+}  // namespace mad_server_transfer_tests

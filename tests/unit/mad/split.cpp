@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_split_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -148,3 +150,5 @@ TEST_CASE("Where umad can not be opened, serving is refused in one line, and ask
   CHECK_FALSE(bench.loop.run(bench.rpc->try_vend_get<ofa::SysStatPing>(bench.path())));
   CHECK(bench.by_verbs.size() == 1);
 }
+
+}  // namespace mad_split_tests

@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_text_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -172,3 +174,5 @@ TEST_CASE("a Result is a value or an error") {
     REQUIRE(std::string(error.what()) == "more");
   }
 }
+
+}  // namespace mad_text_tests

@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace mad_tid_table_tests {
+
 TEST_CASE("the table finds exactly what is in it") {
   std::mt19937 random(3);
   ib::mad::TidTable<int> table;
@@ -38,3 +40,5 @@ TEST_CASE("the table finds exactly what is in it") {
     }
   }
 }
+
+}  // namespace mad_tid_table_tests

@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_transactor_tests {
+
 using namespace ib;
 using namespace ib::mad;
 
@@ -110,3 +112,5 @@ TEST_CASE("an attribute of several classes is asked for in the class that the wo
   CHECK_THROWS_AS(bench.loop.run(bench.echo.get(bench.lid, ClassPortInfo::info())), std::invalid_argument);
   CHECK_THROWS_AS(bench.loop.run(bench.echo.get(bench.lid, smp::LidPortBlock::info())), std::invalid_argument);
 }
+
+}  // namespace mad_transactor_tests

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
+namespace mad_umad_address_tests {
+
 using namespace ib;
 using mad::umad_address;
 using mad::umad_source;
@@ -114,3 +116,5 @@ TEST_CASE("a GID beyond the indexes of umad is refused") {
   host.port.gids = std::move(gids);
   CHECK_THROWS_AS(umad_address(path_of(host.port), host.port, false), Error);
 }
+
+}  // namespace mad_umad_address_tests

@@ -11,6 +11,8 @@
 #include "support/node_table.hpp"
 #include "support/two_hosts.hpp"
 
+namespace mad_umad_transfer_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -124,3 +126,5 @@ TEST_CASE("umad: a plain MAD that refuses a request in segments arrives") {
     REQUIRE(hosts.client->stats()->timeouts == 0);
   }
 }
+
+}  // namespace mad_umad_transfer_tests

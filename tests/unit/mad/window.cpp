@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 
+namespace mad_window_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace std::chrono_literals;
@@ -200,3 +202,5 @@ TEST_CASE("where a channel has room for few, a lost request gives up its place o
     REQUIRE(places == std::vector<unsigned>{0, 0});
   }
 }
+
+}  // namespace mad_window_tests

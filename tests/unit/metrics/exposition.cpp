@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace metrics_exposition_tests {
+
 using namespace ib;
 using metrics::Exposition;
 using metrics::Format;
@@ -111,3 +113,5 @@ TEST_CASE("Exposition: names of labels") {
   for (const char* good : {"fabric", "_a", "Site2"}) CHECK(metrics::is_label_name(good));
   for (const char* bad : {"", "2a", "a-b", "__name__", "a b", "\xc3\xbc", "a:b"}) CHECK_FALSE(metrics::is_label_name(bad));
 }
+
+}  // namespace metrics_exposition_tests

@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "unit/metrics/made_view.hpp"
 
+namespace metrics_names_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::MadeView;
@@ -335,3 +337,5 @@ TEST_CASE_METHOD(Small, "Names: of a run that ends, collectors are called so") {
         std::set<std::string>{"ibnetdiscover-runonce", "switch-runonce", "switch-runonce-rcv-err", "hca-runonce", "hca-runonce-rcv-err"});
   CHECK_THAT(all, ibtest::contains("infiniband_exporter_last_execution{collector=\"hca-runonce\"}"));
 }
+
+}  // namespace metrics_names_tests

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "unit/metrics/made_view.hpp"
 
+namespace metrics_page_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::MadeView;
@@ -140,3 +142,5 @@ TEST_CASE("Page: without a reading it is about the exporter alone") {
   CHECK_THAT(whole, ibtest::contains("infiniband_exporter_collect_errors{fabric=\"x\",collector=\"ibnetdiscover\"} 1\n"));
   CHECK_THAT(whole, !ibtest::contains("infiniband_switch") && !ibtest::contains("timestamp"));
 }
+
+}  // namespace metrics_page_tests

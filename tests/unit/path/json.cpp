@@ -6,6 +6,8 @@
 #include "report/json.hpp"
 #include "support/catch.hpp"
 
+namespace path_json_tests {
+
 using namespace ib;
 
 namespace {
@@ -52,3 +54,5 @@ TEST_CASE("a directed path in JSON, the empty one too") {
   const path::Path further = *directed.advance(7);
   CHECK(json_of(further).find(R"("route":[7])") != std::string::npos);
 }
+
+}  // namespace path_json_tests

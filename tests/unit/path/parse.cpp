@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 
+namespace path_parse_tests {
+
 using ib::path::Form;
 using ib::path::parse_target;
 using ib::path::ParseOptions;
@@ -134,3 +136,5 @@ TEST_CASE("a target may choose the end port", "[path]") {
     CHECK_THROWS_WITH(host.parse("fe80::1%mlx5_1/1"), "Path requires end port mlx5_1/2, got mlx5_1/1");
   }
 }
+
+}  // namespace path_parse_tests

@@ -6,6 +6,8 @@
 #include "path/indexes.hpp"
 #include "support/catch.hpp"
 
+namespace path_path_tests {
+
 using namespace ib;
 using path::IbDrPath;
 using path::IbPath;
@@ -208,3 +210,5 @@ TEST_CASE("P_Keys and GIDs of a planarized HCA are those of the half that carrie
     CHECK(p.pkey == Pkey{0x8003});
   }
 }
+
+}  // namespace path_path_tests

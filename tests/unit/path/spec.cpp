@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 
+namespace path_spec_tests {
+
 using namespace ib;
 using path::IbDrPath;
 using path::IbPath;
@@ -151,3 +153,5 @@ TEST_CASE("every attribute goes through a spec and back", "[spec]") {
     }
   }
 }
+
+}  // namespace path_spec_tests

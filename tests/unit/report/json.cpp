@@ -7,6 +7,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace report_json_tests {
+
 using ib::report::JsonSink;
 using ib::report::JsonStyle;
 
@@ -126,3 +128,5 @@ TEST_CASE("a full disk is an error", "[json]") {
   }
   std::fclose(file);
 }
+
+}  // namespace report_json_tests

@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace report_lines_tests {
+
 using ib::report::JsonSink;
 using ib::report::JsonStyle;
 using ib::report::LinesSink;
@@ -175,3 +177,5 @@ TEST_CASE("lines that a full disk refuses are an error") {
   }
   std::fclose(file);
 }
+
+}  // namespace report_lines_tests

@@ -12,6 +12,8 @@
 #include "report/json.hpp"
 #include "support/catch.hpp"
 
+namespace report_structure_tests {
+
 using namespace ib;
 using nlohmann::json;
 using report::Measure;
@@ -112,3 +114,5 @@ TEST_CASE("numbers know whether they are counters, gauges or states, and their u
   CHECK(sink.found.at("lid") == Measure());
   CHECK(sink.found.at("count") == report::counter("4 bytes"));
 }
+
+}  // namespace report_structure_tests

@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace report_table_tests {
+
 using ib::report::Sink;
 using ib::report::TableSink;
 using ib::report::TableStyle;
@@ -228,3 +230,5 @@ TEST_CASE("rows reach a file as soon as they are complete, and a full disk is an
   CHECK_THROWS_AS(to_full.end_object(), ib::SysError);
   std::fclose(full);
 }
+
+}  // namespace report_table_tests

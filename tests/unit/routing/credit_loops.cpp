@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
+namespace routing_credit_loops_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::MadeFabric;
@@ -285,3 +287,5 @@ TEST_CASE("a multicast tree closes a loop that unicast leaves open") {
   trees.sls_of = [](Lid) { return SlSet{2}; };
   CHECK(line.judge(ServiceLevels(1), true, false, &trees).verdict == Verdict::free_for_used_sls);
 }
+
+}  // namespace routing_credit_loops_tests

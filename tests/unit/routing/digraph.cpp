@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace routing_digraph_tests {
+
 using namespace ib::routing;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("on random graphs a cycle is a cycle, and none is shorter") {
     CHECK(in_components == on_cycles);
   }
 }
+
+}  // namespace routing_digraph_tests

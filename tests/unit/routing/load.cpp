@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
+namespace routing_load_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::MadeFabric;
@@ -174,3 +176,5 @@ TEST_CASE("tiers: a host on a spine makes no leaf of it, and a leaf with few hos
   made.add_host(5, 1, 21);
   CHECK(made.tiers() == std::vector<std::uint32_t>{0, 0, 0, 1, 1, 0});
 }
+
+}  // namespace routing_load_tests

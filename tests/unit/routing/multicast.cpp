@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
+namespace routing_multicast_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::MadeFabric;
@@ -222,3 +224,5 @@ TEST_CASE("what passes a table that was not read is not known, and no finding") 
   for (const GroupCause* cause : result.multicast.not_read()) pairs += cause->pairs;
   CHECK(pairs == 8);
 }
+
+}  // namespace routing_multicast_tests

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
+namespace routing_network_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::MadeFabric;
@@ -52,3 +54,5 @@ TEST_CASE("end ports with an Active link and no LID are counted, and switches th
   CHECK(network.without_lid() == 1);
   CHECK(network.switches_with_lid() == 1);
 }
+
+}  // namespace routing_network_tests

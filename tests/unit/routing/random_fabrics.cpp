@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/random_fabric.hpp"
 
+namespace routing_random_fabrics_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::PortIndex;
@@ -202,3 +204,5 @@ TEST_CASE("passes by destination count what walks of single packets count") {
   }
   CHECK(met == std::set<Fault>{Fault::no_entry, Fault::dead_port, Fault::loop, Fault::wrong_node, Fault::not_read});
 }
+
+}  // namespace routing_random_fabrics_tests

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/random_fabric.hpp"
 
+namespace routing_random_groups_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::PortIndex;
@@ -155,3 +157,5 @@ TEST_CASE("faults of random groups are those that single packets meet") {
   }
   CHECK(met.size() == 4);
 }
+
+}  // namespace routing_random_groups_tests

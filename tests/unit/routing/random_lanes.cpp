@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/random_fabric.hpp"
 
+namespace routing_random_lanes_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::PortIndex;
@@ -199,3 +201,5 @@ TEST_CASE("lanes that packets hold and want are those of single packets, and so 
   CHECK(verdicts[Verdict::free_for_used_sls] > 10);
   CHECK(verdicts[Verdict::found] > 10);
 }
+
+}  // namespace routing_random_lanes_tests

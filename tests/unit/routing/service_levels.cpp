@@ -8,6 +8,8 @@
 
 #include "support/catch.hpp"
 
+namespace routing_service_levels_tests {
+
 using namespace ib::routing;
 
 TEST_CASE("the SL of each pair is what was set last, and pairs that were not set are not known") {
@@ -38,3 +40,5 @@ TEST_CASE("the SLs of pairs that are not known are all, or stand for any") {
   CHECK(ServiceLevels(5U).is_known(3, 4));
   CHECK_FALSE(ServiceLevels(2, 2).is_known(1, 1));
 }
+
+}  // namespace routing_service_levels_tests

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace routing_table_reader_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::FakeFabric;
@@ -143,3 +145,5 @@ TEST_CASE("whether adaptive routing is on is requested of switches of Mellanox, 
   CHECK(bench.adaptive[bench.at(leaf0)] == Adaptive::not_read);
   CHECK(bench.adaptive[bench.at(leaf1)] == Adaptive::off);
 }
+
+}  // namespace routing_table_reader_tests

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
+namespace routing_unicast_tests {
+
 using namespace ib;
 using namespace ib::routing;
 using ibtest::MadeFabric;
@@ -270,3 +272,5 @@ TEST_CASE("a way that goes round is longer than the shortest one") {
   CHECK(result.hops() == std::vector<std::uint64_t>{0, 0, 0, 5, 1});
   CHECK(result.unicast.longer() == 1);
 }
+
+}  // namespace routing_unicast_tests

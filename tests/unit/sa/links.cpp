@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 
+namespace sa_links_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::FakeSa;
@@ -78,3 +80,5 @@ TEST_CASE("the error where there is no link is that of the first query") {
   CHECK_FALSE(ring.find(77, std::nullopt));
   CHECK(ring.sa.asked.size() == 1);
 }
+
+}  // namespace sa_links_tests

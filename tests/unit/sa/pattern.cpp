@@ -10,6 +10,8 @@
 #include "sa/record_types.hpp"
 #include "support/catch.hpp"
 
+namespace sa_pattern_tests {
+
 using namespace ib;
 using ibtest::contains;
 
@@ -222,3 +224,5 @@ TEST_CASE("every short form names members that can be asked for") {
     }
   }
 }
+
+}  // namespace sa_pattern_tests

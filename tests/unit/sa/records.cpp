@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/sa_answer.hpp"
 
+namespace sa_records_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -153,3 +155,5 @@ TEST_CASE("nodes by name: an SA that does not heed the name does no harm") {
   CHECK(loop.run(sa::find_nodes_by_name(rpc, "seven")).records.size() == 1);
   CHECK(loop.run(sa::find_nodes_by_name(rpc, "eight")).records.empty());
 }
+
+}  // namespace sa_records_tests

@@ -11,6 +11,8 @@
 #include "support/fake_fabric.hpp"
 #include "support/fake_sa.hpp"
 
+namespace sa_resolve_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 
@@ -370,3 +372,5 @@ TEST_CASE("several paths to one port are those of the SA's table, no more than a
   REQUIRE((with.sa.asked.back().component_mask & 1U << 12) != 0);  // NumbPath
   REQUIRE(with.loop.run(sa::resolve_paths(with.rpc, with.to_lid(99), 4)).empty());
 }
+
+}  // namespace sa_resolve_tests

@@ -16,6 +16,8 @@
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 
+namespace sa_stored_tables_tests {
+
 using namespace ib;
 using ibtest::contains;
 
@@ -392,3 +394,5 @@ TEST_CASE("a table without context answers by itself") {
   REQUIRE(reply);
   CHECK(sa::NodeRecord::unpack(reply->payload()).lid == lid(2));
 }
+
+}  // namespace sa_stored_tables_tests

@@ -12,6 +12,8 @@
 #include "sa/stored_tables.hpp"
 #include "support/catch.hpp"
 
+namespace sa_table_match_tests {
+
 using namespace ib;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("bytes that a record lacks count as zero") {
   write_number(wanted, data, 1);
   CHECK_FALSE(sa::matches(info, row, wanted, data.mask));
 }
+
+}  // namespace sa_table_match_tests

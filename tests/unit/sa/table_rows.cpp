@@ -6,6 +6,8 @@
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 
+namespace sa_table_rows_tests {
+
 using namespace ib;
 using namespace ib::mad;
 using namespace ib::sa;
@@ -160,3 +162,5 @@ TEST_CASE("the answer to a SubnAdmGet is one record") {
   reply.bytes.resize(header_of_sa + 63);
   REQUIRE_THROWS_AS(table_rows(reply, 64), Error);
 }
+
+}  // namespace sa_table_rows_tests

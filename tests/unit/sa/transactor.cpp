@@ -11,6 +11,8 @@
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 
+namespace sa_transactor_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 
@@ -302,3 +304,5 @@ TEST_CASE("a reply has the form of the SMP that was asked for") {
   REQUIRE(reply.header().raw_status() == 0x8000);
   REQUIRE(smp::NodeInfo::unpack(reply.payload()).num_ports == 4);
 }
+
+}  // namespace sa_transactor_tests

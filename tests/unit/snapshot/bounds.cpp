@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/snapshot/recorder.hpp"
 
+namespace snapshot_bounds_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::ReadFabric;
@@ -34,3 +36,5 @@ TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not re
   CHECK(whole.failures.empty());
   CHECK(large.read(Part::sl2vl).planned == 1 + 255 * 255);
 }
+
+}  // namespace snapshot_bounds_tests

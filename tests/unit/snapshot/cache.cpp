@@ -14,6 +14,8 @@
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace snapshot_cache_tests {
+
 namespace {
 
 using namespace ib;
@@ -245,3 +247,5 @@ TEST_CASE_METHOD(Bench, "Adding to a cache does not make it younger") {
   CHECK(snapshot.number("ended") == 1700000000000);
   CHECK_THAT(snapshot::time_of(snapshot), starts_with("2023-11-1"));
 }
+
+}  // namespace snapshot_cache_tests

@@ -15,6 +15,8 @@
 #include "support/catch.hpp"
 #include "unit/snapshot/recorder.hpp"
 
+namespace snapshot_fabric_survey_tests {
+
 using namespace ib;
 using ibtest::CountingFabric;
 using ibtest::FakeFabric;
@@ -489,3 +491,5 @@ TEST_CASE("what SMPs and what GMPs read is read side by side, of the latter the 
   const auto first_gmp = std::ranges::find_if(read.recorder->passed, is_gmp);
   CHECK(std::any_of(first_gmp, read.recorder->passed.end(), [&](const Passed& one) { return !is_gmp(one); }));
 }
+
+}  // namespace snapshot_fabric_survey_tests

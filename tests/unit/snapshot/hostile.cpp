@@ -15,6 +15,8 @@
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace snapshot_hostile_tests {
+
 namespace {
 
 using namespace ib;
@@ -123,3 +125,5 @@ TEST_CASE("Cut files and changed bits are refused, or change nothing") {
   }
   CHECK(refused > 100);
 }
+
+}  // namespace snapshot_hostile_tests

@@ -25,6 +25,8 @@
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace snapshot_new_file_tests {
+
 namespace {
 
 int flock_error = 0;  // what flock() fails with, if not 0
@@ -272,3 +274,5 @@ TEST_CASE_METHOD(Bench, "SQLite takes no lock on a snapshot") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
 }
+
+}  // namespace snapshot_new_file_tests

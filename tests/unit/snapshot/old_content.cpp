@@ -12,6 +12,8 @@
 #include "mad/request.hpp"
 #include "support/catch.hpp"
 
+namespace snapshot_old_content_tests {
+
 using namespace ib;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("A key in what a trap told is found") {
   }
   CHECK(found > 0);
 }
+
+}  // namespace snapshot_old_content_tests

@@ -16,6 +16,8 @@
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace snapshot_round_trip_tests {
+
 namespace {
 
 using namespace ib;
@@ -245,3 +247,5 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   const subnet::Subnet& subnet = stored.subnet;
   CHECK(subnet.nodes().size() == 3);
 }
+
+}  // namespace snapshot_round_trip_tests

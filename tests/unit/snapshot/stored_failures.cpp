@@ -14,6 +14,8 @@
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace snapshot_stored_failures_tests {
+
 using namespace ib;
 using namespace ibtest;
 using snapshot::AnswerKey;
@@ -111,3 +113,5 @@ TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, a
   CHECK_FALSE(snapshot.find_lack(of_other_attribute));
   CHECK(snapshot.find_silence(of_other_attribute));
 }
+
+}  // namespace snapshot_stored_failures_tests

@@ -7,6 +7,8 @@
 #include "subnet/voltaire.hpp"
 #include "support/catch.hpp"
 
+namespace subnet_chassis_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using voltaire::Line;
@@ -198,3 +200,5 @@ TEST_CASE("Mellanox boards in slots that infiniband-diags does not list") {
   CHECK_FALSE(grouping.grouped(line0));
   CHECK(grouping.external_port[subnet.port_of(line0, 18)] == 18);
 }
+
+}  // namespace subnet_chassis_tests

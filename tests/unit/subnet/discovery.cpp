@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_discovery_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -337,3 +339,5 @@ TEST_CASE("a model is filled anew by the next sweep, and its failures are those 
   CHECK(swept.link_names() == fresh.link_names());
   CHECK(swept.subnet.find_node(fabric.node(5).info.node_guid) == none);
 }
+
+}  // namespace subnet_discovery_tests

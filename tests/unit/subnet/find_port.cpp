@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_find_port_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -124,3 +126,5 @@ TEST_CASE("a node is found by its name, or its description where it has none") {
   CHECK(find("lea\x1b", nullptr).missing.find('\x1b') == std::string::npos);
   CHECK(find("pair", nullptr).missing.find("'pair' is a node with 2 ports") == 0);
 }
+
+}  // namespace subnet_find_port_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_forwarding_tables_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -134,3 +136,5 @@ TEST_CASE("P_Key and SL to VL tables are read block by block") {
   CHECK(mappings[2].sl_to_vl[0] == 7);
   CHECK_THROWS_AS(bench.sweep.loop.run(read_sl_to_vl_tables(*bench.sweep.rpc, bench.path_to(leaf0), leaf, 9)), mad::MadStatusError);
 }
+
+}  // namespace subnet_forwarding_tables_tests

@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_model_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -242,3 +244,5 @@ TEST_CASE("a model is copied and moved whole, also after it has grown") {
   subnet = moved;
   CHECK(subnet.port(subnet.port_of(500, 1)).peer == subnet.port_of(499, 2));
 }
+
+}  // namespace subnet_model_tests

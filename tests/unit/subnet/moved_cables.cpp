@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_moved_cables_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using namespace std::chrono_literals;
@@ -122,3 +124,5 @@ TEST_CASE("a cable that is moved in the middle of a sweep makes no node two, and
   CHECK(moved_switches > 20);
   CHECK(moved_hosts > 20);
 }
+
+}  // namespace subnet_moved_cables_tests

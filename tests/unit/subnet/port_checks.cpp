@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_port_checks_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -43,3 +45,5 @@ TEST_CASE("port 0 of a switch has no link, and a state where it is enhanced") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence() == "portState is 'Down', expected 'Active'");
 }
+
+}  // namespace subnet_port_checks_tests

@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace subnet_port_label_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 
@@ -47,3 +49,5 @@ TEST_CASE("chips of directors have no labels of their own") {
   CHECK(label(0xcf08, 36, 1, "MF0;leaf01:SB7800/U1") == "1");
   CHECK(label(0xcf08, 36, 1, "/U1") == "1");
 }
+
+}  // namespace subnet_port_label_tests

@@ -10,6 +10,8 @@
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_port_paths_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using namespace std::chrono_literals;
@@ -223,3 +225,5 @@ TEST_CASE("a port to which the SA knows no path is not asked by GMPs; records th
   REQUIRE(found.failures.size() == 1);
   CHECK(found.failures[0].why == bench.paths->why_no_gmp(bench.port(5, 1)));
 }
+
+}  // namespace subnet_port_paths_tests

@@ -5,6 +5,8 @@
 
 #include "support/catch.hpp"
 
+namespace subnet_rate_tests {
+
 using namespace ib::subnet;
 
 TEST_CASE("the rate of a link is exact") {
@@ -26,3 +28,5 @@ TEST_CASE("the data of a link is what coding leaves of it") {
   CHECK(LinkRate{4, Speed::xdr}.data_mbps() == 800000);
   CHECK(LinkRate{}.data_mbps() == 0);
 }
+
+}  // namespace subnet_rate_tests

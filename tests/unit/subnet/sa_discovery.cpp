@@ -8,6 +8,8 @@
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_sa_discovery_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using ibtest::FakeFabric;
@@ -269,3 +271,5 @@ TEST_CASE("an SA that does not know this port, or does not answer, is an error")
   sa.status = 0;
   CHECK_THROWS_AS(FromSa(fabric, options), mad::SaError);
 }
+
+}  // namespace subnet_sa_discovery_tests

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_silence_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using namespace std::chrono_literals;
@@ -162,3 +164,5 @@ TEST_CASE("a sweep may end while its requests are on their way") {
   };
   REQUIRE_THROWS_AS(Swept(tree.fabric), SysError);
 }
+
+}  // namespace subnet_silence_tests

@@ -8,6 +8,8 @@
 #include "support/fake_pma.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_survey_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using namespace std::chrono_literals;
@@ -311,3 +313,5 @@ TEST_CASE("answers bring questions, which are asked before those that wait; an a
     CHECK(failures.size() == 1);
   }
 }
+
+}  // namespace subnet_survey_tests

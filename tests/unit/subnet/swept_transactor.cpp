@@ -7,6 +7,8 @@
 #include "support/small_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_swept_transactor_tests {
+
 using namespace ib;
 using ibtest::Swept;
 
@@ -80,3 +82,5 @@ TEST_CASE("after a Set nothing is known any more, nor once the model has gone") 
   model.reset();
   CHECK(sent_for(other) == 1);
 }
+
+}  // namespace subnet_swept_transactor_tests

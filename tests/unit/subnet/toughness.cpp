@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
+namespace subnet_toughness_tests {
+
 using namespace ib;
 using namespace ib::subnet;
 using namespace std::chrono_literals;
@@ -291,3 +293,5 @@ TEST_CASE("nodes that answer anything at all are survived") {
     CHECK(swept.sent() < 300000);
   }
 }
+
+}  // namespace subnet_toughness_tests

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
 
+namespace subnet_way_in_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -77,3 +79,5 @@ TEST_CASE_METHOD(Ways, "there is nothing to use instead of the link of this host
   CHECK_THAT(complaint(by_route({1}), 1), contains("it is linked to this host"));
   CHECK_THAT(complaint(by_lid(1), 1), contains("it is linked to this host"));
 }
+
+}  // namespace subnet_way_in_tests

@@ -8,6 +8,8 @@
 #include "support/fake_sysfs.hpp"
 #include "sys/device.hpp"
 
+namespace sys_device_list_tests {
+
 using ib::sys::DeviceList;
 using ib::sys::LinkLayer;
 using ibtest::FakeSysfs;
@@ -295,3 +297,5 @@ TEST_CASE("hostile sysfs content does no harm", "[sys]") {
     CHECK_THROWS_AS(list.select("plain_file", {}), ib::UsageError);
   }
 }
+
+}  // namespace sys_device_list_tests

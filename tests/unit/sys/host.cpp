@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+namespace sys_host_tests {
+
 using namespace ib::sys;
 
 TEST_CASE("processors as /proc/cpuinfo lists them, or does not") {
@@ -22,3 +24,5 @@ TEST_CASE("processors as /proc/cpuinfo lists them, or does not") {
 }
 
 TEST_CASE("a host has a name") { CHECK_FALSE(host_name().empty()); }
+
+}  // namespace sys_host_tests

@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 
+namespace sys_port_table_tests {
+
 using ib::Gid;
 using ib::Pkey;
 using ib::sys::PortTable;
@@ -72,3 +74,5 @@ TEST_CASE("a table that does not come from sysfs", "[sys]") {
   CHECK(table.first() == gid);
   CHECK(std::vector<Gid>(table.begin(), table.end()) == std::vector{gid, Gid{}});
 }
+
+}  // namespace sys_port_table_tests

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 
+namespace sys_umad_port_tests {
+
 using ib::sys::UmadPort;
 
 TEST_CASE("a missing umad device is named, with the remedy", "[sys]") {
@@ -55,3 +57,5 @@ TEST_CASE("a port says why it has no umad device", "[sys]") {
   CHECK_THROWS_WITH(name("gsi", true), "gsi/1 can not send SMPs, and no other device of this host reaches the port's QP0");
   CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: is the kernel module ib_umad loaded?");
 }
+
+}  // namespace sys_umad_port_tests

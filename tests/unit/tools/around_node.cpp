@@ -15,6 +15,8 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
+namespace tools_around_node_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -214,3 +216,5 @@ TEST_CASE_METHOD(Site, "ibqueryerrors -S and -D name a silent neighbour by the r
   const auto by_route = diags(fabric, {"ibqueryerrors", "-D", "0,1"});
   CHECK_THAT(by_route.err, contains("query_smp.c:186; umad (DR path slid 65535; dlid 65535; 0,1,4 Attr 0x11:0) bad status 110;"));
 }
+
+}  // namespace tools_around_node_tests

@@ -6,6 +6,8 @@
 #include "iba/text.hpp"
 #include "support/catch.hpp"
 
+namespace tools_bandwidth_message_tests {
+
 using ib::tools::BandwidthMessage;
 using Kind = BandwidthMessage::Kind;
 
@@ -124,3 +126,5 @@ TEST_CASE("rdma_bw: values that can not be are refused") {
   CHECK_THAT(complaint([](auto& m) { m.flow_label = 1 << 20; }), ibtest::contains("path"));
   CHECK(complaint([](auto&) {}) == "nothing");
 }
+
+}  // namespace tools_bandwidth_message_tests

@@ -22,6 +22,8 @@
 #include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_cache_tests {
+
 using namespace ib;
 using namespace ibtest;
 using nlohmann::json;
@@ -413,3 +415,5 @@ TEST_CASE_METHOD(Bench, "IBTOOL_CACHE is looked at by commands with --cache alon
   CHECK_THAT(snapshot.out, starts_with("4 nodes"));
   CHECK(content(file) == before);
 }
+
+}  // namespace tools_cache_tests

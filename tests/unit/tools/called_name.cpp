@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_called_name_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::starts_with;
@@ -73,3 +75,5 @@ TEST_CASE("the program runs by the name that was found, and names itself as it w
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.err, contains("does not know what to do by the name of 'x'"));
 }
+
+}  // namespace tools_called_name_tests

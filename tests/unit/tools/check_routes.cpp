@@ -13,6 +13,8 @@
 #include "support/stored_routes.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_check_routes_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -365,3 +367,5 @@ TEST_CASE("check_routes: files with all that can be wrong") {
       contains(
           "that wait for each other; a shortest circle of them:\n    port 1 of 0000:0000:0000:0010 'ring0', held by packets from LID"));
 }
+
+}  // namespace tools_check_routes_tests

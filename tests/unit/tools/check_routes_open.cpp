@@ -13,6 +13,8 @@
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_check_routes_open_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -284,3 +286,5 @@ TEST_CASE("check_routes: a long circle is cut in text") {
   CHECK(told.status == 1);
   CHECK_THAT(told.out, contains("… 4 more (--json), and so on."));
 }
+
+}  // namespace tools_check_routes_open_tests

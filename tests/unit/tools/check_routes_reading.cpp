@@ -13,6 +13,8 @@
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_check_routes_reading_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -201,3 +203,5 @@ TEST_CASE("check_routes: no answer about tables can end or hold up the program")
     CHECK(tree.requests[smp::SLToVLMappingTable::attribute_id] <= 3U * 4 * 4);
   }
 }
+
+}  // namespace tools_check_routes_reading_tests

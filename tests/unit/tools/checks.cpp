@@ -12,6 +12,8 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
+namespace tools_checks_tests {
+
 using ibtest::contains;
 using ibtest::FakeFabric;
 using ibtest::FakePma;
@@ -310,3 +312,5 @@ TEST_CASE_METHOD(Site, "names of nodes are hostile") {
   node.description[1] = 0x1b;
   CHECK_THAT(run({"ibcheckstate"}).out, contains("Port check lid 2 (x\\x1b) port 3: FAILED\n"));
 }
+
+}  // namespace tools_checks_tests

@@ -6,6 +6,8 @@
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 
+namespace tools_commands_tests {
+
 using ibtest::contains;
 using ibtest::FakeFabric;
 using ibtest::ibtool;
@@ -188,3 +190,5 @@ TEST_CASE_METHOD(Small, "options of all commands may stand before the name") {
     CHECK_FALSE(json::parse(refused.out)["error"].get<std::string>().empty());
   }
 }
+
+}  // namespace tools_commands_tests

@@ -11,6 +11,8 @@
 #include "support/temporary_directory.hpp"
 #include "tools/frame/command.hpp"
 
+namespace tools_completion_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::starts_with;
@@ -165,3 +167,5 @@ TEST_CASE_METHOD(Bench, "Completion: scripts for shells") {
   CHECK(words["words"][0]["help"] == "Leave the ports out.");
   CHECK(words["files"] == false);
 }
+
+}  // namespace tools_completion_tests

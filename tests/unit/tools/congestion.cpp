@@ -9,6 +9,8 @@
 #include "support/fake_channel.hpp"
 #include "support/program.hpp"
 
+namespace tools_congestion_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -234,3 +236,5 @@ TEST_CASE_METHOD(Congested, "an agent that is silent or refuses ends the command
   hold(cc::TimeStamp{.timestamp = 5});
   CHECK(ibtest::diags(fabric, {"ibccquery", "TI", "1"}, {.full_disk = true}).status == 255);
 }
+
+}  // namespace tools_congestion_tests

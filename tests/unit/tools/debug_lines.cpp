@@ -10,6 +10,8 @@
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 
+namespace tools_debug_lines_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -190,3 +192,5 @@ TEST_CASE("ibqueryerrors -d -D: what libibnetdisc tells of its sweep around the 
                                                              "558; Found new node GUID 0x200 (0,1,2)"});
   CHECK(sweep_of("0,1,4") == Lines{"821; from 0,1,4", "612; Query Node Info; 0,1,4"});  // nobody is there
 }
+
+}  // namespace tools_debug_lines_tests

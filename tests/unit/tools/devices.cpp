@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_devices_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeSysfs;
@@ -110,3 +112,5 @@ TEST_CASE_METHOD(Host, "the program says what it can be called") {
   CHECK(diags({"/opt/bin/ibv_devices"}).out == ibtool({"ibv_devices"}).out);
   CHECK(diags({"set_nodedesc.sh", "-v"}).out == ibtool({"set_nodedesc", "-v"}).out);
 }
+
+}  // namespace tools_devices_tests

@@ -11,6 +11,8 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/world.hpp"
 
+namespace tools_diags_options_tests {
+
 using namespace ib::tools;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("words of the user reach the terminal without control bytes") {
   const DiagsFailure failure({"main", "can't resolve destination port \x1b[2J\xc2\x9bz"});
   for (const bool debug : {false, true}) CHECK_THAT(failure_line("atool", failure, debug), ibtest::contains("port  [2J z\n"));
 }
+
+}  // namespace tools_diags_options_tests

@@ -12,6 +12,8 @@
 
 #include "support/catch.hpp"
 
+namespace tools_emit_tests {
+
 using namespace ib::tools;
 
 namespace {
@@ -184,3 +186,5 @@ TEST_CASE("a reader that left is no error") {
   std::fclose(file);
   std::signal(SIGPIPE, before);
 }
+
+}  // namespace tools_emit_tests

@@ -14,6 +14,8 @@
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_export_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::ibtool;
@@ -82,3 +84,5 @@ TEST_CASE_METHOD(Bench, "export: what cannot be exported") {
   CHECK(format.status == 2);
   CHECK_THAT(format.err, contains("'csv' is not openmetrics"));
 }
+
+}  // namespace tools_export_tests

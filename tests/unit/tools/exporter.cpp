@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
+namespace tools_exporter_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
@@ -367,3 +369,5 @@ TEST_CASE("Exporter: no more MADs a second than the user allows, and values are 
   CHECK(bench.engine->view().exporter.sweeps == 1);
   CHECK(bench.of_port("symbol_error_total", leaf1_guid, 1) == "0");
 }
+
+}  // namespace tools_exporter_tests

@@ -14,6 +14,8 @@
 #include "tools/exporter/sweep_causes.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
+namespace tools_exporter_changes_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::FakeFabric;
@@ -233,3 +235,5 @@ TEST_CASE_METHOD(Bench, "Exporter: a port of --add-port that is not there yet is
   CHECK(ports.find("fake1/1")->is_ready());
   CHECK(ports.are_ready());
 }
+
+}  // namespace tools_exporter_changes_tests

@@ -11,6 +11,8 @@
 #include "tools/exporter/pages.hpp"
 #include "unit/metrics/made_view.hpp"
 
+namespace tools_exporter_pages_tests {
+
 using namespace ib;
 using ibtest::contains;
 using tools::exporter::prefers_openmetrics;
@@ -159,3 +161,5 @@ TEST_CASE("Exporter: nodes that claim one GUID make no sample twice") {
   }
   CHECK(times(text, "infiniband_health_finding_info{") == view.findings->list.size());
 }
+
+}  // namespace tools_exporter_pages_tests

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_fabric_json_tests {
+
 using ibtest::FakeFabric;
 using ibtest::ibtool;
 using nlohmann::json;
@@ -128,3 +130,5 @@ TEST_CASE_METHOD(Pair, "what did not answer is null, and listed with its reason"
   CHECK(missing["node_guid"] == "0000:0000:0000:0400");
   CHECK(missing["beyond"] == false);
 }
+
+}  // namespace tools_fabric_json_tests

@@ -14,6 +14,8 @@
 #include "support/small_fabric.hpp"
 #include "tools/frame/progress.hpp"
 
+namespace tools_fabric_rooms_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -216,3 +218,5 @@ TEST_CASE_METHOD(Fabric, "the line of progress counts the nodes of a small fabri
   CHECK(ibtool(fabric, {"ibnetdiscover"}, {.err = terminal.file}).status == 4);
   CHECK_THAT(terminal.text(), contains("\r3 nodes, ") && contains(" lost), "));
 }
+
+}  // namespace tools_fabric_rooms_tests

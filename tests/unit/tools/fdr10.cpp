@@ -8,6 +8,8 @@
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_fdr10_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -115,3 +117,5 @@ TEST_CASE_METHOD(Fabric, "routes in JSON lead from this host, or are null") {
   CHECK(route({"iblinkinfo", "--json", "2", "--from", file}, switch_guid) == json({1, 3}));
   CHECK(route({"iblinkinfo", "--json", "0,1", "--from", file}, leaf_guid) == json({1}));
 }
+
+}  // namespace tools_fdr10_tests

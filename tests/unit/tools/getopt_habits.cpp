@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "tools/frame/common_options.hpp"
 
+namespace tools_getopt_habits_tests {
+
 using namespace ib::tools;
 
 namespace {
@@ -268,3 +270,5 @@ TEST_CASE("choices may be abbreviated and written in any case") {
   const std::vector<std::string> words{"--discovery=zz"};
   CHECK_THROWS_AS(set.parse(words), OptionError);
 }
+
+}  // namespace tools_getopt_habits_tests

@@ -8,6 +8,8 @@
 #include "iba-gen/mad.hpp"
 #include "unit/tools/health_fabric.hpp"
 
+namespace tools_health_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::contains;
@@ -329,3 +331,5 @@ TEST_CASE("health: wrong words") {
   CHECK_THAT(f.run({"--thresholds", f.file("wrong", "events\n")}, 2).err, contains("wrong:1: not a line NAME=NUMBER"));
   CHECK(f.run({"--since", "/nowhere/a"}, 2).out.empty());
 }
+
+}  // namespace tools_health_tests

@@ -10,6 +10,8 @@
 
 #include "unit/tools/health_fabric.hpp"
 
+namespace tools_health_modes_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::contains;
@@ -280,3 +282,5 @@ TEST_CASE("health: --repeat does not grow") {
   CHECK(rounds >= 619);
   CHECK(late <= early + 32 * 1024);
 }
+
+}  // namespace tools_health_modes_tests

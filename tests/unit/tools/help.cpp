@@ -10,6 +10,8 @@
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
 
+namespace tools_help_tests {
+
 using namespace ib::tools;
 
 TEST_CASE("the table of commands is sorted, without doubles, and finds names and aliases") {
@@ -66,3 +68,5 @@ TEST_CASE("the list names every command") {
   const std::string list = command_list();
   for (const CommandInfo* command : commands()) CHECK_THAT(list, ibtest::contains("\n  " + std::string(command->name) + " "));
 }
+
+}  // namespace tools_help_tests

@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace tools_hex_input_tests {
+
 using namespace ib::tools;
 using Data = std::vector<std::uint8_t>;
 
@@ -30,3 +32,5 @@ TEST_CASE("string literals of C and Python") {
     CHECK_THROWS_AS(literal_bytes(wrong), ib::UsageError);
   }
 }
+
+}  // namespace tools_hex_input_tests

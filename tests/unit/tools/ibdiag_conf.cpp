@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "support/catch.hpp"
 
+namespace tools_ibdiag_conf_tests {
+
 using ib::tools::ConfReader;
 using ib::tools::IbdiagConf;
 using namespace std::chrono_literals;
@@ -92,3 +94,5 @@ TEST_CASE("ibdiag.conf: what is no regular file is refused, not read for ever") 
   CHECK_THROWS_AS(IbdiagConf::read_if_any("/dev/zero", ConfReader::diags), ib::UsageError);
   CHECK_THROWS_AS(IbdiagConf::read("/", ConfReader::ibtool), ib::UsageError);
 }
+
+}  // namespace tools_ibdiag_conf_tests

@@ -12,6 +12,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_ibping_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -289,3 +291,5 @@ TEST_CASE_METHOD(Hosts, "operands of ibping and ibsysstat that are missing, wron
   CHECK(diags(fabric, {"ibping", "zz"}).out == "ibping: iberror: failed: can't resolve destination port zz\n");
   CHECK(requests.empty());
 }
+
+}  // namespace tools_ibping_tests

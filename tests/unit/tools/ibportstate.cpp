@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_ibportstate_tests {
+
 using ib::smp::PortInfo;
 using ib::smp::PortPhysicalState;
 using ib::smp::PortState;
@@ -249,3 +251,5 @@ TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells t
   fabric.network.gmp = nullptr;
   CHECK_THAT(run({"1", "3", "query"}).err, contains("timed out to 'DR Path 1 -> (0, 3)'"));
 }
+
+}  // namespace tools_ibportstate_tests

@@ -14,6 +14,8 @@
 #include "support/program.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
+namespace tools_ibqueryerrors_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -396,3 +398,5 @@ TEST_CASE("ibqueryerrors: a full disk is an error") {
   CHECK(ibtool(f.fabric, {"ibqueryerrors"}, {.full_disk = true}).status == 3);
   CHECK(diags(f.fabric, {"ibqueryerrors"}, {.full_disk = true}).status == 255);
 }
+
+}  // namespace tools_ibqueryerrors_tests

@@ -15,6 +15,8 @@
 #include "tools/frame/commands.hpp"
 #include "unit/tools/json_cases.hpp"
 
+namespace tools_json_words_tests {
+
 using namespace ib;
 using ibtest::Complaints;
 using ibtest::json_cases;
@@ -176,3 +178,5 @@ TEST_CASE("a command that fails prints one object, with the error and the status
   }
   errors.finish();
 }
+
+}  // namespace tools_json_words_tests

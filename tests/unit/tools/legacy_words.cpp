@@ -9,6 +9,8 @@
 #include "support/program.hpp"
 #include "tools/saquery/diags_forms.hpp"
 
+namespace tools_legacy_words_tests {
+
 using namespace ib::tools;
 using ib::subnet::NodeNameMap;
 using ibtest::contains;
@@ -69,3 +71,5 @@ TEST_CASE("names of a map and ibdiag.conf by legacy names") {
   const std::array<std::uint8_t, 112> record{};
   CHECK(ib::tools::saquery::node_name(record, names) == " [2Jgr\xc3\xbc\xc3\x9f");
 }
+
+}  // namespace tools_legacy_words_tests

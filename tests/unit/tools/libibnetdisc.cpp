@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_libibnetdisc_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -48,3 +50,5 @@ TEST_CASE("infiniband-diags' programs know of a fabric what libibnetdisc would")
     CHECK_THAT(ibtool(fabric, {"ibhosts"}).out, contains("third"));
   }
 }
+
+}  // namespace tools_libibnetdisc_tests

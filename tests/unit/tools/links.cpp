@@ -16,6 +16,8 @@
 #include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/node_lists/topology_lines.hpp"
 
+namespace tools_links_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -462,3 +464,5 @@ TEST_CASE_METHOD(Fabric, "infiniband-diags tells a wait that ended by itself fro
   const std::string err = diags(fabric, {"smpquery", "NI", "4"}).err;
   CHECK_THAT(err, contains("_do_madrpc: recv failed: Connection timed out\n") && contains("mad_rpc: _do_madrpc failed; dport (Lid 4)\n"));
 }
+
+}  // namespace tools_links_tests

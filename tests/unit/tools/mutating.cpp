@@ -25,6 +25,8 @@
 #include "support/program.hpp"
 #include "tools/frame/commands.hpp"
 
+namespace tools_mutating_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using Answer = FakeFabric::Answer;
@@ -340,3 +342,5 @@ TEST_CASE("a fabric that lies does no harm") {
   CHECK(tally.lies > runs);
   for (const auto& statuses : tally.statuses) CHECK(statuses.size() > 1);  // some harm was done, and not always
 }
+
+}  // namespace tools_mutating_tests

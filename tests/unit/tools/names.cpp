@@ -5,6 +5,8 @@
 #include "support/program.hpp"
 #include "tools/frame/commands.hpp"
 
+namespace tools_names_tests {
+
 using namespace ib;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("a link by a name that infiniband-diags has dropped runs the command o
     CHECK(done.out == ibtest::ibtool({name, "--help"}).out);
   }
 }
+
+}  // namespace tools_names_tests

@@ -14,6 +14,8 @@
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace tools_not_read_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -221,3 +223,5 @@ TEST_CASE("failures about all ports, and about the tables of a switch, name no p
     CHECK(found["unreachable"][0]["port_num"].is_null());
   }
 }
+
+}  // namespace tools_not_read_tests

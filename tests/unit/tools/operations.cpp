@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "tools/smpquery/operation.hpp"
 
+namespace tools_operations_tests {
+
 using namespace ib::tools::smpquery;
 
 TEST_CASE("operations by name, short name, attribute name and abbreviation") {
@@ -41,3 +43,5 @@ TEST_CASE("what no operation or more than one answers to") {
   CHECK_THROWS_WITH(find_operation("zz"), "Unknown operation 'zz'");
   CHECK_THROWS_WITH(find_operation("\x1b[2J"), ibtest::contains("\\x1b"));
 }
+
+}  // namespace tools_operations_tests

@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace tools_options_tests {
+
 using namespace ib::tools;
 using Words = std::vector<std::string>;
 
@@ -118,3 +120,5 @@ TEST_CASE("an option that stands in the place of operands") {
   CHECK_NOTHROW(set.bind(set.parse(Words{"-S"}), false, {}));
   CHECK_THROWS_WITH(set.bind(set.parse(Words{"-S", "far"}), false, {}), "-S and HOST contradict each other");
 }
+
+}  // namespace tools_options_tests

@@ -13,6 +13,8 @@
 #include "support/program.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
+namespace tools_perfquery_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -456,3 +458,5 @@ TEST_CASE("perfquery: nodes that answer nonsense") {
     CHECK(diags(f.fabric, {"perfquery", "-a", "-l", "1"}).out == "perfquery: iberror: failed: smp query nodeinfo: num ports invalid\n");
   }
 }
+
+}  // namespace tools_perfquery_tests

@@ -19,6 +19,8 @@
 #include "support/program.hpp"
 #include "support/stored_fabric.hpp"
 
+namespace tools_plans_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -438,3 +440,5 @@ TEST_CASE_METHOD(Site, "routes cost the blocks of tables that are not read elsew
   constexpr std::size_t switches = 4, blocks = 1, adaptive_routing = 1;
   CHECK(Told(outcome.err).planned == sweep + switches * (blocks + adaptive_routing));
 }
+
+}  // namespace tools_plans_tests

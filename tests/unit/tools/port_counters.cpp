@@ -13,6 +13,8 @@
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 
+namespace tools_port_counters_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::ends_with;
@@ -313,3 +315,5 @@ TEST_CASE("perfquery --interval and ibswportwatch report a reading that fails, a
   CHECK(found["readings"][1]["ports"].empty());
   CHECK(found["readings"][2]["ports"].size() == 1);
 }
+
+}  // namespace tools_port_counters_tests

@@ -9,6 +9,8 @@
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 
+namespace tools_port_states_tests {
+
 using ib::smp::PortInfo;
 using ib::smp::PortPhysicalState;
 using ib::smp::PortState;
@@ -166,3 +168,5 @@ TEST_CASE_METHOD(Twice, "init_all_ports goes on where a port does not answer") {
   CHECK(outcome.out.empty());
   CHECK(fabric.sets.size() == 7);
 }
+
+}  // namespace tools_port_states_tests

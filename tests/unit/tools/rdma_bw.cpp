@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_rdma_bw_tests {
+
 using ibtest::contains;
 using ibtest::ibtool;
 
@@ -15,3 +17,5 @@ TEST_CASE("rdma_bw: a server that no host can be called, and numbers that make n
     CHECK(ibtool({"rdma_bw", option}).status == 2);
   }
 }
+
+}  // namespace tools_rdma_bw_tests

@@ -19,6 +19,8 @@
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/ibtracert/ports_file.hpp"
 
+namespace tools_routing_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -489,3 +491,5 @@ TEST_CASE("dump_mfts: a host whose port is linked to itself") {
   CHECK(ibtest::diags(fabric, {"dump_mfts", "-a"}).status == 0);
   CHECK(ibtest::diags(fabric, {"ibnetdiscover", "-s"}).status == 0);
 }
+
+}  // namespace tools_routing_tests

@@ -15,6 +15,8 @@
 #include "support/sa_answer.hpp"
 #include "unit/tools/sa_subnet.hpp"
 
+namespace tools_saquery_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -310,3 +312,5 @@ TEST_CASE("saquery: options that want different lists contradict each other") {
   CHECK(ibtool(subnet.fabric, {"saquery", "-p", "--src-to-dst", "1:2"}).status == 0);
   CHECK(subnet.asked.size() == 2);
 }
+
+}  // namespace tools_saquery_tests

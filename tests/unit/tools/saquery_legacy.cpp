@@ -7,6 +7,8 @@
 #include "support/sa_answer.hpp"
 #include "unit/tools/sa_subnet.hpp"
 
+namespace tools_saquery_legacy_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -163,3 +165,5 @@ TEST_CASE("saquery of infiniband-diags: hostile names, keys, packets and widths"
   CHECK_THAT(dumped.out, contains("SA Response:\n0103 0292 "));
   CHECK(dumped.out.find("1234") == std::string::npos);
 }
+
+}  // namespace tools_saquery_legacy_tests

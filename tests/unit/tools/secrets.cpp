@@ -28,6 +28,8 @@
 #include "support/sa_answer.hpp"
 #include "tools/shared/record_text.hpp"
 
+namespace tools_secrets_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -359,3 +361,5 @@ TEST_CASE("decode_mad hides keys, also in what it repeats of the input") {
   CHECK(wrong.status == 2);
   CHECK_THAT(wrong.out, contains("Input HEX value is:\n   '0101'\n0101\n"));
 }
+
+}  // namespace tools_secrets_tests

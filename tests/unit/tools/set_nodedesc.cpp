@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_set_nodedesc_tests {
+
 using ibtest::contains;
 using ibtest::ibtool;
 using nlohmann::json;
@@ -84,3 +86,5 @@ TEST_CASE_METHOD(TwoAdapters, "a node description has 1 to 64 bytes") {
   CHECK(ibtool({"set_nodedesc", "-C", "nosuch", "name"}).err == "E: RDMA device 'nosuch' not found.\n");
   check("old", "old");
 }
+
+}  // namespace tools_set_nodedesc_tests

@@ -18,6 +18,8 @@
 #include "support/program.hpp"
 #include "tools/frame/command.hpp"
 
+namespace tools_sets_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -490,3 +492,5 @@ TEST_CASE_METHOD(Site, "ibclearcounters clears the whole fabric only with --yes,
   CHECK(ibtool(fabric, {"ibclearcounters", "--yes"}).status == 0);
   CHECK(!pmas[0]->asked.empty());
 }
+
+}  // namespace tools_sets_tests

@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_site_files_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -169,3 +171,5 @@ TEST_CASE_METHOD(Site, "numbers have ranges, and complaints name them") {
   CHECK_THAT(ibtool(fabric, {"sminfo", "-p", "300"}).err, contains("--priority: 300 is not within 0…15"));
   CHECK(ibtool(fabric, {"ibnetdiscover", "-o", "1", "--retries", "255"}).status == 0);
 }
+
+}  // namespace tools_site_files_tests

@@ -6,6 +6,8 @@
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 
+namespace tools_sminfo_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -113,3 +115,5 @@ TEST_CASE("sminfo: a full disk is a failure in both dialects") {
   CHECK(ibtool(f.fabric, {"sminfo"}, {.full_disk = true}).status == 3);
   CHECK(diags(f.fabric, {"sminfo"}, {.full_disk = true}).status == 255);
 }
+
+}  // namespace tools_sminfo_tests

@@ -8,6 +8,8 @@
 #include "tools/frame/diags_route.hpp"
 #include "tools/smpquery/operation.hpp"
 
+namespace tools_smpquery_tests {
+
 using namespace ib::tools;
 using ibtest::contains;
 using ibtest::diags;
@@ -117,3 +119,5 @@ TEST_CASE("operations of infiniband-diags go by name or alias in any case") {
   CHECK(find_diags_operation("lft") == nullptr);
   CHECK(find_diags_operation("") == nullptr);
 }
+
+}  // namespace tools_smpquery_tests

@@ -18,6 +18,8 @@
 #include "support/temporary_directory.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
+namespace tools_snapshot_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::ibtool;
@@ -241,3 +243,5 @@ TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, an
   CHECK(ibtool(fabric, with({"--from", file, "-K"})).out == shown.out);
   CHECK(ibtool(fabric, with({"--from", file})).out == live.out);
 }
+
+}  // namespace tools_snapshot_tests

@@ -12,6 +12,8 @@
 #include "support/fake_sysfs.hpp"
 #include "tools/frame/host.hpp"
 
+namespace tools_stack_tests {
+
 using namespace ib;
 using ibtest::FakeFabric;
 using ibtest::FakeSysfs;
@@ -75,3 +77,5 @@ TEST_CASE("a stack that is opened anew asks the SA of --sa-path") {
     host.reread();
   }
 }
+
+}  // namespace tools_stack_tests

@@ -13,6 +13,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
+namespace tools_stored_fabric_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -210,3 +212,5 @@ TEST_CASE_METHOD(Stored, "ibcacheedit in ibtool's words") {
   CHECK_THAT(ibtool(fabric, {"ibcacheedit", "--caguid", "0x300:0", file("c"), file("d")}).err, contains("no GUID is 0"));
   CHECK_FALSE(std::filesystem::exists(file("d")));
 }
+
+}  // namespace tools_stored_fabric_tests

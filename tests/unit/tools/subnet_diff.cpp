@@ -12,6 +12,8 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
+namespace tools_subnet_diff_tests {
+
 using ibtest::contains;
 using ibtest::diags;
 using ibtest::FakeFabric;
@@ -164,3 +166,5 @@ TEST_CASE_METHOD(Site, "what holds no fabric is refused with the line, and the f
   CHECK(ibtool(fabric, {"subnet_diff", "/nonexistent/fabric"}).status == 2);
   CHECK(ibtool(fabric, {"subnet_diff", "/tmp", "/tmp"}).status == 2);
 }
+
+}  // namespace tools_subnet_diff_tests

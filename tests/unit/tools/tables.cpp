@@ -11,6 +11,8 @@
 #include "tools/frame/json_words.hpp"
 #include "unit/tools/json_cases.hpp"
 
+namespace tools_tables_tests {
+
 using nlohmann::json;
 
 namespace {
@@ -184,3 +186,5 @@ TEST_CASE("every number that the dictionary calls a measure has a unit that is a
   }
   CHECK(ib::tools::measure_of("nosuch") == Measure());
 }
+
+}  // namespace tools_tables_tests

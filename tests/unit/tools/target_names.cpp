@@ -10,6 +10,8 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
+namespace tools_target_names_tests {
+
 using ibtest::contains;
 using ibtest::FakeFabric;
 using ibtest::FakeSa;
@@ -138,3 +140,5 @@ TEST_CASE_METHOD(Named, "a name is looked up only when all operands are right") 
     for (std::size_t node = 0; node <= fabric.size(); ++node) CHECK(fabric.requests_to(node) == 0);
   }
 }
+
+}  // namespace tools_target_names_tests

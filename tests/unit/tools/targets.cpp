@@ -7,6 +7,8 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
+namespace tools_targets_tests {
+
 using ibtest::FakeFabric;
 using ibtest::FakeSa;
 using ibtest::Outcome;
@@ -163,3 +165,5 @@ TEST_CASE("a port behind a router is no target for SMPs") {
   bench.sa.path_lie = [](ib::sa::PathRecord& path) { path.hop_limit = 1; };
   CHECK(bench.run({"ibaddr", "TARGET"}, "fe80::6000").status == 0);
 }
+
+}  // namespace tools_targets_tests

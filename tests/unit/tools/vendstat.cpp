@@ -10,6 +10,8 @@
 #include "support/program.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
 
+namespace tools_vendstat_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
@@ -281,3 +283,5 @@ TEST_CASE_METHOD(Vendor, "set_guid sets one GUID of one block") {
         "E: Too few arguments: GUID is missing (usage: ibtool set_guid TARGET SLOT GUID)\n");
   CHECK_THAT(ibtest::ibtool(fabric, {"set_guid", "3", "1", "zz"}).err, contains("'zz' is not a valid GUID"));
 }
+
+}  // namespace tools_vendstat_tests

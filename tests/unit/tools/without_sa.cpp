@@ -9,6 +9,8 @@
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 
+namespace tools_without_sa_tests {
+
 using namespace ib;
 using ibtest::contains;
 using ibtest::diags;
@@ -169,3 +171,5 @@ TEST_CASE("programs of infiniband-diags ask no SA for a LID, and say nothing of 
   CHECK(done.err.empty());
   CHECK(f.sa.asked.empty());
 }
+
+}  // namespace tools_without_sa_tests

@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "verbs/queue_pair.hpp"
 
+namespace verbs_address_tests {
+
 using namespace ib;
 using namespace std::chrono_literals;
 
@@ -91,3 +93,5 @@ TEST_CASE("times become the next longer code") {
 TEST_CASE_METHOD(Host, "a device without verbs says so") {
   CHECK_THROWS_WITH(verbs::Context(device), ibtest::starts_with("fake0 has no verbs device"));
 }
+
+}  // namespace verbs_address_tests

@@ -8,6 +8,8 @@
 #include "iba/text.hpp"
 #include "support/catch.hpp"
 
+namespace verbs_datagrams_tests {
+
 using namespace ib;
 using sys::LinkLayer;
 using verbs::parse_grh;
@@ -104,3 +106,5 @@ TEST_CASE("the queues of a port are no longer than its device can make them") {
   device.max_qp_wr = device.max_cqe = 0;
   CHECK(verbs::datagram_queue_sizes(device).receives == 1);
 }
+
+}  // namespace verbs_datagrams_tests
