@@ -4,9 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <set>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "health/evidence.hpp"
 #include "mad/error.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
@@ -225,4 +230,47 @@ TEST_CASE("a check without evidence keeps its name in the finding of its cable")
   CHECK(std::set{finding.check->id, finding.also[0]->id} == std::set<std::string_view>{"symbol-errors", "routes"});
   CHECK(count_of(diagnosis, "routes") == 1);
   CHECK(count_of(diagnosis, "symbol-errors") == 1);
+}
+
+TEST_CASE("a group is shared out by its ends, in whatever order its evidence stands") {
+  Compared of;
+  of.sweep(false);
+  const auto place = [&of](FakeFabric::NodeId id, unsigned number) { return place_of(of.is->subnet, of.port(id, number)); };
+  Finding cable = on_ports(of.is->subnet, std::array{of.port(leaf0, to_spine0)});
+  cable.subject = Finding::Subject::cable;
+  cable.level = Level::error;
+  cable.check = find_check("link-integrity");
+  Finding group;
+  group.subject = Finding::Subject::group;
+  group.level = Level::info;
+  group.check = find_check("counter-stuck");
+  group.detail = "All of them.";
+  group.ends = {place(spine0, 2), place(spine0, 1), place(host0, 1)};  // the second one is the other end of the cable
+  for (const auto& [end, number] : {std::pair{2U, 1U}, {1U, 2U}, {0U, 3U}, {1U, 4U}, {2U, 5U}})
+    group.evidence.push_back(field_value("LID", end, {std::uint64_t{number}, {}}));
+  const auto evidence_of = [](const Finding& finding) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> all;
+    for (const Evidence& evidence : finding.evidence) all.emplace_back(evidence.end, std::get<std::uint64_t>(evidence.after.number));
+    return all;
+  };
+  using Seen = std::vector<std::pair<std::size_t, std::uint64_t>>;
+
+  const Findings some = explain({cable, group}, *of.input);
+  REQUIRE(some.size() == 2);
+  CHECK(some[0].ends == std::vector{place(leaf0, to_spine0), place(spine0, 1)});
+  CHECK(evidence_of(some[0]) == Seen{{1, 2}, {1, 4}});
+  CHECK(some[0].also == checks({"counter-stuck"}));
+  CHECK(some[0].detail.empty());
+  CHECK(some[1].ends == std::vector{place(spine0, 2), place(host0, 1)});
+  CHECK(evidence_of(some[1]) == Seen{{0, 3}, {1, 1}, {1, 5}});
+  CHECK(some[1].detail == "All of them.");
+
+  group.ends = {place(spine0, 1)};
+  group.evidence.resize(2);
+  for (Evidence& evidence : group.evidence) evidence.end = 0;
+  const Findings all = explain({cable, group}, *of.input);
+  REQUIRE(all.size() == 1);
+  CHECK(evidence_of(all[0]) == Seen{{1, 1}, {1, 2}});
+
+  CHECK(explain({group}, *of.input).size() == 1);  // no cable is known
 }
