@@ -13,6 +13,7 @@
 #include "base/escape.hpp"
 #include "health/merge.hpp"
 #include "iba/text.hpp"
+#include "subnet/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -105,11 +106,30 @@ class Explainer {
     return !host.empty() && host == host_of(input_, input_.subnet.node(symptom.ends.front().node));
   }
 
-  /// Requests that go by LID may be sent over a link between switches that is gone, until its manager sweeps.
+  /// Whether a finding is of a cable that is up and passes only SMPs: one of its ports is in Initialize or Armed.
+  bool passes_only_smps(const Finding& of) const {
+    return of.subject == Finding::Subject::cable && std::ranges::any_of(of.ends, [this](const Place& end) {
+             if (end.is_before || end.port == subnet::none) return false;
+             const subnet::Port& port = input_.subnet.port(end.port);
+             return port.is_link_up() && !subnet::is_link_active(port);
+           });
+  }
+
+  /// Requests that go by LID are lost at a link of the node that passes only SMPs. They may also have gone over such a link between
+  /// switches, or over one that is gone, until its manager sweeps.
   void explain_silent_agent(std::size_t at) {
-    const std::size_t to = first([this](const Finding& of) { return of.subject == Finding::Subject::cable && is_between_switches(of); });
+    const NodeIndex silent = findings_[at].ends[0].node;
+    const auto is_of_node = [silent](const Place& end) { return !end.is_before && end.node == silent; };
+    const auto is_at_switch = [this](const Place& end) { return is_switch(end); };
+    std::size_t to = first([&](const Finding& of) { return passes_only_smps(of) && std::ranges::any_of(of.ends, is_of_node); });
+    if (to == none) {
+      to = first([&](const Finding& of) {
+        return of.subject == Finding::Subject::cable &&
+               (is_between_switches(of) || (passes_only_smps(of) && std::ranges::all_of(of.ends, is_at_switch)));
+      });
+    }
     if (to == none) return;
-    const subnet::Node& node = input_.subnet.node(findings_[at].ends[0].node);
+    const subnet::Node& node = input_.subnet.node(silent);
     findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", in_quotes(node.description()), to_text(node.guid()),
                                        findings_[at].detail.substr(0, findings_[at].detail.size() - 1));
     put_into(to, at);

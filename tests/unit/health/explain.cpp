@@ -119,6 +119,21 @@ TEST_CASE("a cable that went down and is missed by siblings is one finding") {
 
 namespace {
 
+/// A node that left a request without an answer: one by LID, or an SMP.
+void lose_request(Compared& of, FakeFabric::NodeId node, bool by_lid) {
+  std::vector<std::uint8_t> request(256);
+  request[1] = by_lid ? 4 : 1;  // the class: PM, or SMP
+  subnet::Failure lost{.kind = subnet::Failure::Kind::no_answer,
+                       .node = of.node(node),
+                       .port = 1,
+                       .beyond = false,
+                       .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
+                       .why = {},
+                       .error = {}};
+  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
+  of.is->failures.push_back(lost);
+}
+
 /// leaf0 and spine0, whose ports say that their link is up and beyond which nobody answers; and a request by LID to host0 that was lost.
 void make_dumb_cable(Compared& of, bool by_lid) {
   of.now.set_link(leaf0, to_spine0, false);
@@ -133,17 +148,7 @@ void make_dumb_cable(Compared& of, bool by_lid) {
                            .error = {}};
     of.is->failures.push_back(silent);
   }
-  std::vector<std::uint8_t> request(256);
-  request[1] = by_lid ? 4 : 1;  // the class: PM, or SMP
-  subnet::Failure lost{.kind = subnet::Failure::Kind::no_answer,
-                       .node = of.node(host0),
-                       .port = 1,
-                       .beyond = false,
-                       .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
-                       .why = {},
-                       .error = {}};
-  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
-  of.is->failures.push_back(lost);
+  lose_request(of, host0, by_lid);
 }
 
 }  // namespace
@@ -178,6 +183,24 @@ TEST_CASE("a cable that is up and passes nothing is one finding, with the reques
     two.is->failures.push_back(silent);
   }
   CHECK(Patient::checks_of(two.examine()) == Found{"node-silent", "node-silent"});
+}
+
+TEST_CASE("a cable whose port is Armed is one finding, with the requests by LID that were lost on it") {
+  const auto found_with = [](FakeFabric::NodeId armed, unsigned number, FakeFabric::NodeId silent, bool by_lid = true) {
+    Compared of;
+    of.now.node(armed).ports.at(number).info.port_state = smp::PortState::armed;
+    of.sweep(false);
+    lose_request(of, silent, by_lid);
+    return of.examine();
+  };
+  const Diagnosis own = found_with(leaf0, 1, host0);
+  REQUIRE(Patient::checks_of(own) == Found{"port-armed"});
+  CHECK(own.findings[0].also == checks({"node-partial"}));
+  CHECK_THAT(own.findings[0].detail, ibtest::contains("may have gone over it (Not answered: ClassPortInfo"));
+  CHECK(Patient::checks_of(found_with(host0, 1, host0)) == Found{"port-armed"});
+  CHECK(Patient::checks_of(found_with(leaf0, to_spine0, host0)) == Found{"port-armed"});
+  CHECK(Patient::checks_of(found_with(leaf0, 2, host0)) == Found{"port-armed", "node-partial"});         // another host's link
+  CHECK(Patient::checks_of(found_with(leaf0, 1, host0, false)) == Found{"port-armed", "node-partial"});  // SMPs pass
 }
 
 TEST_CASE("a link to a host does not explain that a switch has fewer links to switches") {
