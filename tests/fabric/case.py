@@ -146,6 +146,18 @@ class FabricCase(unittest.TestCase):
         answer = self.fabric.console(command)
         self.assertNotIn("# ", answer, command)
 
+    def unlink(self, node, port):
+        """Takes a cable away. When the test ends, puts it back and waits until the subnet manager has set up both ports: until then
+        they are in Initialize, and packets are lost on the cable."""
+        self.addCleanup(self._relink, node, port)
+        self.change(f'Unlink "{node}"[{port}]')
+
+    def _relink(self, node, port):
+        self.change(f'Relink "{node}"[{port}]')
+        end = time.monotonic() + 60
+        while self.run_ours([IBTOOL, "health", "--interval", "0", "--only", "port-init,port-armed"]).returncode != 0:
+            self.assertLess(time.monotonic(), end, f"{node}[{port}] does not become Active")
+
 
 class ServingCase(FabricCase):
     """A test class whose tests run servers on other hosts of the cluster."""
