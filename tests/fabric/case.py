@@ -147,16 +147,16 @@ class FabricCase(unittest.TestCase):
         self.assertNotIn("# ", answer, command)
 
     def unlink(self, node, port):
-        """Takes a cable away. When the test ends, puts it back and waits until the subnet manager has set up both ports: until then
-        they are in Initialize, and packets are lost on the cable."""
-        self.addCleanup(self._relink, node, port)
-        self.change(f'Unlink "{node}"[{port}]')
+        """Takes a cable away, and puts it back when the test ends. Waits each time until the subnet manager has set up ports and routes:
+        before that, requests by LID are lost on the cable, and ports that come back are in Initialize."""
+        self.addCleanup(self._change_links, f'Relink "{node}"[{port}]')
+        self._change_links(f'Unlink "{node}"[{port}]')
 
-    def _relink(self, node, port):
-        self.change(f'Relink "{node}"[{port}]')
+    def _change_links(self, command):
+        self.change(command)
         end = time.monotonic() + 60
-        while self.run_ours([IBTOOL, "health", "--interval", "0", "--only", "port-init,port-armed"]).returncode != 0:
-            self.assertLess(time.monotonic(), end, f"{node}[{port}] does not become Active")
+        while self.run_ours([IBTOOL, "check_routes"]).returncode != 0:
+            self.assertLess(time.monotonic(), end, f"the subnet manager has not set up the routes after {command}")
 
 
 class ServingCase(FabricCase):
