@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "health/merge.hpp"
 #include "iba/text.hpp"
+#include "subnet/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -40,6 +42,7 @@ class Explainer {
         if (findings_[at].symptom == of && !gone_[at]) explain(at);
       }
     }
+    index_cables();
     for (std::size_t at = 0; at < findings_.size(); ++at) {
       if (findings_[at].subject == Finding::Subject::group && !findings_[at].evidence.empty()) share_out(at);
     }
@@ -103,11 +106,30 @@ class Explainer {
     return !host.empty() && host == host_of(input_, input_.subnet.node(symptom.ends.front().node));
   }
 
-  /// Requests that go by LID may be sent over a link between switches that is gone, until its manager sweeps.
+  /// Whether a finding is of a cable that is up and passes only SMPs: one of its ports is in Initialize or Armed.
+  bool passes_only_smps(const Finding& of) const {
+    return of.subject == Finding::Subject::cable && std::ranges::any_of(of.ends, [this](const Place& end) {
+             if (end.is_before || end.port == subnet::none) return false;
+             const subnet::Port& port = input_.subnet.port(end.port);
+             return port.is_link_up() && !subnet::is_link_active(port);
+           });
+  }
+
+  /// Requests that go by LID are lost at a link of the node that passes only SMPs. They may also have gone over such a link between
+  /// switches, or over one that is gone, until its manager sweeps.
   void explain_silent_agent(std::size_t at) {
-    const std::size_t to = first([this](const Finding& of) { return of.subject == Finding::Subject::cable && is_between_switches(of); });
+    const NodeIndex silent = findings_[at].ends[0].node;
+    const auto is_of_node = [silent](const Place& end) { return !end.is_before && end.node == silent; };
+    const auto is_at_switch = [this](const Place& end) { return is_switch(end); };
+    std::size_t to = first([&](const Finding& of) { return passes_only_smps(of) && std::ranges::any_of(of.ends, is_of_node); });
+    if (to == none) {
+      to = first([&](const Finding& of) {
+        return of.subject == Finding::Subject::cable &&
+               (is_between_switches(of) || (passes_only_smps(of) && std::ranges::all_of(of.ends, is_at_switch)));
+      });
+    }
     if (to == none) return;
-    const subnet::Node& node = input_.subnet.node(findings_[at].ends[0].node);
+    const subnet::Node& node = input_.subnet.node(silent);
     findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", in_quotes(node.description()), to_text(node.guid()),
                                        findings_[at].detail.substr(0, findings_[at].detail.size() - 1));
     put_into(to, at);
@@ -116,40 +138,44 @@ class Explainer {
   /// Takes from a group of ports those whose cables have findings of their own, with their evidence.
   void share_out(std::size_t at) {
     Finding& group = findings_[at];
-    std::vector<std::size_t> to(group.ends.size(), none);
-    for (std::size_t end = 0; end < group.ends.size(); ++end)
-      to[end] = first([&](const Finding& of) { return is_of_cable(of, group.ends[end]); });
+    std::vector<std::size_t> to;
+    for (const Place& end : group.ends) to.push_back(finding_of_cable(end));
     if (std::ranges::all_of(to, [](std::size_t index) { return index == none; })) return;
-    Finding left = group;
-    left.ends.clear();
-    left.evidence.clear();
-    for (std::size_t end = 0; end < group.ends.size(); ++end) {
-      Finding one = group;
-      one.ends = {group.ends[end]};
-      one.detail.clear();
-      std::erase_if(one.evidence, [end](const Evidence& of) { return of.end != end; });
-      Finding& target = to[end] == none ? left : findings_[to[end]];
-      for (Evidence& evidence : one.evidence) evidence.end = 0;
-      if (to[end] != none) {
-        fold(target, std::move(one));
-        continue;
+    const std::vector<Place> ends = std::exchange(group.ends, {});
+    std::vector<std::vector<Evidence>> evidence_of(ends.size());
+    for (const Evidence& evidence : std::exchange(group.evidence, {})) evidence_of.at(evidence.end).push_back(evidence);
+    Finding empty = group;
+    empty.detail.clear();
+    for (std::size_t end = 0; end < ends.size(); ++end) {
+      Finding part = empty;
+      Finding& target = to[end] == none ? group : part;
+      for (Evidence& evidence : evidence_of[end]) {
+        evidence.end = target.ends.size();
+        target.evidence.push_back(evidence);
       }
-      for (Evidence& evidence : one.evidence) {
-        evidence.end = left.ends.size();
-        left.evidence.push_back(evidence);
-      }
-      left.ends.push_back(group.ends[end]);
+      target.ends.push_back(ends[end]);
+      if (to[end] != none) fold(findings_[to[end]], std::move(part));
     }
-    gone_[at] = left.ends.empty();
-    if (!gone_[at]) group = std::move(left);
+    gone_[at] = group.ends.empty();
   }
 
-  bool is_of_cable(const Finding& finding, const Place& port) const {
-    if (finding.subject != Finding::Subject::cable || port.port == subnet::none) return false;
-    const PortIndex peer = input_.subnet.port(port.port).peer;
-    return std::ranges::any_of(finding.ends, [&](const Place& end) {
-      return !end.is_before && end.port != subnet::none && (end.port == port.port || end.port == peer);
-    });
+  void index_cables() {
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (gone_[at] || findings_[at].subject != Finding::Subject::cable) continue;
+      for (const Place& end : findings_[at].ends) {
+        if (!end.is_before && end.port != subnet::none) by_port_.try_emplace(end.port, at);
+      }
+    }
+  }
+
+  /// The first finding of the cable at a port, by either of its ends; none if there is none.
+  std::size_t finding_of_cable(const Place& port) const {
+    if (port.port == subnet::none) return none;
+    std::size_t found = none;
+    for (const PortIndex at : {port.port, input_.subnet.port(port.port).peer}) {
+      if (const auto known = by_port_.find(at); known != by_port_.end()) found = std::min(found, known->second);
+    }
+    return found;
   }
 
   std::size_t first(const std::function<bool(const Finding&)>& is_meant) const {
@@ -177,6 +203,7 @@ class Explainer {
   static constexpr std::size_t none = ~std::size_t{0};
   Findings findings_;
   std::vector<bool> gone_;
+  std::unordered_map<PortIndex, std::size_t> by_port_;  // the first finding of a cable that names the port
   const Input& input_;
 };
 

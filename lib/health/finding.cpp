@@ -5,19 +5,20 @@
 #include <array>
 #include <tuple>
 
+#include "subnet/port_checks.hpp"
+
 namespace ib::health {
 namespace {
 
 constexpr std::array<std::string_view, 3> level_names{"info", "warning", "error"};
 constexpr std::array<std::string_view, 3> confidence_names{"possible", "likely", "sure"};
 
-bool is_active(const subnet::Port& port) { return port.is_link_up() && port.state() == smp::PortState::active; }
-
 /// Whether packets for the LID of an end port can come in: it is Active, or of a switch one of its external ports is.
 bool is_in_use(const subnet::Subnet& subnet, subnet::PortIndex end) {
   const subnet::Node& node = subnet.node(subnet.port(end).node);
-  if (node.kind() != subnet::NodeKind::sw) return is_active(subnet.port(end));
-  return std::ranges::any_of(subnet.ports_of(node), [](const subnet::Port& port) { return port.number != 0 && is_active(port); });
+  if (node.kind() != subnet::NodeKind::sw) return subnet::is_link_active(subnet.port(end));
+  return std::ranges::any_of(subnet.ports_of(node),
+                             [](const subnet::Port& port) { return port.number != 0 && subnet::is_link_active(port); });
 }
 
 }  // namespace
@@ -69,9 +70,7 @@ std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet) {
 std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet) {
   std::vector<subnet::PortIndex> ends;
   for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    const subnet::Port& port = subnet.port(at);
-    const bool is_end = subnet.end_port_of(at) == at && (port.number != 0 || subnet.node(port.node).kind() == subnet::NodeKind::sw);
-    if (is_end && port.has_info && is_in_use(subnet, at)) ends.push_back(at);
+    if (subnet::is_end_port(subnet, at) && subnet.port(at).has_info && is_in_use(subnet, at)) ends.push_back(at);
   }
   std::ranges::sort(ends, {}, [&subnet](subnet::PortIndex at) {
     const subnet::Port& port = subnet.port(at);

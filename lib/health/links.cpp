@@ -36,8 +36,9 @@ std::vector<PortIndex> trained_links(const subnet::Subnet& subnet) {
 /// The first end of each link over which packets may go, as both ends say.
 std::vector<PortIndex> active_links(const subnet::Subnet& subnet) {
   std::vector<PortIndex> links = first_ends(subnet);
-  const auto is_active = [](const subnet::Port& port) { return port.is_link_up() && port.state() == smp::PortState::active; };
-  std::erase_if(links, [&](PortIndex at) { return !is_active(subnet.port(at)) || !is_active(subnet.port(subnet.port(at).peer)); });
+  std::erase_if(links, [&subnet](PortIndex at) {
+    return !subnet::is_link_active(subnet.port(at)) || !subnet::is_link_active(subnet.port(subnet.port(at).peer));
+  });
   return links;
 }
 

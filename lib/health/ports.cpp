@@ -9,6 +9,7 @@
 
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
+#include "subnet/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -18,9 +19,7 @@ using subnet::PortIndex;
 /// Whether no subnet manager sets ports to Active: none is master, or no link is Active.
 bool is_without_manager(const Input& input) {
   const auto is_master = [](const Manager& manager) { return manager.info.sm_state == smp::SMState::master; };
-  const auto is_active = [](const subnet::Port& port) {
-    return port.number != 0 && port.is_link_up() && port.state() == smp::PortState::active;
-  };
+  const auto is_active = [](const subnet::Port& port) { return port.number != 0 && subnet::is_link_active(port); };
   const bool has_no_master = input.has_asked_managers && input.silent_managers == 0 && std::ranges::none_of(input.managers, is_master);
   return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
 }

@@ -52,18 +52,26 @@ std::string Finding::sentence() const {
 
 bool is_trained(const Port& port) { return port.is_link_up() || port.physical_state() == smp::PortPhysicalState::error_recovery; }
 
+bool is_link_active(const Port& port) { return port.is_link_up() && port.state() == smp::PortState::active; }
+
+bool is_end_port(const Subnet& subnet, PortIndex at) {
+  return subnet.end_port_of(at) == at && (subnet.port(at).number != 0 || is_port0(subnet, at));
+}
+
 Findings check_port_state(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (is_port0(subnet, at)) {
     const Node& node = subnet.node(port.node);
-    if (!node.has_switch_info || node.switch_info().enhanced_port0 == 0) return {};
+    const bool has_state = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+    if (!has_state || port.state() == smp::PortState::active) return {};
+  } else if (is_link_active(port)) {
+    return {};
   } else if (!port.is_link_up()) {
     return {{.error = true,
              .field = "portPhysicalState",
              .found = words_of(port.physical_state()),
              .expected = words_of(smp::PortPhysicalState::link_up)}};
   }
-  if (port.state() == smp::PortState::active) return {};
   return {{.field = "portState", .found = words_of(port.state()), .expected = words_of(smp::PortState::active)}};
 }
 
@@ -83,7 +91,7 @@ Findings check_link_speed(const Subnet& subnet, PortIndex at) {
 
 Findings check_lids(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
-  if (subnet.end_port_of(at) != at || (!is_port0(subnet, at) && !is_trained(port))) return {};
+  if (!is_end_port(subnet, at) || (!is_port0(subnet, at) && !is_trained(port))) return {};
   const smp::PortInfo info = port.info();
   Findings findings;
   for (const auto& [field, lid] : {std::pair{"LID", info.lid}, {"masterSMLID", info.master_sm_lid}}) {

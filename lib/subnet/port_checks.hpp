@@ -32,6 +32,10 @@ using Findings = std::vector<Finding>;
 
 /// Whether a port's link is trained, so that its width and speed mean something (IBA 14.2.5.6: PortPhysicalState).
 bool is_trained(const Port& port);
+/// Whether a port's link is up and its PortState is Active. In the other states of a link that is up, only SMPs pass.
+bool is_link_active(const Port& port);
+/// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is none.
+bool is_end_port(const Subnet& subnet, PortIndex port);
 
 // Checks of a port whose PortInfo is known. Port 0 of a switch has no link: only its LIDs are checked, and the state of an enhanced port 0.
 

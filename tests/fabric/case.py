@@ -146,6 +146,18 @@ class FabricCase(unittest.TestCase):
         answer = self.fabric.console(command)
         self.assertNotIn("# ", answer, command)
 
+    def unlink(self, node, port):
+        """Takes a cable away, and puts it back when the test ends. Waits each time until the subnet manager has set up ports and routes:
+        before that, requests by LID are lost on the cable, and ports that come back are in Initialize."""
+        self.addCleanup(self._change_links, f'Relink "{node}"[{port}]')
+        self._change_links(f'Unlink "{node}"[{port}]')
+
+    def _change_links(self, command):
+        self.change(command)
+        end = time.monotonic() + 60
+        while self.run_ours([IBTOOL, "check_routes"]).returncode != 0:
+            self.assertLess(time.monotonic(), end, f"the subnet manager has not set up the routes after {command}")
+
 
 class ServingCase(FabricCase):
     """A test class whose tests run servers on other hosts of the cluster."""

@@ -105,7 +105,7 @@ class Cluster(Healthy, Base):
         self.ibtool("query", "SubnSet", attribute, target, "-f", value)
 
     def test_a_link_that_broke_is_missed_by_both_switches_once(self):
-        self.change('Unlink "S-b8599f0300a00030"[22]', undo='Relink "S-b8599f0300a00030"[22]')
+        self.unlink("S-b8599f0300a00030", 22)
         self.assertEqual(self.faults(), [("sibling-ports", {(LEAF, None), (SPINE, None)})])
 
     def test_a_node_that_is_silent(self):

@@ -35,9 +35,6 @@ class Base(case.FabricCase):
         line = f'PerformanceSet "{node}"[{port}] PortCounters.{counter}='
         self.change(f"{line}{value}", undo=f"{line}{undo}")
 
-    def unlink(self, node, port):
-        self.change(f'Unlink "{node}"[{port}]', undo=f'Relink "{node}"[{port}]')
-
 
 class Cables(Base):
     def test_a_speed_that_was_lowered_at_one_port(self):

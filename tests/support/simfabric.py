@@ -223,6 +223,23 @@ class Fabric:
         self.started.append(child)
         return child
 
+    def start_opensm(self, name, host, ready, *options, lids=(), config=""):
+        """Starts one more opensm, at a host, and waits until its log has the words `ready`. Its files are in the folder `name`.
+        lids: pairs of a port GUID and the LID that it gets. config: lines of its configuration file."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        log, conf = os.path.join(folder, "opensm.log"), os.path.join(folder, "opensm.conf")
+        with open(conf, "w", encoding="ascii") as file:
+            file.write(config)
+        with open(os.path.join(folder, "guid2lid"), "w", encoding="ascii") as file:
+            file.writelines(f"0x{guid:016x} 0x{lid:04x} 0x{lid:04x}\n\n" for guid, lid in lids)
+        # -t: one that gets no answer within 200 ms, on a busy machine, takes itself for the only one
+        argv = ["opensm", "-F", conf, "-f", log, "-d", "2", "-t", "2000", *options]
+        child = self.start(argv, executable=find_program("opensm"), host=host, OSM_CACHE_DIR=folder, OSM_TMP_DIR=folder)
+        said = os.path.join(name, "opensm.log")
+        self._wait(lambda: os.path.exists(log) and ready in self._read(said), 60, child, f"opensm {name} does not say {ready!r}", said)
+        return child
+
     def console(self, command):
         """One command to ibsim's console, for instance `Unlink "nodeid"[port]`; returns its answer."""
         return console(self.dir, command)
@@ -282,11 +299,11 @@ class Fabric:
         with open(self.path(name), encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def _wait(self, condition, timeout, child, what):
+    def _wait(self, condition, timeout, child, what, *more_logs):
         end = time.monotonic() + timeout
         while not condition():
             if child.poll() is not None or time.monotonic() > end:
-                names = ("ibsim.out", "ibsim.err", "opensm.out")
+                names = ("ibsim.out", "ibsim.err", "opensm.out", *more_logs)
                 logs = [self._read(name)[-2000:] for name in names if os.path.exists(self.path(name))]
                 raise FabricError(f"{what}:\n" + "\n".join(logs))
             time.sleep(0.01)

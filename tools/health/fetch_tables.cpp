@@ -8,6 +8,7 @@
 #include "health/route_analysis.hpp"
 #include "routing/table_reader.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/port_checks.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/smp_tables.hpp"
 #include "subnet/survey.hpp"
@@ -39,7 +40,7 @@ bool enforces_pkeys(const subnet::Port& port) {
 
 bool is_host_port(const subnet::Subnet& subnet, PortIndex at) {
   const subnet::Port& port = subnet.port(at);
-  return subnet.node(port.node).kind() != NodeKind::sw && port.is_link_up() && port.state() == smp::PortState::active;
+  return subnet.node(port.node).kind() != NodeKind::sw && subnet::is_link_active(port);
 }
 
 /// End ports that are in use, subnet managers on switches, and switch ports that let nothing pass to hosts but what their table holds.

@@ -4,9 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <set>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "health/evidence.hpp"
 #include "mad/error.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
@@ -116,6 +121,21 @@ TEST_CASE("a cable that went down and is missed by siblings is one finding") {
 
 namespace {
 
+/// A node that left a request without an answer: one by LID, or an SMP.
+void lose_request(Compared& of, FakeFabric::NodeId node, bool by_lid) {
+  std::vector<std::uint8_t> request(256);
+  request[1] = by_lid ? 4 : 1;  // the class: PM, or SMP
+  subnet::Failure lost{.kind = subnet::Failure::Kind::no_answer,
+                       .node = of.node(node),
+                       .port = 1,
+                       .beyond = false,
+                       .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
+                       .why = {},
+                       .error = {}};
+  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
+  of.is->failures.push_back(lost);
+}
+
 /// leaf0 and spine0, whose ports say that their link is up and beyond which nobody answers; and a request by LID to host0 that was lost.
 void make_dumb_cable(Compared& of, bool by_lid) {
   of.now.set_link(leaf0, to_spine0, false);
@@ -130,17 +150,7 @@ void make_dumb_cable(Compared& of, bool by_lid) {
                            .error = {}};
     of.is->failures.push_back(silent);
   }
-  std::vector<std::uint8_t> request(256);
-  request[1] = by_lid ? 4 : 1;  // the class: PM, or SMP
-  subnet::Failure lost{.kind = subnet::Failure::Kind::no_answer,
-                       .node = of.node(host0),
-                       .port = 1,
-                       .beyond = false,
-                       .attribute = by_lid ? "ClassPortInfo" : "PortInfo",
-                       .why = {},
-                       .error = {}};
-  lost.error = std::make_shared<mad::MadError>("lost", request, Bytes{}, path::IbDrPath{});
-  of.is->failures.push_back(lost);
+  lose_request(of, host0, by_lid);
 }
 
 }  // namespace
@@ -175,6 +185,24 @@ TEST_CASE("a cable that is up and passes nothing is one finding, with the reques
     two.is->failures.push_back(silent);
   }
   CHECK(Patient::checks_of(two.examine()) == Found{"node-silent", "node-silent"});
+}
+
+TEST_CASE("a cable whose port is Armed is one finding, with the requests by LID that were lost on it") {
+  const auto found_with = [](FakeFabric::NodeId armed, unsigned number, FakeFabric::NodeId silent, bool by_lid = true) {
+    Compared of;
+    of.now.node(armed).ports.at(number).info.port_state = smp::PortState::armed;
+    of.sweep(false);
+    lose_request(of, silent, by_lid);
+    return of.examine();
+  };
+  const Diagnosis own = found_with(leaf0, 1, host0);
+  REQUIRE(Patient::checks_of(own) == Found{"port-armed"});
+  CHECK(own.findings[0].also == checks({"node-partial"}));
+  CHECK_THAT(own.findings[0].detail, ibtest::contains("may have gone over it (Not answered: ClassPortInfo"));
+  CHECK(Patient::checks_of(found_with(host0, 1, host0)) == Found{"port-armed"});
+  CHECK(Patient::checks_of(found_with(leaf0, to_spine0, host0)) == Found{"port-armed"});
+  CHECK(Patient::checks_of(found_with(leaf0, 2, host0)) == Found{"port-armed", "node-partial"});         // another host's link
+  CHECK(Patient::checks_of(found_with(leaf0, 1, host0, false)) == Found{"port-armed", "node-partial"});  // SMPs pass
 }
 
 TEST_CASE("a link to a host does not explain that a switch has fewer links to switches") {
@@ -227,6 +255,49 @@ TEST_CASE("a check without evidence keeps its name in the finding of its cable")
   CHECK(std::set{finding.check->id, finding.also[0]->id} == std::set<std::string_view>{"symbol-errors", "routes"});
   CHECK(count_of(diagnosis, "routes") == 1);
   CHECK(count_of(diagnosis, "symbol-errors") == 1);
+}
+
+TEST_CASE("a group is shared out by its ends, in whatever order its evidence stands") {
+  Compared of;
+  of.sweep(false);
+  const auto place = [&of](FakeFabric::NodeId id, unsigned number) { return place_of(of.is->subnet, of.port(id, number)); };
+  Finding cable = on_ports(of.is->subnet, std::array{of.port(leaf0, to_spine0)});
+  cable.subject = Finding::Subject::cable;
+  cable.level = Level::error;
+  cable.check = find_check("link-integrity");
+  Finding group;
+  group.subject = Finding::Subject::group;
+  group.level = Level::info;
+  group.check = find_check("counter-stuck");
+  group.detail = "All of them.";
+  group.ends = {place(spine0, 2), place(spine0, 1), place(host0, 1)};  // the second one is the other end of the cable
+  for (const auto& [end, number] : {std::pair{2U, 1U}, {1U, 2U}, {0U, 3U}, {1U, 4U}, {2U, 5U}})
+    group.evidence.push_back(field_value("LID", end, {std::uint64_t{number}, {}}));
+  const auto evidence_of = [](const Finding& finding) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> all;
+    for (const Evidence& evidence : finding.evidence) all.emplace_back(evidence.end, std::get<std::uint64_t>(evidence.after.number));
+    return all;
+  };
+  using Seen = std::vector<std::pair<std::size_t, std::uint64_t>>;
+
+  const Findings some = explain({cable, group}, *of.input);
+  REQUIRE(some.size() == 2);
+  CHECK(some[0].ends == std::vector{place(leaf0, to_spine0), place(spine0, 1)});
+  CHECK(evidence_of(some[0]) == Seen{{1, 2}, {1, 4}});
+  CHECK(some[0].also == checks({"counter-stuck"}));
+  CHECK(some[0].detail.empty());
+  CHECK(some[1].ends == std::vector{place(spine0, 2), place(host0, 1)});
+  CHECK(evidence_of(some[1]) == Seen{{0, 3}, {1, 1}, {1, 5}});
+  CHECK(some[1].detail == "All of them.");
+
+  group.ends = {place(spine0, 1)};
+  group.evidence.resize(2);
+  for (Evidence& evidence : group.evidence) evidence.end = 0;
+  const Findings all = explain({cable, group}, *of.input);
+  REQUIRE(all.size() == 1);
+  CHECK(evidence_of(all[0]) == Seen{{1, 1}, {1, 2}});
+
+  CHECK(explain({group}, *of.input).size() == 1);  // no cable is known
 }
 
 }  // namespace health_explain_tests

@@ -2,6 +2,8 @@
 // What is said of a port.
 #include "subnet/port_checks.hpp"
 
+#include <tuple>
+
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -44,6 +46,31 @@ TEST_CASE("port 0 of a switch has no link, and a state where it is enhanced") {
   const Findings found = check_port_state(base.subnet, port0);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence() == "portState is 'Down', expected 'Active'");
+}
+
+TEST_CASE("what health and the ibcheck commands both ask of a port") {
+  FakeFabric fabric = FakeFabric::fat_tree(1, 1, 1);
+  Swept base(fabric);
+  const NodeIndex leaf = base.subnet.find_node(fabric.node(0).info.node_guid);
+  const PortIndex port0 = base.subnet.port_of(leaf, 0), port1 = base.subnet.port_of(leaf, 1);
+  CHECK(is_end_port(base.subnet, port0));
+  CHECK_FALSE(is_end_port(base.subnet, port1));
+  for (PortIndex at = 0; at < base.subnet.ports().size(); ++at) {
+    const Port& port = base.subnet.port(at);
+    if (base.subnet.node(port.node).kind() != NodeKind::sw) CHECK(is_end_port(base.subnet, at) == (port.number != 0));
+  }
+  smp::PortInfo info = base.subnet.port(port1).info();
+  for (const auto& [physical, state, is_active] : {std::tuple{smp::PortPhysicalState::link_up, smp::PortState::active, true},
+                                                   {smp::PortPhysicalState::link_up, smp::PortState::armed, false},
+                                                   {smp::PortPhysicalState::error_recovery, smp::PortState::active, false}}) {
+    info.port_physical_state = physical;
+    info.port_state = state;
+    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
+    info.pack(bytes);
+    base.subnet.set_port_info(port1, bytes);
+    CHECK(is_link_active(base.subnet.port(port1)) == is_active);
+    CHECK(is_trained(base.subnet.port(port1)));
+  }
 }
 
 }  // namespace subnet_port_checks_tests
