@@ -18,8 +18,9 @@ namespace ib::snapshot {
 
 /// Of SQLite's header (PRAGMA application_id): "ibss" in ASCII.
 inline constexpr std::uint32_t application_id = 0x69627373;
-/// PRAGMA user_version. It grows when a program of the version before could not read the file.
-inline constexpr std::int64_t format_version = 1;
+/// PRAGMA user_version. It grows when a program of the version before could not read the file, or this one could not read its files. In
+/// format 1, one fact held the device as a JSON text.
+inline constexpr std::int64_t format_version = 2;
 
 struct TableDefinition {
   std::string_view name, sql;

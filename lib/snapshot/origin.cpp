@@ -2,20 +2,22 @@
 #include "snapshot/origin.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
+#include "iba/text.hpp"
 
 namespace ib::snapshot {
 namespace {
 
-using nlohmann::json;
-
-/// Texts of sysfs may hold any bytes, JSON only UTF-8: each byte becomes the character of its number.
+/// Texts of sysfs may hold any bytes, a fact only UTF-8: each byte becomes the character of its number.
 std::string as_utf8(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -43,111 +45,173 @@ std::string latin1_bytes(const std::string& text) {
   return bytes;
 }
 
-json from_gid(const Gid& gid) { return json::array({gid.prefix().value, gid.guid().value}); }
+/// The prefix of the names of a port's facts.
+std::string port_facts(unsigned number) { return fmt::format("device port {} ", number); }
 
-json from_port(const sys::EndPort& port) {
-  json gids = json::array(), pkeys = json::array();
-  for (const Gid& gid : port.gids) gids.push_back(from_gid(gid));
-  for (const Pkey pkey : port.pkeys) pkeys.push_back(pkey.value);
-  return {{"number", port.number},
-          {"link_layer", port.link_layer},
-          {"link_layer_text", as_utf8(port.link_layer_text)},
-          {"state", port.state},
-          {"phys_state", port.phys_state},
-          {"state_text", as_utf8(port.state_text)},
-          {"phys_state_text", as_utf8(port.phys_state_text)},
-          {"rate_text", as_utf8(port.rate_text)},
-          {"lid", port.lid.value},
-          {"sm_lid", port.sm_lid.value},
-          {"lmc", port.lmc},
-          {"sm_sl", port.sm_sl},
-          {"capability_mask", port.capability_mask},
-          {"gids", gids},
-          {"pkeys", pkeys},
-          {"umad", as_utf8(port.umad)},
-          {"subnet_timeout", port.subnet_timeout}};
+/// Stores the facts of one device or port, whose names have a common prefix.
+class OriginFacts {
+ public:
+  OriginFacts(std::string prefix, const PutFact& put) : prefix_(std::move(prefix)), put_(put) {}
+
+  void text(std::string_view name, std::string_view bytes) const { put_(prefix_ + std::string(name), as_utf8(bytes)); }
+  void number(std::string_view name, std::uint64_t value) const { text(name, std::to_string(value)); }
+  /// Stores a list, with a space between two elements.
+  void list(std::string_view name, const std::vector<std::string>& words) const { text(name, fmt::format("{}", fmt::join(words, " "))); }
+
+ private:
+  std::string prefix_;
+  const PutFact& put_;
+};
+
+void put_port_facts(const sys::EndPort& port, const PutFact& put) {
+  const OriginFacts facts(port_facts(port.number), put);
+  facts.number("link_layer", static_cast<unsigned>(port.link_layer));
+  facts.text("link_layer_text", port.link_layer_text);
+  facts.number("state", port.state);
+  facts.number("phys_state", port.phys_state);
+  facts.text("state_text", port.state_text);
+  facts.text("phys_state_text", port.phys_state_text);
+  facts.text("rate_text", port.rate_text);
+  facts.number("lid", port.lid.value);
+  facts.number("sm_lid", port.sm_lid.value);
+  facts.number("lmc", port.lmc);
+  facts.number("sm_sl", port.sm_sl);
+  facts.number("capability_mask", port.capability_mask);
+  std::vector<std::string> gids, pkeys;
+  for (const Gid& gid : port.gids) gids.push_back(to_text(gid));
+  for (const Pkey pkey : port.pkeys) pkeys.push_back(to_hex(pkey.value, 4));
+  facts.list("gids", gids);
+  facts.list("pkeys", pkeys);
+  facts.text("umad", port.umad);
+  facts.number("subnet_timeout", port.subnet_timeout);
 }
 
-std::string bytes_of(const json& object, const char* name) { return latin1_bytes(object.at(name).get<std::string>()); }
+/// Reads the facts of one device or port. Throws UsageError for a value that the writer never stores.
+class StoredOrigin {
+ public:
+  StoredOrigin(std::string prefix, const FindFact& find) : prefix_(std::move(prefix)), find_(find) {}
 
-/// A text that the kernel makes, and that is shown as it is.
-std::string text_of(const json& object, const char* name) {
-  std::string text = bytes_of(object, name);
-  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-  if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is no text", name));
-  return text;
-}
+  std::string bytes(std::string_view name) const { return latin1_bytes(find_(prefix_ + std::string(name))); }
 
-std::unique_ptr<sys::EndPort> to_port(const json& object, const sys::Device& device) {
+  /// A text of the kernel, which is printed as it is.
+  std::string text(std::string_view name) const {
+    std::string text = bytes(name);
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is no text", name));
+    return text;
+  }
+
+  template <class T>
+  T number(std::string_view name) const {
+    return value<T>(parse_digits(bytes(name), 10));
+  }
+
+  Guid guid(std::string_view name) const { return known(parse_guid(bytes(name))); }
+
+  /// Calls `take` for each element of a list.
+  template <class Take>
+  void each(std::string_view name, Take take) const {
+    constexpr std::size_t most = std::size_t{1} << 16U;  // as many as a table of GIDs or P_Keys may have
+    const std::string all = bytes(name);
+    std::size_t count = 0;
+    for (std::string_view rest = all; !rest.empty();) {
+      if (++count > most) throw_unknown();
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      take(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  template <class T>
+  static T known(std::optional<T> value) {
+    if (!value) throw_unknown();
+    return *value;
+  }
+  template <class T>
+  static T value(std::optional<std::uint64_t> number) {
+    if (known(number) > std::numeric_limits<T>::max()) throw_unknown();
+    return static_cast<T>(*number);
+  }
+
+ private:
+  [[noreturn]] static void throw_unknown() { throw UsageError("it does not say by which device it was taken"); }
+
+  std::string prefix_;
+  const FindFact& find_;
+};
+
+std::unique_ptr<sys::EndPort> stored_port(std::uint8_t number, const sys::Device& device, const FindFact& find) {
+  const StoredOrigin facts(port_facts(number), find);
   auto port = std::make_unique<sys::EndPort>();
   port->device = &device;
-  port->number = object.at("number").get<std::uint8_t>();
-  const auto link_layer = object.at("link_layer").get<unsigned>();
+  port->number = number;
+  const auto link_layer = facts.number<std::uint8_t>("link_layer");
   if (link_layer > static_cast<unsigned>(sys::LinkLayer::ethernet)) throw UsageError("its end port has an unknown link layer");
   port->link_layer = static_cast<sys::LinkLayer>(link_layer);
-  port->link_layer_text = text_of(object, "link_layer_text");
-  port->state = object.at("state").get<std::uint8_t>();
-  port->phys_state = object.at("phys_state").get<std::uint8_t>();
-  port->state_text = text_of(object, "state_text");
-  port->phys_state_text = text_of(object, "phys_state_text");
-  port->rate_text = text_of(object, "rate_text");
-  port->lid = Lid{object.at("lid").get<std::uint16_t>()};
-  port->sm_lid = Lid{object.at("sm_lid").get<std::uint16_t>()};
-  port->lmc = object.at("lmc").get<std::uint8_t>() & 7U;
-  port->sm_sl = object.at("sm_sl").get<std::uint8_t>() & 0xfU;
-  port->capability_mask = object.at("capability_mask").get<std::uint32_t>();
+  port->link_layer_text = facts.text("link_layer_text");
+  port->state = facts.number<std::uint8_t>("state");
+  port->phys_state = facts.number<std::uint8_t>("phys_state");
+  port->state_text = facts.text("state_text");
+  port->phys_state_text = facts.text("phys_state_text");
+  port->rate_text = facts.text("rate_text");
+  port->lid = Lid{facts.number<std::uint16_t>("lid")};
+  port->sm_lid = Lid{facts.number<std::uint16_t>("sm_lid")};
+  port->lmc = facts.number<std::uint8_t>("lmc") & 7U;
+  port->sm_sl = facts.number<std::uint8_t>("sm_sl") & 0xfU;
+  port->capability_mask = facts.number<std::uint32_t>("capability_mask");
   std::vector<Gid> gids;
-  for (const json& gid : object.at("gids"))
-    gids.push_back(Gid::from(GidPrefix{gid.at(0).get<std::uint64_t>()}, Guid{gid.at(1).get<std::uint64_t>()}));
+  facts.each("gids", [&gids](std::string_view word) { gids.push_back(StoredOrigin::known(parse_gid(word))); });
   port->gids = std::move(gids);
   std::vector<Pkey> pkeys;
-  for (const json& pkey : object.at("pkeys")) pkeys.push_back(Pkey{pkey.get<std::uint16_t>()});
+  facts.each("pkeys", [&pkeys](std::string_view word) { pkeys.push_back(Pkey{StoredOrigin::value<std::uint16_t>(parse_number(word))}); });
   port->pkeys = std::move(pkeys);
-  port->umad = port->smi_umad = port->gsi_umad = text_of(object, "umad");
-  port->subnet_timeout = object.at("subnet_timeout").get<std::uint8_t>() & 0x1fU;
+  port->umad = port->smi_umad = port->gsi_umad = facts.text("umad");
+  port->subnet_timeout = facts.number<std::uint8_t>("subnet_timeout") & 0x1fU;
   port->smi_port = port->gsi_port = port.get();
   return port;
 }
 
 }  // namespace
 
-std::string origin_text(const sys::EndPort& port) {
+void put_origin_facts(const sys::EndPort& port, const PutFact& put) {
   const sys::Device& device = *port.device;
-  json ports = json::array();
-  for (const auto& one : device.ports) ports.push_back(from_port(*one));
-  const json object{{"name", as_utf8(device.name)},
-                    {"ca_type", as_utf8(device.ca_type)},
-                    {"firmware", as_utf8(device.firmware)},
-                    {"hardware", as_utf8(device.hardware)},
-                    {"board_id", as_utf8(device.board_id)},
-                    {"node_description", as_utf8(device.node_description)},
-                    {"node_type", device.node_type},
-                    {"node_guid", device.node_guid.value},
-                    {"system_image_guid", device.system_image_guid.value},
-                    {"ports", ports}};
-  return object.dump();
+  const OriginFacts facts("device ", put);
+  facts.text("name", device.name);
+  facts.text("ca_type", device.ca_type);
+  facts.text("firmware", device.firmware);
+  facts.text("hardware", device.hardware);
+  facts.text("board_id", device.board_id);
+  facts.text("node_description", device.node_description);
+  facts.number("node_type", device.node_type);
+  facts.text("node_guid", to_text(device.node_guid));
+  facts.text("system_image_guid", to_text(device.system_image_guid));
+  std::vector<std::string> numbers;
+  for (const auto& one : device.ports) numbers.push_back(std::to_string(one->number));
+  facts.list("ports", numbers);
+  for (const auto& one : device.ports) put_port_facts(*one, put);
 }
 
-sys::DeviceList origin_devices(std::string_view text) {
-  try {
-    const json object = json::parse(text);
-    auto device = std::make_unique<sys::Device>();
-    device->name = text_of(object, "name");
-    device->ca_type = text_of(object, "ca_type");
-    device->firmware = text_of(object, "firmware");
-    device->hardware = text_of(object, "hardware");
-    device->board_id = text_of(object, "board_id");
-    device->node_description = bytes_of(object, "node_description");
-    device->node_type = object.at("node_type").get<std::uint8_t>();
-    device->node_guid = Guid{object.at("node_guid").get<std::uint64_t>()};
-    device->system_image_guid = Guid{object.at("system_image_guid").get<std::uint64_t>()};
-    for (const json& port : object.at("ports")) device->ports.push_back(to_port(port, *device));
-    std::vector<std::unique_ptr<sys::Device>> devices;
-    devices.push_back(std::move(device));
-    return sys::DeviceList(std::move(devices));
-  } catch (const json::exception&) {
-    throw UsageError("it does not say by which device it was taken");
-  }
+sys::DeviceList origin_devices(const FindFact& find) {
+  const StoredOrigin facts("device ", find);
+  auto device = std::make_unique<sys::Device>();
+  device->name = facts.text("name");
+  device->ca_type = facts.text("ca_type");
+  device->firmware = facts.text("firmware");
+  device->hardware = facts.text("hardware");
+  device->board_id = facts.text("board_id");
+  device->node_description = facts.bytes("node_description");
+  device->node_type = facts.number<std::uint8_t>("node_type");
+  device->node_guid = facts.guid("node_guid");
+  device->system_image_guid = facts.guid("system_image_guid");
+  facts.each("ports", [&](std::string_view word) {
+    const auto number = StoredOrigin::value<std::uint8_t>(parse_digits(word, 10));
+    const bool is_out_of_order = !device->ports.empty() && device->ports.back()->number >= number;
+    if (is_out_of_order) throw UsageError("the ports of its device are not in order");
+    device->ports.push_back(stored_port(number, *device, find));
+  });
+  std::vector<std::unique_ptr<sys::Device>> devices;
+  devices.push_back(std::move(device));
+  return sys::DeviceList(std::move(devices));
 }
 
 }  // namespace ib::snapshot

@@ -86,7 +86,11 @@ void Snapshot::check_schema() {
     throw UsageError(fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file_), version.integer(0),
                                  format_version));
   }
-  if (version.integer(0) != format_version) damaged("it has no format number");
+  if (version.integer(0) <= 0) damaged("it has no format number");
+  if (version.integer(0) < format_version) {
+    throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {}): take it anew", in_quotes(file_),
+                                 version.integer(0), format_version));
+  }
   std::size_t found = 0;
   Statement objects(*database_, "SELECT type, name, sql FROM sqlite_schema");
   while (objects.step()) {
@@ -116,7 +120,7 @@ std::string Snapshot::fact(std::string_view name) try {
 
 sys::DeviceList Snapshot::devices() {
   try {
-    return origin_devices(fact("device"));
+    return origin_devices([this](std::string_view name) { return fact(name); });
   } catch (const UsageError& error) {
     damaged(error.message());
   }

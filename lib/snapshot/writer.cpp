@@ -20,7 +20,6 @@
 #include "snapshot/sqlite.hpp"
 
 namespace ib::snapshot {
-namespace {}  // namespace
 
 class Writer::Tables {
  public:
@@ -201,7 +200,7 @@ Writer::Writer(const std::string& file, Keys keys, Snapshot* old) : tables_(std:
 Writer::~Writer() = default;
 
 void Writer::put_origin(const sys::EndPort& port) {
-  tables_->put_fact("device", origin_text(port));
+  put_origin_facts(port, [this](std::string_view name, std::string_view value) { tables_->put_fact(name, value); });
   tables_->put_fact("port", std::to_string(port.number));
 }
 

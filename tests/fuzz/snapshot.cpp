@@ -119,7 +119,7 @@ class Rows {
     const std::string_view name = is_text ? in.texts[column - texts_at] : in.numbers[column];
     snapshot::Statement update(
         database_, fmt::format("UPDATE OR IGNORE {0} SET {1}=?1 WHERE ({2})=(SELECT {2} FROM {0} LIMIT 1 OFFSET {3})", in.name, name,
-                               fmt::join(in.key, ","), row % 8));
+                               fmt::join(in.key, ","), row % 64));
     const std::string text(reinterpret_cast<const char*>(&value), sizeof(value));
     if (is_text) {
       update.bind(1, std::string_view(text));
@@ -292,5 +292,8 @@ std::vector<std::string> ibtest::seeds() {
       seeds.push_back({'R', static_cast<char>(table), row, column, static_cast<char>(at), '\x1b', '\0', sign});
     }
   }
+  // The facts of the device are more than four.
+  for (unsigned row = 4; row < 40; ++row)
+    seeds.push_back({'R', '\0', static_cast<char>(row), '\1', static_cast<char>(row), '\0', '\0', '\0'});
   return seeds;
 }

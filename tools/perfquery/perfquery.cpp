@@ -273,8 +273,9 @@ class Perfquery : public Command {
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
     for (PortCounts& now : report.ports) {
-      // All of one PMA: the port alone tells them apart.
-      const counters::CounterKey key{{}, 0, static_cast<std::uint8_t>(now.port)};
+      // The GUID is that of the target, where the target names a node. For a LID or a route it is zero, because a NodeInfo would be one MAD
+      // more: the readings are then of whatever is at the end of the path.
+      const counters::CounterKey key{report.node.path.ib().meant, 0, static_cast<std::uint8_t>(now.port)};
       auto growth = history.take(key, report.info, now.time, now.bytes);
       reading.samples.push_back({now.port, std::move(now.bytes), std::move(growth)});
     }
