@@ -365,6 +365,35 @@ TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of
   CHECK(metrics::row_of(counters::PmaReading()).known_fec == 0);
 }
 
+TEST_CASE_METHOD(Small, "Names: requests that failed, in guilbaults' words, each once") {
+  using Failure = subnet::Failure;
+  const MadeView made(fabric);
+  const subnet::Subnet& subnet = made.fabric->subnet;
+  const subnet::NodeIndex leaf_at = subnet.find_node(Guid{0x100}), card_at = subnet.find_node(Guid{0x300});
+  const auto fail = [&](Failure::Kind kind, subnet::NodeIndex node, int port, const char* attribute) {
+    Failure& failure = made.reading->failures.emplace_back();
+    failure.kind = kind, failure.node = node, failure.port = port, failure.attribute = attribute;
+  };
+  fail(Failure::Kind::no_answer, leaf_at, -1, "ClassPortInfo");
+  fail(Failure::Kind::refused, card_at, 2, "PortCounters");
+  fail(Failure::Kind::refused, card_at, 2, "PortCounters");
+  fail(Failure::Kind::no_answer, subnet::none, -1, "ClassPortInfo");
+  const auto lid = [&](std::uint64_t guid) { return fmt::format("Lid {}", subnet.lid(subnet.find_port(Guid{guid})).value); };
+  std::vector<PageSample> found;
+  for (PageSample& sample : made.samples({.names = metrics::Names::guilbaults})) {
+    if (sample.name.ends_with("_error")) found.push_back(std::move(sample));
+  }
+  REQUIRE(found.size() == 3);
+  using Values = std::map<std::string, std::string>;
+  CHECK(found[0].name == "infiniband_mad_rpc_failed_error");
+  CHECK(found[0].labels == Values{{"portid", lid(0x100)}});
+  CHECK(found[1].name == "infiniband_query_cap_mask_error");
+  CHECK(found[1].labels == Values{{"counter_name", "classportinfo"}, {"local_name", " leaf one "}, {"portid", lid(0x100)}, {"port", "0"}});
+  CHECK(found[2].name == "infiniband_print_error");
+  CHECK(found[2].labels == Values{{"counter_name", "IB_GSI_PORT_COUNTERS"}, {"local_name", "card"}, {"portid", lid(0x302)}, {"port", "2"}});
+  for (const PageSample& sample : found) CHECK(sample.value == "1");
+}
+
 TEST_CASE_METHOD(Small, "Names: what became of a device is told after any failure") {
   using Outcome = metrics::DeviceReading::Outcome;
   struct Case {
