@@ -110,6 +110,7 @@ class Exporter final : public Command {
       co_await run_once(engine, rules, emit);
     } else {
       session.require_fabric("exporter");
+      check_named_port(session.stack().host());
       LocalPorts ports(session.stack(), other_ports_, options, times_);
       co_await serve(session, ports, rules);
     }
