@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "counters/attributes.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
@@ -459,6 +460,11 @@ PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading&
   growth.error_details = take_one(pm::PortRcvErrorDetails::info(), reading.error_time(), reading.error_details);
   if (reading.speeds_info != nullptr) growth.speeds = take_one(*reading.speeds_info, reading.error_time(), reading.speeds);
   return growth;
+}
+
+const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
+  const bool has_blocks = (support.capability_mask & pm::capability_mask::rs_fec_counters_supported) != 0;
+  return has_blocks ? &extended_speeds_layout(mode) : nullptr;
 }
 
 std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {

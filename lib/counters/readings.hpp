@@ -18,6 +18,7 @@
 #include "counters/counters.hpp"
 #include "counters/history.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba-gen/smp.hpp"
 
 namespace ib::counters {
 
@@ -122,6 +123,9 @@ struct PmaGrowth {
 
 /// Keeps a known reading in `history`, and compares it with the one before. `octets_per_second` as in CounterGrowth.
 PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second = {});
+
+/// The layout of PortExtendedSpeedsCounters of a port whose link has that FEC mode. Null if its PMA does not say that it has the attribute.
+const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode);
 
 /// The ports of a node whose counters can be read by GMPs: those that are known to exist. Port 0 of a switch only if it is an enhanced one.
 std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);

@@ -125,6 +125,29 @@ const FieldInfo& field_of(std::size_t column, bool wide) {
   return wide || info.narrow == nullptr ? *info.wide : *info.narrow;
 }
 
+namespace {
+
+/// Adds the counters of PortExtendedSpeedsCounters. Those of lanes are added up.
+void add_fec(PortRow& row, const counters::PmaReading& reading) {
+  struct Name {
+    std::string_view of_port, of_lane;
+  };
+  constexpr std::array<Name, fec_counters> names{{{"port_fec_correctable_block_ctr", "fec_correctable_block_ctr_lane"},
+                                                  {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"},
+                                                  {"port_fec_corrected_symbol_ctr", ""}}};
+  if (reading.speeds.empty() || reading.speeds_info == nullptr) return;
+  for (const FieldInfo& field : reading.speeds_info->fields) {
+    const auto name = std::ranges::find_if(names, [&](const Name& of) { return field.name == of.of_port || field.name == of.of_lane; });
+    if (field.reserved || name == names.end()) continue;
+    const auto at = static_cast<std::size_t>(name - names.begin());
+    row.known_fec = static_cast<std::uint8_t>(row.known_fec | 1U << at);
+    for (std::uint32_t lane = 0; lane < std::max<std::uint32_t>(field.count, 1); ++lane)
+      row.fec[at] += read_number(reading.speeds, field, lane);
+  }
+}
+
+}  // namespace
+
 PortRow row_of(const counters::PmaReading& reading) {
   constexpr unsigned widest = 64;  // bits: only PortCountersExtended has such fields
   PortRow row;
@@ -145,6 +168,7 @@ PortRow row_of(const counters::PmaReading& reading) {
     const std::size_t at = column - counter_columns;
     row.details[at] = static_cast<std::uint16_t>(read_number(bytes, *places().details[at]));
   }
+  add_fec(row, reading);
   return row;
 }
 

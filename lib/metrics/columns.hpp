@@ -36,6 +36,10 @@ std::span<const Column> columns();
 inline constexpr std::size_t counter_columns = 22;  ///< of Source::counters
 inline constexpr std::size_t detail_columns = 10;   ///< the others: fields of 16 bits (IBA 16.1.4.1, 16.1.4.2)
 
+/// Counters of forward error correction (IBA 16.1.4: PortExtendedSpeedsCounters): of all lanes together, in either layout.
+enum class FecCounter : std::uint8_t { corrected_blocks, uncorrectable_blocks, corrected_symbols };
+inline constexpr std::size_t fec_counters = 3;
+
 /// What was read of a port. A large fabric has many of them: they are kept small.
 struct PortRow {
   subnet::PortIndex port = subnet::none;
@@ -43,10 +47,14 @@ struct PortRow {
   std::uint32_t wide{};          ///< bit n: it was read from PortCountersExtended
   std::uint32_t milliseconds{};  ///< when its errors were read, from the beginning of the reading
   std::array<std::uint64_t, counter_columns> counters{};
+  std::array<std::uint64_t, fec_counters> fec{};  ///< by FecCounter
   std::array<std::uint16_t, detail_columns> details{};
+  std::uint8_t known_fec{};  ///< bit n: element n of `fec` was read
 
   bool is_known(std::size_t column) const { return (known >> column & 1U) != 0; }
+  bool is_known(FecCounter counter) const { return (known_fec >> static_cast<unsigned>(counter) & 1U) != 0; }
   bool is_wide(std::size_t column) const { return (wide >> column & 1U) != 0; }
+  std::uint64_t value(FecCounter counter) const { return fec[static_cast<std::size_t>(counter)]; }
   /// The value of a column that was read.
   std::uint64_t value(std::size_t column) const { return column < counter_columns ? counters[column] : details[column - counter_columns]; }
 };

@@ -119,6 +119,16 @@ void CounterRound::take_moved(const std::set<PortIndex>& ports) {
   reading_->rows.erase(kept, reading_->rows.end());
 }
 
+void CounterRound::take_ticks(const std::map<PortIndex, std::optional<std::uint8_t>>& ticks) {
+  const auto note = [&ticks](const std::vector<Device>& devices, std::vector<DeviceReading>& readings) {
+    for (std::size_t at = 0; at < readings.size(); ++at) {
+      if (const auto tick = ticks.find(devices[at].port); tick != ticks.end()) readings[at].tick = tick->second;
+    }
+  };
+  note(fabric_->switches, reading_->switches);
+  note(fabric_->hcas, reading_->hcas);
+}
+
 void CounterRound::take(subnet::Failures failures) {
   for (subnet::Failure& failure : failures) {
     failure.error.reset();
@@ -151,6 +161,11 @@ counters::PmaWanted CounterRound::wanted() {
   if (!details_) return wanted;
   const auto always = [](const counters::PmaReading&) { return true; };
   wanted.tells = wanted.wants_discard_details = wanted.wants_error_details = always;
+  if (fec_modes_ == nullptr) return wanted;
+  wanted.speeds_layout = [this](const counters::PmaReading& reading) {
+    const auto mode = fec_modes_->find(reading.port);
+    return mode == fec_modes_->end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
+  };
   return wanted;
 }
 

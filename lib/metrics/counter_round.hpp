@@ -2,7 +2,9 @@
 // One reading of counters while it is made: which ports are asked, and where the answers go.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +39,10 @@ class CounterRound {
   std::vector<Device> read_devices() const;
   /// Notes that the counters of these devices, by port, were those of others: their rows are dropped.
   void take_moved(const std::set<subnet::PortIndex>& ports);
+  /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details. `modes` must outlive this object.
+  void read_fec(const std::map<subnet::PortIndex, smp::FecMode>& modes) { fec_modes_ = &modes; }
+  /// Notes PortSamplesControl.Tick of the devices that were read, by port.
+  void take_ticks(const std::map<subnet::PortIndex, std::optional<std::uint8_t>>& ticks);
   /// Adds what failed.
   void take(subnet::Failures failures);
   /// The reading, when all nodes have been taken. Its times are still to be set.
@@ -54,6 +60,7 @@ class CounterRound {
   std::shared_ptr<const SweptFabric> fabric_;
   std::shared_ptr<const PortStates> states_;
   bool details_;
+  const std::map<subnet::PortIndex, smp::FecMode>* fec_modes_{};  ///< null: not known
   Supports& supports_;
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches

@@ -105,6 +105,7 @@ struct DeviceReading {
   };
   Outcome outcome = Outcome::unwanted;
   bool lacks_details{};               ///< wanted details were not read
+  std::optional<std::uint8_t> tick;   ///< PortSamplesControl.Tick: how long a tick of PortXmitWait is; absent if it is not known
   float seconds{};                    ///< from the first request to the last answer
   std::uint32_t first_row{}, rows{};  ///< in Reading::rows
 };
@@ -164,10 +165,12 @@ struct ExporterFacts {
 
 /// What a page shows: at one time, all of it complete.
 struct View {
-  std::shared_ptr<const Reading> reading;    ///< null: nothing was read, or not for too long a time
-  std::shared_ptr<const PortStates> states;  ///< of the ports of the fabric of `reading`
-  std::shared_ptr<const Managers> managers;  ///< of that fabric, as they were polled last; null: they were not
-  std::shared_ptr<const Findings> findings;  ///< on the fabric of `reading`; null: no check was done
+  std::shared_ptr<const Reading> reading;           ///< null: nothing was read, or not for too long a time
+  std::shared_ptr<const PortStates> states;         ///< of the ports of the fabric of `reading`
+  std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not
+  std::shared_ptr<const std::vector<float>> waits;  ///< by row of `reading`: the share of time, 0 to 1, in which the port waited since the
+                                                    ///< reading before; not a number where that is not known. Null: of no port
+  std::shared_ptr<const Findings> findings;         ///< on the fabric of `reading`; null: no check was done
   ExporterFacts exporter;
 };
 

@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <set>
+#include <string>
 
+#include "iba-gen/mad.hpp"
+#include "iba-gen/pm.hpp"
 #include "metrics/families.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
@@ -75,6 +80,61 @@ void write_duration(const View& view, const Exported&, const Family&, Item, Expo
   if (view.reading) out.sample().value(std::chrono::duration<double>(view.reading->took).count());
 }
 
+/// A request for counters that failed in a reading, in the words of ibqueryerrors, from whose stderr these labels come.
+struct FailedRequest {
+  std::string portid, name;  ///< "Lid 17"
+  unsigned port{};
+  auto operator<=>(const FailedRequest&) const = default;
+};
+
+/// The failed requests of a reading that `is_wanted` accepts, each once.
+template <class IsWanted>
+std::set<FailedRequest> failed_requests(const View& view, IsWanted is_wanted) {
+  std::set<FailedRequest> found;
+  if (!view.reading) return found;
+  const SweptFabric& fabric = *view.reading->fabric;
+  for (const subnet::Failure& failure : view.reading->failures) {
+    if (failure.node == subnet::none || !is_wanted(failure)) continue;
+    const subnet::Node& node = fabric.subnet.node(failure.node);
+    const unsigned least = node.kind() == subnet::NodeKind::sw ? 0 : 1;
+    const unsigned port = std::max(failure.port < 0 ? 0U : static_cast<unsigned>(failure.port), least);
+    if (port >= node.slots) continue;
+    const Lid lid = fabric.subnet.lid(fabric.subnet.end_port_of(node.first_port + port));
+    found.insert({fmt::format("Lid {}", lid.value), std::string(subnet::name_of(node, &fabric.names)), port});
+  }
+  return found;
+}
+
+/// Nodes that did not answer.
+void write_silent(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  std::set<std::string> portids;
+  for (const FailedRequest& request :
+       failed_requests(view, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; }))
+    portids.insert(request.portid);
+  for (const std::string& portid : portids) out.sample().label("portid", portid).value(std::uint64_t{1});
+}
+
+void write_failed_requests(const View& view, std::string_view attribute, std::string_view counter_name, Exposition& out) {
+  const auto is_wanted = [attribute](const subnet::Failure& failure) { return failure.attribute == attribute; };
+  for (const FailedRequest& request : failed_requests(view, is_wanted)) {
+    out.sample()
+        .label("counter_name", counter_name)
+        .label("local_name", request.name)
+        .label("portid", request.portid)
+        .label("port", request.port)
+        .value(std::uint64_t{1});
+  }
+}
+
+void write_no_capabilities(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  write_failed_requests(view, mad::ClassPortInfo::info().title, "classportinfo", out);
+}
+
+void write_no_counters(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+  write_failed_requests(view, pm::PortCounters::info().title, "IB_GSI_PORT_COUNTERS", out);
+  write_failed_requests(view, pm::PortCountersExt::info().title, "IB_GSI_PORT_COUNTERS_EXT", out);
+}
+
 }  // namespace
 
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) {
@@ -93,6 +153,12 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
   to.push_back({"infiniband_scrape_duration_seconds", "Time that the last reading took.", Type::gauge, Items::exporter, 0, write_duration});
   to.push_back({"infiniband_ibqueryerrors_duration_seconds", "The same: there is no ibqueryerrors.", Type::gauge, Items::exporter, 0,
                 write_duration});
+  const auto failed = [&](std::string_view name, std::string_view help, WriteItem write) {
+    to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
+  };
+  failed("infiniband_mad_rpc_failed_error", "1: the port did not answer.", write_silent);
+  failed("infiniband_query_cap_mask_error", "1: ClassPortInfo was not read.", write_no_capabilities);
+  failed("infiniband_print_error", "1: PortCounters or PortCountersExtended was not read.", write_no_counters);
 }
 
 }  // namespace ib::metrics

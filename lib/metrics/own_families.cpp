@@ -2,6 +2,7 @@
 // Our own families, which stand beside those of either exporter: states of all ports, with a link or without; whether nodes answer; subnet
 // managers; when the fabric was swept and read. infiniband_switch_port_state, …_switch_up and …_hca_up are names that others use already.
 #include <algorithm>
+#include <cmath>
 
 #include "metrics/families.hpp"
 
@@ -147,6 +148,46 @@ void add_discards(std::vector<Family>& to, Items items) {
   }
 }
 
+/// The share of time in which a port waited.
+void write_wait(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  if (!view.waits) return;
+  const Guid guid = device(view, item).guid;
+  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex peer) {
+    const float share = (*view.waits)[static_cast<std::size_t>(&row - view.reading->rows.data())];
+    if (std::isnan(share) || view.states->has_other_rate(row.port) || view.states->has_other_rate(peer)) return;
+    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
+    out.sample().label("guid", guid).label("port", number).value(static_cast<double>(share));
+  });
+}
+
+template <FecCounter counter>
+void write_fec(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+  const Guid guid = device(view, item).guid;
+  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex) {
+    if (!row.is_known(counter)) return;
+    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
+    out.sample().label("guid", guid).label("port", number).value(row.value(counter));
+  });
+}
+
+/// What is ours of the counters of one kind of devices.
+void add_port_families(std::vector<Family>& to, const Exported& exported, Items items) {
+  const bool is_switch = items == Items::switches;
+  const std::string prefix = is_switch ? "infiniband_switch_port_" : "infiniband_hca_port_";
+  const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
+  to.push_back({prefix + "transmit_wait_ratio", "Share of the time between the last two readings in which the port had data and sent none.",
+                Type::gauge, items, by, write_wait});
+  if (!exported.details) return;
+  if (exported.names == Names::treydock) add_discards(to, items);
+  const auto fec = [&](std::string_view name, std::string_view help, WriteItem write) {
+    to.push_back({prefix + std::string(name), std::string(help), Type::counter, items, by, write});
+  };
+  fec("fec_corrected_blocks_total", "Blocks that forward error correction corrected.", write_fec<FecCounter::corrected_blocks>);
+  fec("fec_uncorrectable_blocks_total", "Blocks that forward error correction could not correct.",
+      write_fec<FecCounter::uncorrectable_blocks>);
+  fec("fec_corrected_symbols_total", "Symbols that RS-FEC corrected.", write_fec<FecCounter::corrected_symbols>);
+}
+
 void add_states(std::vector<Family>& to) {
   const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, Items items = Items::switches) {
     to.push_back({std::string(name), std::string(help), Type::gauge, items, select_switch, write});
@@ -167,10 +208,8 @@ void add_own_families(std::vector<Family>& to, const Exported& exported) {
   if (exported.hcas)
     to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::known_hcas,
                   select_hca, write_up});
-  if (exported.details && exported.names == Names::treydock) {
-    add_discards(to, Items::switches);
-    if (exported.hcas) add_discards(to, Items::hcas);
-  }
+  add_port_families(to, exported, Items::switches);
+  if (exported.hcas) add_port_families(to, exported, Items::hcas);
   const auto own = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
     to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
   };

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 import urllib.error
 import urllib.request
 
@@ -84,7 +83,6 @@ class Proxy:
         return [request for request in self.requests if "evil.test" in request]
 
 
-@unittest.skipUnless(CHROMIUM, "chromium is not installed")
 class FrontPage(case.FabricCase):
     """One exporter for all tests, which reads so rarely that a browser starts while a finding stands."""
 
@@ -99,6 +97,7 @@ class FrontPage(case.FabricCase):
 
     @classmethod
     def setUpClass(cls):
+        case.simfabric.need("chromium")
         super().setUpClass()
         with open(cls.fabric.path("names"), "w", encoding="utf-8") as names:
             names.writelines(f'0x{guid:016x} "{name}"\n' for guid, name in MAPPED.items())

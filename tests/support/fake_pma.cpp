@@ -201,6 +201,7 @@ std::uint16_t FakePma::fill_sampling(std::uint8_t method, const StructInfo& info
     }
     control_.port_select = static_cast<std::uint8_t>(number(wanted, info, "port_select"));
     control_.sample_status = polls_left_ > 0 ? pm::SampleStatus::running : pm::SampleStatus::done;
+    if (tick) control_.tick = *tick;
     control_.pack(data);
     return 0;
   }

@@ -38,6 +38,7 @@ class FakePma {
                                   ib::pm::capability_mask::is_qp1_drop_supported;
   std::uint32_t capability_mask2 = ib::pm::capability_mask2::is_additional_port_counters_extended_supported;
   std::uint8_t resp_time_value = 10;
+  std::optional<std::uint8_t> tick;     ///< PortSamplesControl.Tick; absent: what was set last
   std::set<std::uint16_t> unsupported;  ///< attributes that it does not know
   bool rs_fec = false;                  ///< PortExtendedSpeedsCounters has its layout for RS-FEC
   unsigned sampling_polls = 0;          ///< a sample is "running" for so many polls of it, then "done"

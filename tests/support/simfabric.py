@@ -93,6 +93,17 @@ def missing():
     return parts if umad2sim() else parts + ["libumad2sim.so"]
 
 
+def need(*programs):
+    """For a test or its setUpClass: skips it where one of these programs is not installed; fails it if IBTEST_NO_SKIP is set."""
+    lacking = [name for name in programs if not find_program(name)]
+    if not lacking:
+        return
+    message = "not installed: " + ", ".join(lacking)
+    if os.environ.get("IBTEST_NO_SKIP"):
+        raise AssertionError(message)
+    raise unittest.SkipTest(message)
+
+
 def first_host(netfile):
     """The node id of the first node of the file: ibsim attaches clients there by default."""
     with open(netfile, encoding="latin-1") as net:

@@ -146,6 +146,7 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   take_failures(*reading);
   if (view_.reading) take_link_counts(*view_.reading, *reading);
   view_.findings = find(view_.reading.get(), *reading);
+  view_.waits = view_.reading ? find_waits(*view_.reading, *reading) : nullptr;
   view_.reading = std::move(reading);
   view_.states = std::move(states);
   view_.exporter.is_last_round_lost = false;
@@ -259,6 +260,7 @@ void Engine::lose(const Error& error) {
   view_.states.reset();
   view_.managers.reset();
   view_.findings.reset();
+  view_.waits.reset();
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
   notices_.tell("port", fmt::format("{}; trying again", error.message()), {});

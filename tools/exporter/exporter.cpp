@@ -87,7 +87,7 @@ class Exporter final : public Command {
     set.value("--sweep", "SECONDS", "Sweep the fabric so often, and when links change (600).",
               [this](std::string_view text) { times_.sweep = duration(text, "--sweep"); });
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
-    set.flag("--details", exported_.details, "Export what was wrong with packets received too: one or two more MADs a port.");
+    set.flag("--details", exported_.details, "Export details of errors and counters of FEC too: up to three more MADs a port.");
     set.value("--add-port", "DEVICE/PORT", "Read through this local port too, for /metrics?port=DEVICE/PORT; several times for several.",
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
     set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
@@ -110,6 +110,7 @@ class Exporter final : public Command {
       co_await run_once(engine, rules, emit);
     } else {
       session.require_fabric("exporter");
+      check_named_port(session.stack().host());
       LocalPorts ports(session.stack(), other_ports_, options, times_);
       co_await serve(session, ports, rules);
     }

@@ -7,7 +7,9 @@
 
 #include "async/group.hpp"
 #include "counters/readings.hpp"
+#include "iba-gen/pm.hpp"
 #include "subnet/discovery.hpp"
+#include "subnet/fec_modes.hpp"
 #include "subnet/survey.hpp"
 
 namespace ib::tools::exporter {
@@ -94,6 +96,10 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
 
 async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states, std::set<Guid> silent) {
   metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
+  if (details_) {
+    if (!fec_modes_) co_await read_fec_modes();
+    round.read_fec(*fec_modes_);
+  }
   std::vector<subnet::NodeIndex> nodes = round.nodes(), doubtful;
   std::ranges::copy_if(nodes, std::back_inserter(doubtful), [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
   std::erase_if(nodes, [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
@@ -104,6 +110,7 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
     co_await group.join();
   }
   co_await check_devices(round);
+  co_await read_ticks(round);
   std::shared_ptr<metrics::Reading> reading = round.take();
   reading->time = stack_.loop().clock().wall_time();
   reading->took = stack_.loop().now() - reading->begun;
@@ -157,6 +164,34 @@ async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std
   if (!support) co_return;
   supports_[node] = *support;
   answered.insert(node);
+}
+
+/// A link that gets another FEC mode retrains, which has the fabric swept: the modes are read once.
+async::Task<> FabricReader::read_fec_modes() {
+  subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
+  std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
+  subnet::FecModes found = co_await subnet::read_fec_modes(senders_.smps(), fabric_->subnet, std::move(ports), std::move(options));
+  fec_modes_ = std::move(found.modes);
+}
+
+/// Requests how long the ticks of PortXmitWait are, of devices whose counters were read for the first time.
+async::Task<> FabricReader::read_ticks(metrics::CounterRound& round) {
+  std::vector<metrics::Device> devices = round.read_devices();
+  std::erase_if(devices, [this](const metrics::Device& device) { return ticks_.contains(device.port); });
+  const auto read = [this](const metrics::Device& device) { return read_tick(device); };
+  co_await async::for_each(devices, checks_at_once, read);
+  round.take_ticks(ticks_);
+}
+
+async::Task<> FabricReader::read_tick(const metrics::Device& device) {
+  std::optional<path::Path> path = paths_.gmp(device.port);
+  if (!path) co_return;
+  path->ib().retries = 0;
+  pm::PortSamplesCtl wanted;
+  wanted.port_select = std::max<std::uint8_t>(fabric_->subnet.port(device.port).number, 1);
+  const mad::Result<pm::PortSamplesCtl> control =
+      co_await senders_.gmps().try_performance_get<pm::PortSamplesCtl>(*path, 0, std::move(wanted));
+  ticks_[device.port] = control ? std::optional<std::uint8_t>(control->tick) : std::nullopt;
 }
 
 /// GMPs go to LIDs, and LIDs move: requests who answers at those of the round, now that all is counted, and drops what is of others.

@@ -3,7 +3,10 @@
 // A new sweep is a new FabricReader, so that what is still read on the one before can end in peace.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -49,7 +52,8 @@ class FabricReader {
 
   /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
   /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
-  /// Each device is then requested to say who it is, by the LID that its counters came from.
+  /// Each device is then requested to say who it is, by the LID that its counters came from. The first reading also requests, once, what
+  /// later ones need to understand counters: PortSamplesControl of each device, and with details the FEC modes of links.
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
   /// Reads the states of all external ports of switches, and their LIDs.
   async::Task<Polled> poll();
@@ -61,6 +65,9 @@ class FabricReader {
   async::Task<> read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
   async::Task<> try_silent(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes);
   async::Task<> try_node(subnet::NodeIndex node, subnet::PortIndex port, std::set<subnet::NodeIndex>& answered);
+  async::Task<> read_ticks(metrics::CounterRound& round);
+  async::Task<> read_tick(const metrics::Device& device);
+  async::Task<> read_fec_modes();
   async::Task<> check_devices(metrics::CounterRound& round);
   async::Task<> check_device(const metrics::Device& device, std::set<subnet::PortIndex>& moved);
 
@@ -71,6 +78,9 @@ class FabricReader {
   bool hcas_, details_;
   subnet::PortPaths paths_;
   std::unordered_map<subnet::NodeIndex, counters::PmaSupport> supports_;  ///< of PMAs that answered
+  /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
+  std::map<subnet::PortIndex, std::optional<std::uint8_t>> ticks_;
+  std::optional<std::map<subnet::PortIndex, smp::FecMode>> fec_modes_;  ///< read once, for details
   std::set<subnet::PortIndex> mute_;  ///< devices whose SMA did not answer by LID when it was requested last
 };
 

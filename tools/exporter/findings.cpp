@@ -2,15 +2,19 @@
 #include "tools/exporter/findings.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "counters/history.hpp"
+#include "counters/waiting.hpp"
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
 #include "metrics/families.hpp"
+#include "subnet/rate.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -42,6 +46,17 @@ class RowPair {
     counts.began_anew = began_anew();
     for (std::size_t column = 0; column < metrics::columns().size(); ++column) add(counts, column);
     return counts;
+  }
+
+  /// Whether a counter has counted something.
+  bool has_grown(std::size_t column) const { return is_pair(column) && change(column).delta.value_or(0) != 0; }
+  /// The share of time in which the port waited. Absent if it is not known: a counter that has reached its greatest value may have counted
+  /// more.
+  std::optional<double> wait_share(std::size_t column, std::uint8_t tick, const subnet::LinkRate& rate) const {
+    if (!seconds_ || !is_pair(column)) return std::nullopt;
+    const counters::CounterChange waited = change(column);
+    if (waited.kind != Kind::counted) return std::nullopt;
+    return counters::waiting_share(*waited.delta, tick, *seconds_, rate);
   }
 
  private:
@@ -97,8 +112,8 @@ std::span<const PortRow> rows_of(const Reading& reading, const Devices& devices,
   return rows_of(reading, readings[static_cast<std::size_t>(found - devices.begin())]);
 }
 
-/// Calls `use` with each row of one kind of devices, and the row of the same port in the reading before, or null. Ports of both readings
-/// are found by GUID and number, for a sweep may lie between them.
+/// Calls `use` with the row of a port in the reading before, or null, each row of one kind of devices, and the reading of the device. Ports
+/// of both readings are found by GUID and number, for a sweep may lie between them.
 template <class Use>
 void each_pair(const Reading* before, const Reading& now, bool switches, Use use) {
   const metrics::SweptFabric& fabric = *now.fabric;
@@ -115,22 +130,23 @@ void each_pair(const Reading* before, const Reading& now, bool switches, Use use
       const unsigned number = fabric.subnet.port(row.port).number;
       while (next != old.end() && before->fabric->subnet.port(next->port).number < number) ++next;
       const bool is_there = next != old.end() && before->fabric->subnet.port(next->port).number == number;
-      use(is_there ? &*next : nullptr, row);
+      use(is_there ? &*next : nullptr, row, readings[at]);
     }
   }
 }
 
 /// Fills the table of counts, device by device.
 void count(const Reading* before, const Reading& now, bool switches, health::CounterTable& table) {
-  each_pair(before, now, switches, [&](const PortRow* then, const PortRow& row) { table.add(RowPair(before, then, now, row).counts()); });
+  each_pair(before, now, switches, [&](const PortRow* then, const PortRow& row, const metrics::DeviceReading&) {
+    table.add(RowPair(before, then, now, row).counts());
+  });
 }
 
-/// The columns that count what a link went through.
-std::vector<std::size_t> link_columns() {
+/// The columns with these fields.
+std::vector<std::size_t> columns_of(std::initializer_list<std::string_view> fields) {
   std::vector<std::size_t> found;
   for (std::size_t column = 0; column < metrics::columns().size(); ++column) {
-    const std::string_view field = metrics::columns()[column].field;
-    if (field == "link_downed_counter" || field == "link_error_recovery_counter") found.push_back(column);
+    if (std::ranges::find(fields, metrics::columns()[column].field) != fields.end()) found.push_back(column);
   }
   return found;
 }
@@ -172,16 +188,27 @@ metrics::Findings::Finding flat(const health::Finding& finding, const subnet::Su
 }  // namespace
 
 std::vector<subnet::PortIndex> find_new_links(const Reading& before, const Reading& now) {
-  const std::vector<std::size_t> counters = link_columns();
+  const std::vector<std::size_t> counters = columns_of({"link_downed_counter", "link_error_recovery_counter"});
   std::vector<subnet::PortIndex> ports;
-  const auto compare = [&](const PortRow* then, const PortRow& row) {
-    const bool has_grown = then != nullptr && std::ranges::any_of(counters, [&](std::size_t column) {
-                             return then->is_known(column) && row.is_known(column) && row.value(column) > then->value(column);
-                           });
-    if (has_grown) ports.push_back(row.port);
+  const auto compare = [&](const PortRow* then, const PortRow& row, const metrics::DeviceReading&) {
+    const RowPair pair(&before, then, now, row);
+    if (std::ranges::any_of(counters, [&pair](std::size_t column) { return pair.has_grown(column); })) ports.push_back(row.port);
   };
   for (const bool switches : {true, false}) each_pair(&before, now, switches, compare);
   return ports;
+}
+
+std::shared_ptr<const std::vector<float>> find_waits(const Reading& before, const Reading& now) {
+  const std::size_t column = columns_of({"port_xmit_wait"}).front();
+  auto waits = std::make_shared<std::vector<float>>(now.rows.size(), std::numeric_limits<float>::quiet_NaN());
+  const auto note = [&](const PortRow* then, const PortRow& row, const metrics::DeviceReading& device) {
+    if (!device.tick) return;
+    const subnet::LinkRate rate = subnet::active_rate(now.fabric->subnet, row.port);
+    const std::optional<double> share = RowPair(&before, then, now, row).wait_share(column, *device.tick, rate);
+    if (share) (*waits)[static_cast<std::size_t>(&row - now.rows.data())] = static_cast<float>(*share);
+  };
+  for (const bool switches : {true, false}) each_pair(&before, now, switches, note);
+  return waits;
 }
 
 std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now) {

@@ -16,4 +16,7 @@ std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, co
 /// The ports whose link went down, or retrained, between two readings, according to their counters.
 std::vector<subnet::PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);
 
+/// By row of `now`: the share of time in which the port waited (PortXmitWait) between the readings; not a number where that is not known.
+std::shared_ptr<const std::vector<float>> find_waits(const metrics::Reading& before, const metrics::Reading& now);
+
 }  // namespace ib::tools::exporter

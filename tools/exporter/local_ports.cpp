@@ -20,6 +20,11 @@ PortName parse_port_name(std::string_view text) {
   return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
+void check_named_port(Host& host) {
+  const bool is_named = host.options().device || host.options().port;
+  if (is_named && !host.devices().devices().empty()) host.end_port();
+}
+
 namespace {
 
 /// The name of the first port: what the user calls it where it is not there yet.

@@ -21,6 +21,10 @@ struct PortName {
 /// DEVICE/PORT. Throws OptionError.
 PortName parse_port_name(std::string_view text);
 
+/// Checks that the end port of -C and -P is there. Throws UsageError if it is not, and this host has devices: then the name is wrong. A
+/// host without devices may still be starting: nothing is checked. Nor is a port that nobody named.
+void check_named_port(Host& host);
+
 class LocalPorts {
  public:
   /// `first` is the stack of the first port; those of `others` are opened as it is, by the same options. It must outlive this object.

@@ -42,10 +42,9 @@ async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
 
 /// The layout of the counters of blocks of a port; null where its PMA does not say that it has them, or where its FEC mode is not known.
 const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const {
-  if ((reading.support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) return nullptr;
   const subnet::Port& port = subnet.port(reading.port);
   const auto mode = fec_modes_.find({subnet.node(port.node).guid(), port.number});
-  return mode == fec_modes_.end() ? nullptr : &counters::extended_speeds_layout(mode->second);
+  return mode == fec_modes_.end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
 }
 
 /// Whether a counter is not what it was at the reading before; without one, whether it holds anything.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "snapshot/snapshot.hpp"
+#include "subnet/fec_modes.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/rate.hpp"
 #include "tools/health/counter_readings.hpp"
@@ -96,43 +97,16 @@ async::Task<> read_round(Session& session, Fabric& fabric, Where& where, Counter
   if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
 }
 
-/// Whether the node of a port says that it has PortInfoExtended (IBA 1.4).
-bool has_port_info_extended(const subnet::Subnet& subnet, PortIndex at) {
-  const smp::PortInfo info = subnet.port(subnet.end_port_of(at)).info();
-  return (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0 &&
-         (info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
-}
-
-/// The ports of links both of whose ends tell their FEC mode.
-std::vector<PortIndex> ports_with_fec(const subnet::Subnet& subnet) {
-  std::vector<PortIndex> ports;
-  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    const PortIndex peer = subnet.port(at).peer;
-    if (peer == subnet::none || !subnet.port(at).is_link_up()) continue;
-    if (has_port_info_extended(subnet, at) && has_port_info_extended(subnet, peer)) ports.push_back(at);
-  }
-  return ports;
-}
-
-async::Task<mad::Result<smp::PortInfoExtended>> ask_fec(subnet::SurveyPort port) {
-  return port.transactor.try_subn_get<smp::PortInfoExtended>(port.path, port.number);
-}
-
 async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
-  std::vector<PortIndex> ports = ports_with_fec(fabric.subnet);
+  std::vector<PortIndex> ports = subnet::ports_with_fec(fabric.subnet);
   if (ports.empty()) {
     skip(input, Source::fec, "no link tells its FEC modes");
     co_return;
   }
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::PortInfoExtended> ask = ask_fec;
-  subnet::Surveyed<smp::PortInfoExtended> surveyed =
-      co_await subnet::survey(session.transactor(), fabric.subnet, std::move(ports), options, ask);
-  for (const auto& row : surveyed.rows) {
-    if (row.value && (row.value->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0)
-      input.fec_modes[row.port] = row.value->fec_mode_active;
-  }
-  add_failures(session, fabric, std::move(surveyed.failures));
+  subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  subnet::FecModes found = co_await subnet::read_fec_modes(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  input.fec_modes = std::move(found.modes);
+  add_failures(session, fabric, std::move(found.failures));
   if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
 }
 

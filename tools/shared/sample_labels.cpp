@@ -18,10 +18,10 @@ void SampleLabels::add_option(OptionSet& set) {
 }
 
 void SampleLabels::add(std::string_view text) {
-  constexpr std::array ours{"guid",        "port",        "switch",     "hca",        "uplink",     "uplink_guid",
-                            "uplink_type", "uplink_port", "uplink_lid", "lid",        "collector",  "node",
-                            "version",     "component",   "local_name", "local_guid", "local_port", "remote_guid",
-                            "remote_port", "remote_name", "check",      "level",      "confidence"};
+  constexpr std::array ours{"guid",         "port",       "switch",     "hca",        "uplink",     "uplink_guid", "uplink_type",
+                            "uplink_port",  "uplink_lid", "lid",        "collector",  "node",       "version",     "portid",
+                            "counter_name", "component",  "local_name", "local_guid", "local_port", "remote_guid", "remote_port",
+                            "remote_name",  "check",      "level",      "confidence"};
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
   if (equals == std::string_view::npos || !metrics::is_label_name(name))

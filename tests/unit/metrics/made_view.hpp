@@ -40,6 +40,7 @@ struct MadeView {
     ib::metrics::View view;
     view.reading = reading;
     view.states = states;
+    view.waits = std::make_shared<std::vector<float>>(reading->rows.size(), 0.25F);
     view.exporter.version = "1.2.3";
     return view;
   }
@@ -79,6 +80,8 @@ struct MadeView {
     const std::uint64_t base = 1000U * fabric->subnet.port(port).number;
     for (std::size_t at = 0; at < row.counters.size(); ++at) row.counters[at] = base + at;
     for (std::size_t at = 0; at < row.details.size(); ++at) row.details[at] = static_cast<std::uint16_t>(base + row.counters.size() + at);
+    for (std::size_t at = 0; at < row.fec.size(); ++at) row.fec[at] = 100 * base + at;
+    row.known_fec = 0x7;
     return row;
   }
 };

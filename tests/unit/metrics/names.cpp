@@ -3,8 +3,11 @@
 // treydock's infiniband_exporter 0.10.0 and guilbaults' infiniband-exporter 0.0.6.
 #include <fmt/format.h>
 
+#include <array>
+#include <limits>
 #include <set>
 
+#include "iba-gen/pm.hpp"
 #include "metrics/columns.hpp"
 #include "support/catch.hpp"
 #include "unit/metrics/made_view.hpp"
@@ -50,7 +53,10 @@ const Words treydock_details{"local_physical_errors", "malformed_packet_errors",
                              "dli_mapping_errors",    "vl_mapping_errors",       "looping_errors"};
 
 /// Ours beside them, for which there are no names of treydock's.
-const Words own_details{"inactive_discards", "neighbor_mtu_discards", "sw_lifetime_limit_discards", "sw_hoq_limit_discards"};
+const Words own_discards{"inactive_discards", "neighbor_mtu_discards", "sw_lifetime_limit_discards", "sw_hoq_limit_discards"};
+
+/// Ours beside either.
+const Words own_fec{"fec_corrected_blocks", "fec_uncorrectable_blocks", "fec_corrected_symbols"};
 
 const Words guilbaults_counters{
     "linkdownedcounter",
@@ -85,6 +91,8 @@ const std::map<std::string, Labels> own{
     {"infiniband_switch_port_physical_state_id", {"guid", "port"}},
     {"infiniband_switch_up", {"guid", "switch"}},
     {"infiniband_hca_up", {"guid", "hca"}},
+    {"infiniband_switch_port_transmit_wait_ratio", {"guid", "port"}},
+    {"infiniband_hca_port_transmit_wait_ratio", {"guid", "port"}},
     {"infiniband_exporter_reading_timestamp_seconds", {}},
     {"infiniband_exporter_reading_duration_seconds", {}},
     {"infiniband_exporter_sweep_timestamp_seconds", {}},
@@ -116,7 +124,8 @@ std::map<std::string, Labels> treydock_names(bool details) {
     for (const auto& [name, field] : treydock_counters) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
     if (details) {
       for (const std::string& name : treydock_details) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
-      for (const std::string& name : own_details) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
+      for (const Words& words : {own_discards, own_fec})
+        for (const std::string& name : words) names[prefix + "port_" + name + "_total"] = {"guid", "port"};
     }
     const Labels rate = kind == "switch" ? Labels{"guid", "port"} : Labels{"guid"};
     const std::string of_port = kind == "switch" ? "port_" : "";
@@ -136,6 +145,8 @@ std::map<std::string, Labels> guilbaults_names(bool details) {
   for (const std::string& name : guilbaults_counters) names["infiniband_" + name + "_total"] = port;
   if (details) {
     for (const std::string& name : guilbaults_details) names["infiniband_" + name + "_total"] = port;
+    for (const std::string& name : own_fec)
+      names["infiniband_switch_port_" + name + "_total"] = names["infiniband_hca_port_" + name + "_total"] = {"guid", "port"};
   }
   names["infiniband_speed"] = names["infiniband_width"] = port;
   for (const char* name : {"scrape_ok", "scrape_duration_seconds", "ibqueryerrors_duration_seconds"})
@@ -299,6 +310,90 @@ TEST_CASE_METHOD(Small, "Names: a counter that was not read has no sample") {
   CHECK(values(samples, "infiniband_switch_port_symbol_error_total", leaf_guid).at("1") == "1008");
   CHECK(values(samples, "infiniband_switch_port_link_downed_total", leaf_guid).count("1") == 0);
   CHECK(values(samples, "infiniband_switch_port_link_downed_total", leaf_guid).count("2") == 1);
+}
+
+TEST_CASE_METHOD(Small, "Names: shares of waiting, of ports where they are known and whose link runs at the rate of the sweep") {
+  const MadeView made(fabric);
+  const std::string name = "infiniband_switch_port_transmit_wait_ratio";
+  metrics::View view = made.view();
+  const auto shares = [&] {
+    metrics::Page page(metrics::PageRules({.hcas = true}, {}), view, {});
+    std::string all;
+    for (std::string text; page.next(text, 4096);) all += text;
+    return values(MadeView::parse(all), name, leaf_guid);
+  };
+  CHECK(shares() == std::map<std::string, std::string>{{"1", "0.25"}, {"2", "0.25"}, {"3", "0.25"}, {"4", "0.25"}});
+  auto waits = std::make_shared<std::vector<float>>(*view.waits);
+  waits->front() = std::numeric_limits<float>::quiet_NaN();
+  view.waits = waits;
+  made.states->set_other_rate(made.reading->rows[1].port);
+  CHECK(shares() == std::map<std::string, std::string>{{"3", "0.25"}, {"4", "0.25"}});
+  view.waits.reset();
+  CHECK(shares().empty());
+}
+
+TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of their attribute") {
+  const MadeView made(fabric);
+  metrics::PortRow& row = made.reading->rows.front();
+  row.known_fec = 0x3;  // a layout without symbols
+  const auto samples = made.samples({.hcas = true, .details = true});
+  CHECK(values(samples, "infiniband_switch_port_fec_corrected_blocks_total", leaf_guid).at("1") == "100000");
+  CHECK(values(samples, "infiniband_switch_port_fec_uncorrectable_blocks_total", leaf_guid).at("1") == "100001");
+  CHECK(values(samples, "infiniband_switch_port_fec_corrected_symbols_total", leaf_guid).count("1") == 0);
+  CHECK(values(samples, "infiniband_switch_port_fec_corrected_symbols_total", leaf_guid).at("2") == "200002");
+  for (const PageSample& sample : made.samples({.hcas = true})) CHECK_THAT(sample.name, !ibtest::contains("_fec_"));
+
+  counters::PmaReading reading;
+  reading.speeds_info = &pm::PortExtendedSpeedsCounters::info();
+  pm::PortExtendedSpeedsCounters lanes;
+  lanes.fec_correctable_block_ctr_lane[0] = lanes.fec_correctable_block_ctr_lane[3] = 0xffffffff;
+  lanes.fec_uncorrectable_block_ctr_lane[11] = 2;
+  reading.speeds.resize(pm::PortExtendedSpeedsCounters::wire_size);
+  lanes.pack(reading.speeds);
+  const metrics::PortRow of_lanes = metrics::row_of(reading);
+  CHECK(of_lanes.known_fec == 0x3);
+  CHECK(of_lanes.value(metrics::FecCounter::corrected_blocks) == 2 * std::uint64_t{0xffffffff});
+  CHECK(of_lanes.value(metrics::FecCounter::uncorrectable_blocks) == 2);
+
+  pm::PortExtendedSpeedsCountersRsFec port;
+  port.fec_correctable_symbol_ctr_lane[0] = 1;  // which the sum of the port holds too
+  port.port_fec_correctable_block_ctr = 5;
+  port.port_fec_uncorrectable_block_ctr = 6;
+  port.port_fec_corrected_symbol_ctr = 7;
+  reading.speeds_info = &pm::PortExtendedSpeedsCountersRsFec::info();
+  reading.speeds.resize(pm::PortExtendedSpeedsCountersRsFec::wire_size);
+  port.pack(reading.speeds);
+  CHECK(metrics::row_of(reading).fec == std::array<std::uint64_t, 3>{5, 6, 7});
+  CHECK(metrics::row_of(counters::PmaReading()).known_fec == 0);
+}
+
+TEST_CASE_METHOD(Small, "Names: requests that failed, in guilbaults' words, each once") {
+  using Failure = subnet::Failure;
+  const MadeView made(fabric);
+  const subnet::Subnet& subnet = made.fabric->subnet;
+  const subnet::NodeIndex leaf_at = subnet.find_node(Guid{0x100}), card_at = subnet.find_node(Guid{0x300});
+  const auto fail = [&](Failure::Kind kind, subnet::NodeIndex node, int port, const char* attribute) {
+    Failure& failure = made.reading->failures.emplace_back();
+    failure.kind = kind, failure.node = node, failure.port = port, failure.attribute = attribute;
+  };
+  fail(Failure::Kind::no_answer, leaf_at, -1, "ClassPortInfo");
+  fail(Failure::Kind::refused, card_at, 2, "PortCounters");
+  fail(Failure::Kind::refused, card_at, 2, "PortCounters");
+  fail(Failure::Kind::no_answer, subnet::none, -1, "ClassPortInfo");
+  const auto lid = [&](std::uint64_t guid) { return fmt::format("Lid {}", subnet.lid(subnet.find_port(Guid{guid})).value); };
+  std::vector<PageSample> found;
+  for (PageSample& sample : made.samples({.names = metrics::Names::guilbaults})) {
+    if (sample.name.ends_with("_error")) found.push_back(std::move(sample));
+  }
+  REQUIRE(found.size() == 3);
+  using Values = std::map<std::string, std::string>;
+  CHECK(found[0].name == "infiniband_mad_rpc_failed_error");
+  CHECK(found[0].labels == Values{{"portid", lid(0x100)}});
+  CHECK(found[1].name == "infiniband_query_cap_mask_error");
+  CHECK(found[1].labels == Values{{"counter_name", "classportinfo"}, {"local_name", " leaf one "}, {"portid", lid(0x100)}, {"port", "0"}});
+  CHECK(found[2].name == "infiniband_print_error");
+  CHECK(found[2].labels == Values{{"counter_name", "IB_GSI_PORT_COUNTERS"}, {"local_name", "card"}, {"portid", lid(0x302)}, {"port", "2"}});
+  for (const PageSample& sample : found) CHECK(sample.value == "1");
 }
 
 TEST_CASE_METHOD(Small, "Names: what became of a device is told after any failure") {

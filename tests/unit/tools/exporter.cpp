@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "counters/waiting.hpp"
+#include "iba-gen/pm.hpp"
+#include "subnet/rate.hpp"
 #include "support/catch.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
@@ -279,6 +283,58 @@ TEST_CASE("Exporter: details cost two more MADs a port") {
   page.next(text, 1U << 20U);
   CHECK_THAT(text, ibtest::contains("infiniband_switch_port_vl_mapping_errors_total{guid=\"" + leaf0_guid + "\",port=\"1\"} 3\n"));
   CHECK_THAT(text, ibtest::contains("infiniband_switch_collect_error{guid=\"" + leaf0_guid + "\",collector=\"switch-rcv-err\"} 0\n"));
+}
+
+TEST_CASE("Exporter: counters of FEC with details, of links that report their FEC mode, for one MAD more a port") {
+  Bench bench({false, true, {}, 0});
+  for (const auto& [node, port] : {std::pair{leaf0, 1U}, {host0, 1U}}) {
+    FakeFabric::Node& of = bench.fabric.node(node);
+    smp::PortInfo& info = of.ports.at(of.is_switch() ? 0 : port).info;
+    info.capability_mask |= smp::capability_mask::is_capability_mask2_supported;
+    info.capability_mask2 |= smp::capability_mask2::is_port_info_extended_supported;
+    smp::PortInfoExtended& extended = of.ports.at(port).extended.emplace();
+    extended.capability_mask = smp::port_info_extended_capability::is_fec_mode_supported;
+    extended.fec_mode_active = smp::FecMode::rs_fec;
+  }
+  ibtest::FakePma& pma = *bench.pmas[leaf0];
+  pma.capability_mask |= pm::capability_mask::rs_fec_counters_supported;
+  pma.rs_fec = true;
+  pma.count(1, "port_fec_uncorrectable_block_ctr") = 9;
+  bench.start();
+  bench.run_for(5s);
+  const metrics::PageRules rules({.details = true}, {});
+  metrics::Page page(rules, bench.engine->view(), {});
+  std::string all;
+  for (std::string text; page.next(text, 1U << 20U);) all += text;
+  CHECK_THAT(all, ibtest::contains("\ninfiniband_switch_port_fec_uncorrectable_blocks_total{guid=\"" + leaf0_guid + "\",port=\"1\"} 9\n"));
+  CHECK_THAT(all, !ibtest::contains("fec_uncorrectable_blocks_total{guid=\"" + leaf0_guid + "\",port=\"2\"}"));  // the peer reports no mode
+  CHECK(pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 1);
+  bench.run_for(30s);
+  CHECK(pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 2);
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: the share of time in which a port waited, where the PMA reports the length of a tick") {
+  pmas[leaf0]->tick = 31;
+  pmas[leaf1]->unsupported.insert(pm::PortSamplesCtl::attribute_id);
+  start();
+  run_for(5s);
+  CHECK(count("infiniband_switch_port_transmit_wait_ratio") == 0);  // one reading proves nothing
+  CHECK(pmas[leaf0]->times(pm::PortSamplesCtl::attribute_id) == 1);
+  pmas[leaf0]->count(1, "port_xmit_wait") += 1'000'000;
+  pmas[leaf1]->count(1, "port_xmit_wait") += 1'000'000;
+  run_for(30s);
+  const metrics::View view = engine->view();
+  const subnet::Subnet& subnet = view.reading->fabric->subnet;
+  const subnet::LinkRate rate = subnet::active_rate(subnet, subnet.port_of(subnet.find_node(Guid{0x6000}), 1));
+  REQUIRE(rate.known());
+  const double share = std::stod(of_port("transmit_wait_ratio", leaf0_guid, 1));
+  CHECK(share > *counters::waiting_share(1'000'000, 31, 31, rate));
+  CHECK(share < *counters::waiting_share(1'000'000, 31, 29, rate));
+  CHECK(of_port("transmit_wait_ratio", leaf0_guid, 2) == "0");
+  CHECK(of_port("transmit_wait_ratio", leaf1_guid, 1) == "none");
+  CHECK(pmas[leaf0]->times(pm::PortSamplesCtl::attribute_id) == 1);  // ticks do not change
+  run_for(30s);
+  CHECK(of_port("transmit_wait_ratio", leaf0_guid, 1) == "0");
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: findings of health between the last two readings, without a MAD more") {

@@ -236,4 +236,23 @@ TEST_CASE_METHOD(Bench, "Exporter: a port of --add-port that is not there yet is
   CHECK(ports.are_ready());
 }
 
+TEST_CASE_METHOD(Bench, "Exporter: a named port that is not there is an error where this host has devices, else it is waited for") {
+  const auto check = [this](std::optional<std::string> device, std::optional<std::string> port) {
+    tools::CommonOptions options = ibtest::without_sa();
+    options.device = std::move(device);
+    options.port = std::move(port);
+    tools::Host here(world, tools::Dialect::ibtool, options);
+    tools::exporter::check_named_port(here);
+  };
+  CHECK_NOTHROW(check({}, {}));
+  CHECK_NOTHROW(check("fake0", {}));
+  CHECK_NOTHROW(check("fake0", "1"));
+  CHECK_THROWS_AS(check("fake7", {}), UsageError);
+  CHECK_THROWS_AS(check("fake0", "2"), UsageError);
+  CHECK_THROWS_AS(check({}, "7"), UsageError);
+  world.devices = [] { return sys::DeviceList(); };
+  CHECK_NOTHROW(check("fake7", {}));
+  CHECK_NOTHROW(check({}, {}));
+}
+
 }  // namespace tools_exporter_changes_tests

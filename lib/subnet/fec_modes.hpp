@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The FEC modes of the links of a fabric, from PortInfoExtended (IBA 1.4, 14.2.5).
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "iba-gen/smp.hpp"
+#include "subnet/failures.hpp"
+#include "subnet/model.hpp"
+#include "subnet/survey.hpp"
+
+namespace ib::subnet {
+
+struct FecModes {
+  std::map<PortIndex, smp::FecMode> modes;  ///< active ones, of ports that report them
+  Failures failures;
+};
+
+/// The ports of links whose nodes both say that they have PortInfoExtended.
+std::vector<PortIndex> ports_with_fec(const Subnet& subnet);
+
+/// Reads the FEC modes of `ports`. `options.way` is smp. `subnet` must outlive the task and not grow meanwhile.
+async::Task<FecModes> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                     SurveyOptions options);
+
+}  // namespace ib::subnet
