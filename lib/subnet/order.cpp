@@ -119,7 +119,8 @@ class LegacyQueue {
     if (scan_.with_steps) add_step(arrival, is_new, state);
     tell(LegacyEvent::What::found_node, arrival, request.from, is_new);
     if (request.from != none) tell(LegacyEvent::What::link, arrival, request.from);
-    if (request.from != none) sweep_.links.emplace_back(request.from, arrival);
+    // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
+    if (request.from != none) sweep_.links.emplace_back(request.from, subnet_.port(request.from).peer);
     if (is_new) {
       state = {true, false, request.hops, port.number, request.from};
       sweep_.found.push_back(port.node);
@@ -182,11 +183,14 @@ class LegacyQueue {
     }
   }
 
-  /// Goes on from an end node at the end of a directed route: back along that route. libibnetdisc takes the entry port of the route at the
-  /// switch there as the other end of the link. This function takes the actual port.
+  /// Goes on from an end node at the end of a directed route: back along that route. libibnetdisc takes the port by which its requests come
+  /// to the switch there for the other end of the link.
   void go_back(const Port& port) {
     ++sweep_.hops;
-    if (port.peer != none) ask_node(port.peer, -1, start_);
+    if (port.peer == none) return;
+    const NodeIndex before = subnet_.port(port.peer).node;
+    const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
+    ask_node(entry != none ? entry : port.peer, -1, start_);
   }
 
   void add_step(PortIndex arrival, bool is_new, const State& state) {

@@ -43,6 +43,56 @@ ibqueryerrors -d -D 0,1
 ibqueryerrors -d -D 0,1,1
 """
 
+# Hosts behind switches, one with two ports. The sweep goes back from them to the switch, and finds them once more.
+AT_HOSTS = """
+ibqueryerrors -d -D 0,1,3
+ibqueryerrors -d -D 0,1,2,2
+ibqueryerrors -d -D 0,1,2,3
+ibqueryerrors -d -r -D 0,1,2,3
+ibqueryerrors -d -D 0,1,1
+ibqueryerrors -d -D 0,1,4
+ibqueryerrors -D 0,1,3
+ibqueryerrors -D 0,1,2,3
+ibqueryerrors -D 0,1,1
+iblinkinfo -D 0,1,1
+"""
+
+# As AT_HOSTS. Which port of the switch is printed: DIFFERENCES of ibtool-iblinkinfo(1).
+LINKS_AT_HOSTS = """
+iblinkinfo -D 0,1,3
+iblinkinfo -D 0,1,2,3
+iblinkinfo -a -D 0,1,3
+"""
+
+# With a host that does not answer.
+AT_SILENCE = """
+ibqueryerrors -d -t 100 -D 0,1,2
+ibqueryerrors -d -t 100 -D 0,1,2,3
+ibqueryerrors -t 100 -D 0,1,2,3
+"""
+
+TWO_PORTS = """
+Hca 1 "H-300" # "here"
+[1] "S-100"[1]
+
+Switch 4 "S-100" # "one"
+[1] "H-300"[1]
+[2] "S-200"[1]
+[3] "H-400"[1]
+
+Switch 4 "S-200" # "two"
+[1] "S-100"[2]
+[2] "H-400"[2]
+[3] "H-500"[1]
+
+Hca 2 "H-400" # "dual"
+[1] "S-100"[3]
+[2] "S-200"[2]
+
+Hca 1 "H-500" # "far"
+[1] "S-200"[3]
+"""
+
 # Of the sweep for -G nothing is printed: DIFFERENCES of ibtool-ibqueryerrors(1).
 BY_GUID = """
 ibqueryerrors -d -G {host_port_guid}
@@ -56,7 +106,7 @@ ibqueryerrors -d -k --counters --ca
 """
 
 
-class DebugLines(case.FabricCase):
+class Compared(case.FabricCase):
     def compare(self, lines, with_stdout=True):
         values = beside.names(self.fabric)
         for line in lines.strip().splitlines():
@@ -69,6 +119,8 @@ class DebugLines(case.FabricCase):
                     self.assertEqual(settle(theirs.stdout, ours.stdout, PACKETS), theirs.stdout)
                     self.assertEqual(ours.returncode, theirs.returncode)
 
+
+class DebugLines(Compared):
     def flood(self):
         """Has each switch send the first multicast group out of all ports."""
         switches = re.findall(r"^Switch\s.*\slid (\d+) lmc", self.debian("ibnetdiscover").stdout, re.MULTILINE)
@@ -94,6 +146,22 @@ class DebugLines(case.FabricCase):
         self.debian("ibqueryerrors", "-k")  # so that both find the same
         self.compare(CLEARS)
         self.assertIn("performance_reset_via", self.legacy("ibqueryerrors", "-d", "-k").stderr)
+
+
+class Hosts(Compared):
+    @classmethod
+    def make_net(cls):
+        return TWO_PORTS
+
+    def test_found_again(self):
+        self.assertEqual(self.debian("ibqueryerrors", "-D", "0,1,3").stderr.count("Duplicate Port"), 1)
+        self.compare(AT_HOSTS)
+        self.compare(LINKS_AT_HOSTS, with_stdout=False)
+
+    def test_silence(self):
+        self.change('Error "H-500"[1] 100', 'Error "H-500"[1] 0')
+        self.assertIn("bad status 110", self.debian("ibqueryerrors", "-t", "100", "-D", "0,1,2").stderr)
+        self.compare(AT_SILENCE)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, const Disco
   } else {
     co_await read_here(session, discovery, fabric);
   }
+  if (known && fabric.subnet.start != subnet::none) libibnetdisc_found_again(session, *known, start->directed()->hops);
   libibnetdisc_failures(session, fabric, !start);
   co_return wanted;
 }

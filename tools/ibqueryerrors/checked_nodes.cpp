@@ -33,6 +33,12 @@ void open(Session& session) {
   }
 }
 
+/// Prints what libibmad prints with -d when it requests the NodeInfo of the node of -D.
+void tell_query(const Session& session, const path::Path& path) {
+  session.diags_debug("smp_query_status_via",
+                      fmt::format("attr 0x{:x} mod 0x0 route {}", smp::NodeInfo::attribute_id, session.diags_route(path)));
+}
+
 }  // namespace
 
 void CheckedNodes::refuse_stored_fabric() {
@@ -85,7 +91,9 @@ void CheckedNodes::tell_silence(const Session& session, const mad::MadError& err
   tell(session.world(),
        fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
                    request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
-  if (route) session.tell_failure(error);
+  if (!route) return;
+  tell_query(session, error.path());
+  session.tell_failure(error);
 }
 
 /// The node of TARGET or -G or -D, with its neighbours where their links are told of. Returns the node.
@@ -105,30 +113,36 @@ async::Task<NodeIndex> CheckedNodes::discover_target(Session& session, Fabric& f
 async::Task<NodeIndex> CheckedNodes::discover_at_route(Session& session, Fabric& fabric, TextOut& told) {
   const Destination destination = co_await session.smp_node(target);
   tell_self(session);
-  const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(destination.path);
-  path::IbDrPath start = *destination.path.directed();
+  // One request for two: libibnetdisc's first one, of which -d prints nothing on stderr, and libibmad's behind the sweep (tell_query()).
+  const mad::Result<smp::NodeInfo> info = co_await session.lowest_transactor().try_subn_get<smp::NodeInfo>(destination.path);
+  const path::IbDrPath end = *destination.path.directed();
   const bool traces = session.options().debug > 0;
-  if (!info && traces) trace_silence(told, start);
+  if (!info && traces) trace_silence(told, end);
   if (!info) info.error().raise();
-  if (traces) {
-    const NodeIndex traced = co_await discover_traced(session, fabric, told, start, *info);
-    if (traced != subnet::none) co_return traced;
+  NodeIndex node = subnet::none;
+  if (traces) node = co_await discover_traced(session, fabric, told, end, *info);
+  bool goes_back = !traces || node != subnet::none;  // the node before a host at the end answers
+  if (node == subnet::none) {
     fabric = Fabric();
-  }
-  subnet::KnownNode known{*info};
-  if (begins_before(session, *info, start.hops)) {
-    known.beyond = start.route[start.hops];
-    start.route[start.hops--] = 0;
-  }
-  co_await discover_from(session, discovery, start, 1, fabric, known);
-  NodeIndex node = fabric.subnet.find_node(info->node_guid);
-  if (node == subnet::none && known.beyond != 0) {  // the node before it does not answer
-    fabric = Fabric();
-    co_await discover_from(session, discovery, destination.path, 1, fabric, subnet::KnownNode{*info});
+    path::IbDrPath start = end;
+    subnet::KnownNode known{*info};
+    if (begins_before(session, *info, start.hops)) {
+      known.beyond = start.route[start.hops];
+      start.route[start.hops--] = 0;
+    }
+    co_await discover_from(session, discovery, start, 1, fabric, known);
     node = fabric.subnet.find_node(info->node_guid);
+    if (node == subnet::none && known.beyond != 0) {
+      goes_back = false;
+      fabric = Fabric();
+      co_await discover_from(session, discovery, destination.path, 1, fabric, subnet::KnownNode{*info});
+      node = fabric.subnet.find_node(info->node_guid);
+    }
+    if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
   }
-  if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
+  if (goes_back) libibnetdisc_found_again(session, *info, end.hops);
   libibnetdisc_failures(session, fabric, false);
+  tell_query(session, destination.path);
   co_return node;
 }
 
@@ -159,7 +173,6 @@ async::Task<NodeIndex> CheckedNodes::discover_traced(Session& session, Fabric& f
   }
   const subnet::LegacySweep sweep = trace_sweep(fabric, told, end, scan);
   static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, sweep);
-  libibnetdisc_failures(session, fabric, false);
   co_return fabric.subnet.find_node(info.node_guid);
 }
 

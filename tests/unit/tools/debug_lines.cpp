@@ -191,6 +191,44 @@ TEST_CASE("ibqueryerrors -d -D: what libibnetdisc tells of its sweep around the 
                                                              "558; Found new node GUID 0x400 (0,1,2,4)", "612; Query Node Info; 0,1,2",
                                                              "558; Found new node GUID 0x200 (0,1,2)"});
   CHECK(sweep_of("0,1,4") == Lines{"821; from 0,1,4", "612; Query Node Info; 0,1,4"});  // nobody is there
+  // The switch is entered by its port 1, and the host is found once more at its port 4.
+  CHECK(std::ranges::count(at_host, "612; Query Node Info; 0,1,2,4") == 2);
+  CHECK(std::ranges::count(at_host, "612; Query Node Info; 0,1,2,1") == 0);
+}
+
+TEST_CASE("ibqueryerrors -D: libibnetdisc complains of a host that it finds once more") {
+  Row row;
+  const auto errors_of = [&row](std::vector<std::string> words) {
+    words.insert(words.begin(), "ibqueryerrors");
+    words.push_back("--skip-sl");
+    return lines(diags(row.fabric, words).err);
+  };
+  const std::vector<std::string> both{
+      "./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x0000000000000401 already exists in ports DB",
+      "./libibnetdisc/ibnetdisc.c:379; Error Occurred when trying to insert new port guid 0x0000000000000401 to DB"};
+  CHECK(errors_of({"-D", "0,1,2,4"}) == both);
+  CHECK(errors_of({"-D", "0,1,2,4", "-r"}) == both);
+  CHECK(errors_of({"-D", "0,1,1"}).empty());  // this port, by which the route entered the switch
+  CHECK(errors_of({"-D", "0,1,2"}).empty());
+  CHECK(lines(diags(row.fabric, {"iblinkinfo", "-D", "0,1,2,4"}).err) == both);
+  const std::vector<std::string> told = errors_of({"-d", "-D", "0,1,2,4"});
+  const auto complaint = std::ranges::find(told, both.back());
+  REQUIRE(complaint != told.end());
+  CHECK(*(complaint + 1) == "ibwarn: smp_query_status_via: attr 0x11 mod 0x0 route DR path slid 65535; dlid 65535; 0,1,2,4");
+}
+
+TEST_CASE("ibqueryerrors -d -D: what is silent at the sweep stands before the request behind it") {
+  Row row;
+  row.fabric.node(row.there).faults.silent = true;
+  for (const std::string route : {"0,1,2", "0,1,2,4"}) {
+    INFO(route);
+    const std::vector<std::string> told = lines(diags(row.fabric, {"ibqueryerrors", "-d", "-D", route, "--skip-sl"}).err);
+    const auto silence = std::ranges::find_if(told, [](const std::string& line) { return line.find("bad status 110") != line.npos; });
+    const auto request =
+        std::ranges::find(told, "ibwarn: smp_query_status_via: attr 0x11 mod 0x0 route DR path slid 65535; dlid 65535; " + route);
+    REQUIRE(request != told.end());
+    CHECK(silence + 1 == request);
+  }
 }
 
 }  // namespace tools_debug_lines_tests
