@@ -13,8 +13,8 @@ namespace base_escape_tests {
 
 using namespace std::string_literals;
 using ib::escaped;
-using ib::printable;
 using ib::in_quotes;
+using ib::printable;
 
 TEST_CASE("a fixed field ends at its NUL or at its end", "[escape]") {
   const std::array<std::uint8_t, 4> full{'a', 'b', 'c', 'd'};
