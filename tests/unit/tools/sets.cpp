@@ -303,9 +303,14 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
                           {smp, {"ibportstate", "3", "3", "down"}},
                           {smp, {"vendstat", "-c", "1,2", "3", "1"}},
                           {vendor, {"vendstat", "-R", "10", "-W", "10,1", "3"}},
-                          {smp, {"ibportstate", "3", "3", "speed", "1"}, true}};
-  lines.push_back({cc, {"ibccconfig"}});
-  lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
+                          {smp, {"ibportstate", "3", "3", "speed", "1"}, true},
+                          {pm, {"perfquery", "-r", "3", "3"}, true},
+                          {pm, {"perfquery", "-R", "3", "255"}, true},
+                          {vendor, {"vendstat", "-R", "10", "-W", "10,1", "3"}, true}};
+  for (const bool legacy : {false, true}) {
+    lines.push_back({cc, {"ibccconfig"}, legacy});
+    lines.back().words.insert(lines.back().words.end(), port_setting.begin(), port_setting.end());
+  }
   const std::uint16_t device = fabric.node(leaf10).info.device_id;
   for (const Line& line : lines) {
     Outcome outcome;
@@ -318,8 +323,54 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
     const unsigned sent_to_other = changes_sent(line.legacy, line.words, line.mgmt_class, true, outcome);
     INFO(outcome.out << outcome.err);
     CHECK(sent_to_other == 0);
-    CHECK(outcome.status == (line.legacy ? 255 : 3));
+    const int failed = line.words.front() == "vendstat" ? 0 : 255;  // infiniband-diags' status
+    CHECK(outcome.status == (line.legacy ? failed : 3));
     CHECK_THAT(outcome.err, contains("leads to the node 0000:0000:0000:0999 now, and 0000:0000:0000:0300 was meant: nothing was set"));
+  }
+}
+
+TEST_CASE_METHOD(Site, "by the legacy name a node is requested to say who it is, and nothing is printed of that") {
+  run_all_agents();
+  std::vector<std::uint16_t> smps;  // attributes of those to leaf10
+  bool is_silent = false;
+  fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+    const ib::mad::HeaderView header(request);
+    const bool is_smp = ib::mad::is_smp(header.mgmt_class());
+    if (is_smp) smps.push_back(header.attribute_id());
+    return answer && !(is_smp && is_silent) ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  constexpr std::uint16_t node_info = ib::smp::NodeInfo::attribute_id;
+  // Before the Gets and before the Set.
+  const Outcome reset = diags(fabric, {"perfquery", "-d", "-R", "3", "3"});
+  CHECK(smps == std::vector{node_info, node_info});
+  CHECK(reset.status == 0);
+  CHECK_THAT(reset.err, !contains("smp_query"));
+  smps.clear();
+  CHECK(diags(fabric, {"perfquery", "3", "3"}).status == 0);
+  CHECK(smps.empty());
+  // An agent of SMPs that does not answer, for the lack of its M_Key, hinders infiniband-diags not.
+  is_silent = true;
+  const Outcome silent = diags(fabric, {"perfquery", "-t", "10", "-R", "3", "3"});
+  CHECK(silent.status == 0);
+  CHECK(silent.err.empty());
+  CHECK(pma_sets() == 2);
+}
+
+TEST_CASE_METHOD(Site, "by the legacy name, too, sminfo sets the node that is there first, or none") {
+  run_all_agents();
+  for (const Words& words : std::vector<Words>{{"sminfo", "3", "1"}, {"sminfo", "-D", "0,1,1,2", "1"}}) {
+    unsigned sent = 0;
+    fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+      if (ib::mad::HeaderView(request).method() == ib::mad::method::set) ++sent;
+      fabric.node(leaf10).info.node_guid = ib::Guid{0x999};  // behind the first answer
+      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+    };
+    const Outcome refused = diags(fabric, words);
+    fabric.node(leaf10).info.node_guid = ib::Guid{0x300};
+    INFO(refused.out << refused.err);
+    CHECK(sent == 0);
+    CHECK(refused.status == 255);
+    CHECK_THAT(refused.err, contains("0000:0000:0000:0300 was meant: nothing was set"));
   }
 }
 
