@@ -329,51 +329,6 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
   }
 }
 
-TEST_CASE_METHOD(Site, "by the legacy name a node is requested to say who it is, and nothing is printed of that") {
-  run_all_agents();
-  std::vector<std::uint16_t> smps;  // attributes of those to leaf10
-  bool is_silent = false;
-  fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
-    const ib::mad::HeaderView header(request);
-    const bool is_smp = ib::mad::is_smp(header.mgmt_class());
-    if (is_smp) smps.push_back(header.attribute_id());
-    return answer && !(is_smp && is_silent) ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
-  };
-  constexpr std::uint16_t node_info = ib::smp::NodeInfo::attribute_id;
-  // Before the Gets and before the Set.
-  const Outcome reset = diags(fabric, {"perfquery", "-d", "-R", "3", "3"});
-  CHECK(smps == std::vector{node_info, node_info});
-  CHECK(reset.status == 0);
-  CHECK_THAT(reset.err, !contains("smp_query"));
-  smps.clear();
-  CHECK(diags(fabric, {"perfquery", "3", "3"}).status == 0);
-  CHECK(smps.empty());
-  // An agent of SMPs that does not answer, for the lack of its M_Key, hinders infiniband-diags not.
-  is_silent = true;
-  const Outcome silent = diags(fabric, {"perfquery", "-t", "10", "-R", "3", "3"});
-  CHECK(silent.status == 0);
-  CHECK(silent.err.empty());
-  CHECK(pma_sets() == 2);
-}
-
-TEST_CASE_METHOD(Site, "by the legacy name, too, sminfo sets the node that is there first, or none") {
-  run_all_agents();
-  for (const Words& words : std::vector<Words>{{"sminfo", "3", "1"}, {"sminfo", "-D", "0,1,1,2", "1"}}) {
-    unsigned sent = 0;
-    fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
-      if (ib::mad::HeaderView(request).method() == ib::mad::method::set) ++sent;
-      fabric.node(leaf10).info.node_guid = ib::Guid{0x999};  // behind the first answer
-      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
-    };
-    const Outcome refused = diags(fabric, words);
-    fabric.node(leaf10).info.node_guid = ib::Guid{0x300};
-    INFO(refused.out << refused.err);
-    CHECK(sent == 0);
-    CHECK(refused.status == 255);
-    CHECK_THAT(refused.err, contains("0000:0000:0000:0300 was meant: nothing was set"));
-  }
-}
-
 TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") {
   const Outcome set = ibtool(fabric, {"ibportstate", "3", "3", "down"});
   CHECK(set.status == 0);
