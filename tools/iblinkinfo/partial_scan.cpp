@@ -13,6 +13,7 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace {

@@ -394,16 +394,6 @@ void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool fr
   }
 }
 
-void libibnetdisc_found_again(Session& session, const smp::NodeInfo& end, unsigned hops) {
-  if (end.node_type == smp::NodeType::switch_ || hops < 2) return;
-  const sys::EndPort& here = session.end_port();
-  const bool is_way_in = hops == 2 && end.node_guid == here.device->node_guid && end.local_port_num == here.number;
-  if (is_way_in) return;
-  tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x{0:016x} already exists in ports DB\n"
-                                    "./libibnetdisc/ibnetdisc.c:379; Error Occurred when trying to insert new port guid 0x{0:016x} to DB\n",
-                                    end.port_guid.value));
-}
-
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours) {
   fabric.names = session.node_name_map();

@@ -76,10 +76,6 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
                             std::optional<subnet::KnownNode> known = {});
 /// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
-/// Prints on stderr what libibnetdisc prints where it finds the first node of a sweep, an end node, once more: it begins at the end of a
-/// directed route of `hops` hops, goes back to the switch before it, and from there to all ports but the one by which its requests come.
-/// `end` is the NodeInfo of that node.
-void libibnetdisc_found_again(Session& session, const smp::NodeInfo& end, unsigned hops);
 /// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, sends nothing beyond its ports. Some nodes
 /// do not support directed routes that begin at a LID. If the target is such a node and is given by its LID, the whole fabric is swept.
 /// Then only failures that concern the node are printed and count for the exit status.

@@ -193,4 +193,14 @@ void trace_silence(TextOut& out, const path::IbDrPath& start) {
   out.print("./libibnetdisc/ibnetdisc.c:821; from {0}\n./libibnetdisc/ibnetdisc.c:612; Query Node Info; {0}\n", name);
 }
 
+void libibnetdisc_found_again(Session& session, const smp::NodeInfo& end, unsigned hops) {
+  if (end.node_type == smp::NodeType::switch_ || hops < 2) return;
+  const sys::EndPort& here = session.end_port();
+  const bool is_way_in = hops == 2 && end.node_guid == here.device->node_guid && end.local_port_num == here.number;
+  if (is_way_in) return;
+  tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x{0:016x} already exists in ports DB\n"
+                                    "./libibnetdisc/ibnetdisc.c:379; Error Occurred when trying to insert new port guid 0x{0:016x} to DB\n",
+                                    end.port_guid.value));
+}
+
 }  // namespace ib::tools

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The output of the programs of infiniband-diags with -d for a sweep: libibnetdisc prints each request and each answer on stdout.
+// Also what it prints on stderr, with and without -d, of a node that it finds twice.
 #pragma once
 
 #include "path/path.hpp"
@@ -16,5 +17,9 @@ void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out);
 subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan);
 /// Writes the first two of them, for a sweep that gets no answer at `start`.
 void trace_silence(TextOut& out, const path::IbDrPath& start);
+/// Prints on stderr what libibnetdisc prints where it finds the first node of a sweep, an end node, once more: it begins at the end of a
+/// directed route of `hops` hops, goes back to the switch before it, and from there to all ports but the one by which its requests come.
+/// `end` is the NodeInfo of that node.
+void libibnetdisc_found_again(Session& session, const smp::NodeInfo& end, unsigned hops);
 
 }  // namespace ib::tools

@@ -49,6 +49,7 @@ struct Row {
     fabric.link(two, 4, there, 1);
     fabric.assign_lids();
     fabric.attach(here);
+    for (const FakeFabric::NodeId id : {here, one, two, there}) fabric.node(id).info.device_id = 1;  // has no MlnxExtPortInfo
     for (const FakeFabric::NodeId id : {one, two}) fabric.node(id).switch_info.multicast_fdb_cap = 64;
     fabric.node(one).mft[group] = {1, 2, 3};
     fabric.node(two).mft[group] = {1, 4};
@@ -198,10 +199,10 @@ TEST_CASE("ibqueryerrors -d -D: what libibnetdisc tells of its sweep around the 
 
 TEST_CASE("ibqueryerrors -D: libibnetdisc complains of a host that it finds once more") {
   Row row;
-  const auto errors_of = [&row](std::vector<std::string> words) {
+  const auto errors_of = [&row](std::vector<std::string> words, const std::string& first = "./libibnetdisc/") {
     words.insert(words.begin(), "ibqueryerrors");
     words.push_back("--skip-sl");
-    return lines(diags(row.fabric, words).err);
+    return lines(diags(row.fabric, words).err, first);
   };
   const std::vector<std::string> both{
       "./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x0000000000000401 already exists in ports DB",
@@ -211,7 +212,7 @@ TEST_CASE("ibqueryerrors -D: libibnetdisc complains of a host that it finds once
   CHECK(errors_of({"-D", "0,1,1"}).empty());  // this port, by which the route entered the switch
   CHECK(errors_of({"-D", "0,1,2"}).empty());
   CHECK(lines(diags(row.fabric, {"iblinkinfo", "-D", "0,1,2,4"}).err) == both);
-  const std::vector<std::string> told = errors_of({"-d", "-D", "0,1,2,4"});
+  const std::vector<std::string> told = errors_of({"-d", "-D", "0,1,2,4"}, "");
   const auto complaint = std::ranges::find(told, both.back());
   REQUIRE(complaint != told.end());
   CHECK(*(complaint + 1) == "ibwarn: smp_query_status_via: attr 0x11 mod 0x0 route DR path slid 65535; dlid 65535; 0,1,2,4");

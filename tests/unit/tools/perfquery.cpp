@@ -459,4 +459,28 @@ TEST_CASE("perfquery: nodes that answer nonsense") {
   }
 }
 
+TEST_CASE("perfquery of infiniband-diags: before a reset the node is requested to say who it is, and nothing is printed of that") {
+  Fabric f;
+  std::vector<std::uint16_t> smps;
+  bool is_silent = false;
+  f.fabric.network.tamper = [&](Bytes request, std::optional<FakeFabric::Answer> answer) {
+    const mad::HeaderView header(request);
+    const bool is_smp = mad::is_smp(header.mgmt_class());
+    if (is_smp) smps.push_back(header.attribute_id());
+    return answer && !(is_smp && is_silent) ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  const auto reset = diags(f.fabric, {"perfquery", "-d", "-R", "1", "2"});
+  CHECK(reset.status == 0);
+  CHECK(smps == std::vector<std::uint16_t>(2, smp::NodeInfo::attribute_id));  // before what is read, and before the Set
+  CHECK_THAT(reset.err, !contains("smp_query"));
+  smps.clear();
+  CHECK(diags(f.fabric, {"perfquery", "1", "2"}).status == 0);
+  CHECK(smps.empty());
+  is_silent = true;  // for the lack of its M_Key
+  const auto silent = diags(f.fabric, {"perfquery", "-t", "10", "-R", "1", "2"});
+  CHECK(silent.status == 0);
+  CHECK(silent.err.empty());
+  CHECK(f.asked_of<pm::PortCounters>(set) == Ports{2, 2});
+}
+
 }  // namespace tools_perfquery_tests

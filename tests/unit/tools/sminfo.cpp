@@ -116,4 +116,20 @@ TEST_CASE("sminfo: a full disk is a failure in both dialects") {
   CHECK(diags(f.fabric, {"sminfo"}, {.full_disk = true}).status == 255);
 }
 
+TEST_CASE("sminfo of infiniband-diags sets the node that is there first, or none") {
+  Fabric f;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"sminfo", "1", "1"}, {"sminfo", "-D", "0,1", "1"}}) {
+    f.fabric.network.tamper = [&f](Bytes, std::optional<ibtest::FakeFabric::Answer> answer) {
+      f.fabric.node(f.leaf).info.node_guid = Guid{0x999};  // behind the first answer
+      return answer ? std::vector<ibtest::FakeFabric::Answer>{*answer} : std::vector<ibtest::FakeFabric::Answer>{};
+    };
+    const auto refused = diags(f.fabric, words);
+    f.fabric.node(f.leaf).info.node_guid = Guid{0x100};
+    INFO(refused.out << refused.err);
+    CHECK(f.fabric.sets.empty());
+    CHECK(refused.status == 255);
+    CHECK_THAT(refused.err, contains("0000:0000:0000:0100 was meant: nothing was set"));
+  }
+}
+
 }  // namespace tools_sminfo_tests
