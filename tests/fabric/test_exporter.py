@@ -47,7 +47,8 @@ class Serving(case.FabricCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.port = free_port()
-        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{cls.port}", "--interval", str(cls.INTERVAL), "--hcas"])
+        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{cls.port}", "--interval", str(cls.INTERVAL),
+                                        "--hcas"])
         cls.wait(lambda: cls.status("/-/ready") == 200, 30)
 
     @classmethod
