@@ -139,10 +139,13 @@ bool has_extended_speeds(const Subnet& subnet, PortIndex port) {
 
 LinkRate active_rate(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
-  if (!port.has_info) return {};
-  const smp::PortInfo info = port.info();
+  return port.has_info ? active_rate(subnet, at, port.info()) : LinkRate{};
+}
+
+LinkRate active_rate(const Subnet& subnet, PortIndex at, const smp::PortInfo& info) {
+  const Port& port = subnet.port(at);
   SpeedSet active = speeds(info.link_speed_active, 0, 0);
-  if (port.fdr10 & 1U) active = bit(Speed::fdr10);
+  if ((port.fdr10 & 1U) != 0 && info.link_speed_active == port.info().link_speed_active) active = bit(Speed::fdr10);
   if (has_extended_speeds(subnet, at)) {
     const unsigned xdr = has_extended_speeds2(subnet, at) ? info.link_speed_ext_active2 : 0U;
     if (const SpeedSet extended = speeds(0, info.link_speed_ext_active, xdr); extended != 0) active = extended;

@@ -37,6 +37,9 @@ struct LinkRate {
 
 /// The current width and speed of a port.
 LinkRate active_rate(const Subnet& subnet, PortIndex port);
+/// The width and speed that `now` holds, a PortInfo of the port that was read later than the sweep. FDR10 counts as long as LinkSpeedActive
+/// is that of the sweep.
+LinkRate active_rate(const Subnet& subnet, PortIndex port, const smp::PortInfo& now);
 
 /// The widest width and the highest speed that both ends of a link support. Unknown if one PortInfo is missing. FDR10 counts where
 /// MlnxExtPortInfo was read at both ends.

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """ibtool exporter on a simulated fabric, scraped over HTTP: what the fabric counts is on the page, a broken cable is told of, clients that
 misbehave hurt nobody, signals end it. Pages are read by prometheus_client's parsers where they are installed."""
+import concurrent.futures
+import contextlib
 import gzip
 import http.client
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -36,14 +40,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Exporter(case.FabricCase):
+class Serving(case.FabricCase):
     """One exporter for all tests, which reads every two seconds."""
+    INTERVAL = 2
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.port = free_port()
-        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{cls.port}", "--interval", "2", "--hcas"])
+        cls.process = cls.fabric.start([case.IBTOOL, "exporter", "--listen", f"127.0.0.1:{cls.port}", "--interval", str(cls.INTERVAL),
+                                        "--hcas"])
         cls.wait(lambda: cls.status("/-/ready") == 200, 30)
 
     @classmethod
@@ -57,7 +63,7 @@ class Exporter(case.FabricCase):
     @classmethod
     def open(cls, path, **headers):
         request = urllib.request.Request(f"http://127.0.0.1:{cls.port}{path}", headers=headers)
-        return urllib.request.urlopen(request, timeout=10)
+        return urllib.request.urlopen(request, timeout=60)
 
     @classmethod
     def status(cls, path):
@@ -81,6 +87,9 @@ class Exporter(case.FabricCase):
         self.assertLessEqual(len(found), 1, found)
         return found[0] if found else None
 
+
+class Exporter(Serving):
+    """What stands on its pages, and who requests them."""
     def test_counters_are_what_the_fabric_counts(self):
         for counter, count in (("PortXmitDiscards", 3), ("SymbolErrorCounter", 27)):
             command = f'PerformanceSet "{LEAF}"[2] PortCounters.{counter}='
@@ -140,10 +149,13 @@ class Exporter(case.FabricCase):
         self.assertEqual(set(read_page(text)), set(read_page(self.page())))
 
     def test_parsers_of_prometheus_client(self):
+        sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's package, where the first python3 of PATH is another one
         try:
             from prometheus_client.openmetrics import parser as openmetrics
             from prometheus_client.parser import text_string_to_metric_families
         except ImportError:
+            if os.environ.get("IBTEST_NO_SKIP"):
+                raise
             self.skipTest("python3-prometheus-client is not installed")
         families = list(openmetrics.text_string_to_metric_families(self.page(Accept=OPENMETRICS)))
         self.assertGreater(len(families), 60)
@@ -190,6 +202,49 @@ class Exporter(case.FabricCase):
                 client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
         before = self.whole_value(name)
         self.wait(lambda: self.whole_value(name) > before, 20)
+
+    def test_a_thousand_clients_of_each_kind(self):
+        """A thousand that are idle, a thousand whose request has no end, a thousand that take nothing of many answers, and a thousand
+        scrapes meanwhile. The program holds 512 of them at most, so that they cost no more memory than that."""
+        self.allow_files(4096)
+        most = 512 * (128 + 64) << 10  # what waits for a client to take it, and the buffers of its connection
+        self.whole_value("infiniband_exporter_reading_timestamp_seconds")
+        before, crowd = self.memory(), []
+        self.addCleanup(lambda: [client.close() for client in crowd])
+        for said in (b"", b"GET /metrics HTTP/1.1\r\nHo", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 4):
+            for _ in range(1000):
+                client = socket.socket()
+                crowd.append(client)
+                client.settimeout(60)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                client.connect(("127.0.0.1", self.port))
+                with contextlib.suppress(ConnectionError):  # closed for the ones behind it
+                    client.sendall(said)
+        with concurrent.futures.ThreadPoolExecutor(100) as scrapers:
+            answers = list(scrapers.map(self.status, ["/metrics?collect[]=switch"] * 1000))
+        self.assertEqual(answers, [200] * 1000)
+        if not self.is_sanitized():
+            self.assertLess(self.memory() - before, most)
+        name = "infiniband_exporter_reading_timestamp_seconds"
+        last = self.whole_value(name)
+        self.wait(lambda: self.whole_value(name) > last, 30)
+
+    def allow_files(self, count):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.assertGreaterEqual(hard, count, "so many files may this process not open")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+    @staticmethod
+    def is_sanitized():
+        """Whether the address sanitizer is in the program, which keeps what is freed."""
+        with open(case.IBTOOL, "rb") as program:
+            return b"__asan_init" in program.read()
+
+    def memory(self):
+        """The most that the program has held so far, in bytes."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) << 10
 
     def whole_value(self, name):
         """A page that takes more than two rounds is cut, as on a machine with a load of ten: then it is fetched again."""
@@ -327,6 +382,94 @@ class Runs(case.FabricCase):
             with self.subTest(" ".join(words)):
                 done = self.ibtool("exporter", *words, status=2)
                 self.assertRegex(done.stderr, r"^E: [^\n]+\n$")
+
+
+class Moved(Serving):
+    """A fabric whose LIDs move, and whose subnet manager does."""
+    HOSTS = {"H-506b4b0300100030": "0x506b4b0300100031", "H-506b4b0300100034": "0x506b4b0300100035"}  # and the GUIDs of their ports
+    STANDBY = "H-506b4b0300100004"
+
+    def of_host(self, samples, name, node):
+        return next((value for (known, labels), value in samples.items() if known == name and ("guid", self.HOSTS[node]) in labels), None)
+
+    def host_lids(self):
+        found = {}
+        for name, labels in read_page(self.page()):
+            if name == "infiniband_hca_info":
+                found[dict(labels)["guid"]] = dict(labels)["lid"]
+        return [found.get(guid) for guid in self.HOSTS.values()]
+
+    def kill_opensm(self):
+        self.fabric.opensm.kill()
+        self.fabric.opensm.wait()
+
+    def start_opensm(self, *options):
+        """With the table of LIDs that is there."""
+        os.unlink(self.fabric.path("opensm.log"))
+        self.fabric.sm_options, self.fabric.lids = options, None
+        self.fabric._start_opensm()
+
+    def test_hosts_swap_their_lids(self):
+        """opensm comes back with another table of LIDs: what one host counts is never told of the other one."""
+        name, counts = "infiniband_hca_port_symbol_error_total", dict(zip(self.HOSTS, (27, 5)))
+        for node, count in counts.items():
+            command = f'PerformanceSet "{node}"[1] PortCounters.SymbolErrorCounter='
+            self.change(f"{command}{count}", f"{command}0")
+        self.wait(lambda: all(self.of_host(read_page(self.page()), name, node) == count for node, count in counts.items()), 20)
+        before = self.host_lids()
+        self.kill_opensm()
+        table = self.fabric.path("guid2lid")
+        with open(table, encoding="ascii") as file:
+            lines = file.read()
+        rows = [re.search(rf"^{guid} (.*)$", lines, re.MULTILINE)[1] for guid in self.HOSTS.values()]
+        for guid, row in zip(self.HOSTS.values(), reversed(rows)):
+            lines = re.sub(rf"^{guid} .*$", f"{guid} {row}", lines, flags=re.MULTILINE)
+        with open(table, "w", encoding="ascii") as file:
+            file.write(lines)
+        self.start_opensm("--honor_guid2lid")
+
+        def have_swapped():
+            samples = read_page(self.page())
+            values = [self.of_host(samples, name, node) for node in counts]
+            for value, count in zip(values, counts.values()):
+                self.assertIn(value, (None, count))
+            return self.host_lids() == before[::-1] and values == list(counts.values())
+        self.wait(have_swapped, 60)
+
+    def test_a_standby_takes_over(self):
+        """The master dies. The standby is the master then, the dead one has no state, and counters are read all the while."""
+        folder = self.fabric.path("second")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "opensm.conf"), "w", encoding="ascii") as file:
+            file.write("sminfo_polling_timeout 500\npolling_retry_number 3\n")
+        argv = ["opensm", "-F", file.name, "-f", os.path.join(folder, "opensm.log"), "-s", "1", "-d", "2", "-p", "0"]
+        second = self.fabric.start(argv, executable=case.simfabric.find_program("opensm"), host=self.STANDBY, OSM_CACHE_DIR=folder,
+                                   OSM_TMP_DIR=folder)
+        states, times = [], []
+
+        def look(wanted):
+            samples = read_page(self.page())
+            times.append(next(value for (name, _), value in samples.items() if name == "infiniband_exporter_reading_timestamp_seconds"))
+            states.append(sorted(value for (name, _), value in samples.items() if name == "infiniband_sm_state_id"))
+            return states[-1] == wanted
+        log = os.path.join(folder, "opensm.log")
+
+        def stands_by():
+            with contextlib.suppress(FileNotFoundError), open(log, encoding="utf-8", errors="replace") as file:
+                return "Entering STANDBY" in file.read()
+        self.wait(stands_by, 60)
+        self.process.send_signal(signal.SIGHUP)  # a subnet manager that comes is seen by the next sweep
+        self.wait(lambda: look([2, 3]), 60)
+        self.addCleanup(self.start_opensm)
+        self.addCleanup(second.wait)
+        self.addCleanup(second.kill)
+        self.kill_opensm()
+        self.wait(lambda: look([3]), 90)
+        known = [value for (name, labels), value in read_page(self.page()).items()
+                 if name == "infiniband_sm_state_id" and ("guid", f"0x{int(self.STANDBY[2:], 16) + 1:016x}") in labels]
+        self.assertEqual(known, [3])
+        gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+        self.assertLess(max(gaps), 2 * self.INTERVAL)
 
 
 if __name__ == "__main__":

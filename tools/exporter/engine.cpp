@@ -102,7 +102,7 @@ async::Task<> Engine::live() {
 async::Task<> Engine::read_in_rounds() {
   async::Time next = loop_.now();
   for (;;) {
-    for (const SweepCauses::Cause& cause : std::exchange(next_causes_, {})) want_sweep(cause);
+    causes_.round_begins(loop_.now());
     if (is_sweep_due()) co_await sweep();
     co_await round();
     while (next <= loop_.now()) next += times_.interval;
@@ -187,7 +187,7 @@ void Engine::take_failures(const Reading& reading) {
 /// A link that went down or retrained between two readings may end elsewhere now, or run at another rate. The sweep waits for the next
 /// round: one at once would bring another reading, in which nothing has moved, before anybody has seen what this one has found.
 void Engine::take_link_counts(const Reading& before, const Reading& now) {
-  for (const subnet::PortIndex port : find_new_links(before, now)) next_causes_.push_back(cause_of(now.fabric->subnet, port));
+  for (const subnet::PortIndex port : find_new_links(before, now)) causes_.add_for_next_round(cause_of(now.fabric->subnet, port));
 }
 
 /// What did not answer the sweep is missing in it, with all behind it, until the next one.

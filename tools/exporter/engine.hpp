@@ -111,7 +111,6 @@ class Engine {
   metrics::View view_;
   async::Time published_{}, last_sweep_{};
   SweepCauses causes_;
-  std::vector<SweepCauses::Cause> next_causes_;  ///< of the last reading, for a sweep before the next one
   bool is_sweep_urgent_{};
   std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
   std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_

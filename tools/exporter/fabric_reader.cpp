@@ -10,6 +10,7 @@
 #include "iba-gen/pm.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/fec_modes.hpp"
+#include "subnet/rate.hpp"
 #include "subnet/survey.hpp"
 
 namespace ib::tools::exporter {
@@ -47,10 +48,7 @@ PolledPort compare(const subnet::Subnet& subnet, PortIndex port, const smp::Port
   if (subnet.port(port).number == 0) {
     polled.has_other_lid = now.lid != subnet.lid(port);
   } else if (polled.state.is_link_up() && subnet.port(port).is_known() && subnet.port(port).peer != subnet::none) {
-    const smp::PortInfo then = subnet.port(port).info();
-    polled.has_other_rate = now.link_width_active != then.link_width_active || now.link_speed_active != then.link_speed_active ||
-                            now.link_speed_ext_active != then.link_speed_ext_active ||
-                            now.link_speed_ext_active2 != then.link_speed_ext_active2;
+    polled.has_other_rate = subnet::active_rate(subnet, port, now) != subnet::active_rate(subnet, port);
   }
   return polled;
 }

@@ -315,9 +315,10 @@ TEST_CASE_METHOD(Small, "Names: a counter that was not read has no sample") {
 TEST_CASE_METHOD(Small, "Names: shares of waiting, of ports where they are known and whose link runs at the rate of the sweep") {
   const MadeView made(fabric);
   const std::string name = "infiniband_switch_port_transmit_wait_ratio";
+  const metrics::PageRules rules({.hcas = true}, {});
   metrics::View view = made.view();
   const auto shares = [&] {
-    metrics::Page page(metrics::PageRules({.hcas = true}, {}), view, {});
+    metrics::Page page(rules, view, {});
     std::string all;
     for (std::string text; page.next(text, 4096);) all += text;
     return values(MadeView::parse(all), name, leaf_guid);

@@ -148,6 +148,14 @@ TEST_CASE("Exporter: one cause has sweeps ever more rarely, another one at once,
   CHECK(causes.due(now + 8s) == SweepCauses::never);
   causes.add(link, now + 500s);
   CHECK(causes.due(now + 8s) == now + 500s);
+  causes.sweep_begins(now + 500s);
+  causes.add_for_next_round(other);
+  CHECK(causes.due(now + 500s) == SweepCauses::never);
+  causes.round_begins(now + 530s);
+  CHECK(causes.due(now + 500s) == now + 530s);
+  causes.sweep_begins(now + 530s);
+  causes.round_begins(now + 560s);
+  CHECK(causes.due(now + 530s) == SweepCauses::never);
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: cables that were swapped between two polls are seen by what the ports have counted") {
