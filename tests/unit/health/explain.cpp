@@ -190,8 +190,9 @@ TEST_CASE("a cable that is up and passes nothing is one finding, with the reques
 TEST_CASE("a cable whose port is Armed is one finding, with the requests by LID that were lost on it") {
   const auto found_with = [](FakeFabric::NodeId armed, unsigned number, FakeFabric::NodeId silent, bool by_lid = true) {
     Compared of;
-    of.now.node(armed).ports.at(number).info.port_state = smp::PortState::armed;
     of.sweep(false);
+    std::uint8_t& state = of.is->subnet.port(of.port(armed, number)).info_bytes[32];
+    state = static_cast<std::uint8_t>((state & 0xf0U) | static_cast<unsigned>(smp::PortState::armed));
     lose_request(of, silent, by_lid);
     return of.examine();
   };

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Set reaches the node that was meant, or none: cables and LIDs that change hands, pieces of names, an SA that names another port, files
-// of an earlier fabric, dry runs.
+// A Set reaches the node that was meant, or none, whatever changes hands, is named in part or is remembered; and dry runs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
