@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "iba/text.hpp"
+#include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
 
