@@ -63,6 +63,8 @@ class Loop {
   struct SleepAwaiter;
   /// co_await lets `delay` pass.
   SleepAwaiter sleep_for(Duration delay);
+  /// co_await lets all others run that are ready or due: a long computation does so now and then. sleep_for(zero) does not wait at all.
+  SleepAwaiter yield();
 
  private:
   friend class PollSource;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
@@ -42,12 +42,6 @@ constexpr RecordType table[] = {
     {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -63,12 +57,12 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 std::span<const RecordType> record_types() { return table; }
 
 const RecordType& find_record_type(std::string_view word) {
-  const std::string given = lower(word);
+  const std::string given = to_lower(word);
   const RecordType* found[2] = {nullptr, nullptr};  // classic, others
   bool ambiguous[2] = {false, false};
   for (const RecordType& type : table) {
     for (const std::string_view name : {type.name, type.alias, type.info().iba_name}) {
-      const std::string full = lower(name);
+      const std::string full = to_lower(name);
       if (full == given && !full.empty()) return type;
       if (!full.starts_with(given)) continue;
       const RecordType*& slot = found[type.classic ? 0 : 1];

@@ -41,7 +41,7 @@ routing::SlSet parse_sls(std::string_view text) {
 
 async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
   session.progress().count(done, of, units);
-  co_await session.loop().sleep_for(async::Duration(1));  // zero would not let others run
+  co_await session.loop().yield();
 }
 
 class CheckRoutes final : public Command {

@@ -81,7 +81,7 @@ bool is_broadcast(const Gid& mgid) {
 
 async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
   session.progress().count(done, of, units);
-  co_await session.loop().sleep_for(async::Duration(1));  // zero would not let others run
+  co_await session.loop().yield();
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/commands.hpp"
@@ -48,12 +48,6 @@ constexpr Operation all_operations[]{
      .python_rdma = false,
      .rows = "data"},
 };
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 std::string operation_list(bool diags) {
   std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
@@ -126,12 +120,12 @@ async::Task<std::vector<std::uint8_t>> Ask::get(const StructInfo& info, std::uin
 std::span<const Operation> operations() { return all_operations; }
 
 const Operation& find_operation(std::string_view word) {
-  const std::string given = lower(word);
+  const std::string given = to_lower(word);
   const Operation* found[2] = {nullptr, nullptr};  // an operation of python-rdma, and a newer one
   bool ambiguous[2] = {false, false};
   for (const Operation& op : all_operations) {
     for (const std::string_view name : {op.name, op.short_name, op.attribute}) {
-      const std::string full = lower(name);
+      const std::string full = to_lower(name);
       if (full == given) return op;
       if (!full.starts_with(given)) continue;
       const Operation*& slot = found[op.python_rdma ? 0 : 1];
@@ -149,9 +143,9 @@ const Operation& find_operation(std::string_view word) {
 }
 
 const Operation* find_diags_operation(std::string_view word) {
-  const std::string given = lower(word);
+  const std::string given = to_lower(word);
   const auto found = std::ranges::find_if(
-      all_operations, [&](const Operation& op) { return op.diags && (lower(op.name) == given || lower(op.short_name) == given); });
+      all_operations, [&](const Operation& op) { return op.diags && (to_lower(op.name) == given || to_lower(op.short_name) == given); });
   return found != std::end(all_operations) ? &*found : nullptr;
 }
 

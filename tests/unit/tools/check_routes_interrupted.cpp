@@ -78,7 +78,7 @@ class Analysis {
 
   async::Task<> take_turns() {
     for (;;) {
-      co_await loop_.sleep_for(async::Duration(1));
+      co_await loop_.yield();
       ++turns;
     }
   }
@@ -89,7 +89,7 @@ class Analysis {
     CHECK(done <= of);
     units.emplace(of_what);
     if (++pauses == interrupted_at_) CHECK(std::raise(SIGINT) == 0);
-    co_await loop_.sleep_for(async::Duration(1));
+    co_await loop_.yield();
   }
 
   /// All packets travel on one VL.
