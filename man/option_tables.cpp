@@ -36,10 +36,8 @@ Tree command_json(const CommandInfo& info) {
   for (const Option& option : set.options()) {
     if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
   }
-  return {{"name", info.name},       {"group", group_heading(info.group)},
-          {"summary", info.summary}, {"operands", set.operand_line()},
-          {"changes", info.changes}, {"legacy", info.diags},
-          {"options", options}};
+  return {{"name", info.name},       {"group", group_heading(info.group)},   {"summary", info.summary}, {"operands", set.operand_line()},
+          {"changes", info.changes}, {"legacy", info.make_diags != nullptr}, {"options", options}};
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd = open_regular_file(path);
   // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;
-  std::array<char, 65536> chunk{};
+  std::array<char, 65536> chunk;  // not cleared: most files are short, and a page that is not used costs nothing
   for (;;) {
     const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
     if (count < 0 && errno == EINTR) continue;

@@ -10,8 +10,8 @@
 //   IBTEST_DEAD_PATH=1,19:1,4 directed-route requests that start with these output ports are all lost
 //   IBTEST_SILENT=1,19@7:1,20@8  SMPs to the node at the end of these output ports, and those to its LID, are lost…
 //   IBTEST_SILENT_AFTER=3     …after so many have reached it (default 0)
-//   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost, and the program's peak
-//                             memory in KiB, is appended to FILE
+//   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost (of that: ACKs of RMPP), and the program's
+//                             peak memory in KiB, is appended to FILE
 //   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -42,7 +42,7 @@ namespace {
 /// What umad2sim and ibsim exchange: five 32-bit words, padding, a length of 64 bits, and the MAD.
 constexpr std::size_t kDatagram = 288;
 constexpr std::size_t kMad = 32;
-constexpr std::uint8_t kLidRouted = 0x01, kDirected = 0x81;
+constexpr std::uint8_t kLidRouted = 0x01, kDirected = 0x81, kSubnAdm = 0x03;
 constexpr std::uint16_t kNodeDescription = 0x10;
 
 using Datagram = std::array<std::uint8_t, kDatagram>;
@@ -142,6 +142,7 @@ class Wire {
     ++by_attribute_[{bytes[kMad + 1], attribute(bytes)}];
     if (is_lost(bytes)) {
       ++lost_;
+      lost_acks_ += is_ack(bytes);
       return static_cast<ssize_t>(kDatagram);
     }
     if (delay_ == 0) return real_write(fd, bytes, kDatagram);
@@ -164,8 +165,9 @@ class Wire {
     if (name == nullptr || sent_ == 0) return;
     std::FILE* file = std::fopen(name, "a");
     if (file == nullptr) return;
-    std::fprintf(file, "{\"sent\": %llu, \"lost\": %llu, \"peak_kib\": %lu, \"attributes\": {", static_cast<unsigned long long>(sent_),
-                 static_cast<unsigned long long>(lost_), peak_memory());
+    std::fprintf(file, "{\"sent\": %llu, \"lost\": %llu, \"lost_acks\": %llu, \"peak_kib\": %lu, \"attributes\": {",
+                 static_cast<unsigned long long>(sent_), static_cast<unsigned long long>(lost_),
+                 static_cast<unsigned long long>(lost_acks_), peak_memory());
     const char* comma = "";
     for (const auto& [key, count] : by_attribute_) {
       std::fprintf(file, "%s\"0x%02x/0x%04x\": %llu", comma, key.first, key.second, static_cast<unsigned long long>(count));
@@ -210,6 +212,9 @@ class Wire {
     const std::uint64_t request = identity(bytes);
     return static_cast<double>(scramble(request ^ scramble(seed_ + tries_[request]++)) >> 11) * 0x1p-53 < drop_;
   }
+
+  /// An ACK of RMPP in a MAD of the SA (IBA 13.6.2: byte 25 is RMPPType, 2 an ACK).
+  static bool is_ack(const std::uint8_t* bytes) { return bytes[kMad + 1] == kSubnAdm && bytes[kMad + 25] == 2; }
 
   /// What all tries of a request have in common: all of its bytes but the transaction ID (IBA 13.4.2: bytes 8 to 15).
   static std::uint64_t identity(const std::uint8_t* bytes) {
@@ -258,7 +263,7 @@ class Wire {
   pthread_cond_t filled_ = PTHREAD_COND_INITIALIZER;
   std::deque<Held> queue_;
   bool started_ = false;
-  std::uint64_t sent_ = 0, lost_ = 0;
+  std::uint64_t sent_ = 0, lost_ = 0, lost_acks_ = 0;
   std::map<std::uint64_t, std::uint64_t> tries_;  // by identity()
   std::map<std::pair<std::uint8_t, std::uint16_t>, std::uint64_t> by_attribute_;
 };

@@ -222,8 +222,8 @@ constinit const CommandInfo rooms::check_lft_balance{
     .group = HelpGroup::forwarding,
     .summary = "Show the switches whose links to others carry more LIDs than the rest.",
     .make = make_command<balance::CheckLftBalance>,
+    .make_diags = make_command<balance::CheckLftBalance>,
     .aliases = balance_aliases,
-    .diags = true,
 };
 
 }  // namespace ib::tools

@@ -130,9 +130,9 @@ constinit const CommandInfo rooms::ibccconfig{
     .group = HelpGroup::config,
     .summary = "Set the parameters of congestion control at a switch or a channel adapter.",
     .make = make_command<congestion::Ibccconfig>,
+    .make_diags = make_command<congestion::Ibccconfig>,
     .changes = true,
     .needs_fabric = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

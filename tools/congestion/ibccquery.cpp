@@ -228,7 +228,7 @@ constinit const CommandInfo rooms::ibccquery{
     .group = HelpGroup::query,
     .summary = "Print the settings, tables and logs of congestion control.",
     .make = make_command<congestion::Ibccquery>,
-    .diags = true,
+    .make_diags = make_command<congestion::Ibccquery>,
 };
 
 }  // namespace ib::tools

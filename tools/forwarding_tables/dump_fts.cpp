@@ -259,6 +259,11 @@ class DumpTables final : public Command {
   bool as_diags_{};
 };
 
+template <Kind kind>
+std::unique_ptr<Command> make() {
+  return std::make_unique<DumpTables>(kind);
+}
+
 constexpr DiagsScript lfts_script{
     .runs = "/usr/sbin/dump_fts",
     .last_words = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n",
@@ -277,25 +282,25 @@ constinit const CommandInfo rooms::dump_fts{
     .name = "dump_fts",
     .group = HelpGroup::forwarding,
     .summary = "Show the forwarding tables of all switches, unicast or multicast.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<tables::DumpTables>(tables::Kind::any); },
-    .diags = true,
+    .make = tables::make<tables::Kind::any>,
+    .make_diags = tables::make<tables::Kind::any>,
 };
 constinit const CommandInfo rooms::dump_lfts{
     .name = "dump_lfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the linear forwarding tables of all switches.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<tables::DumpTables>(tables::Kind::linear); },
+    .make = tables::make<tables::Kind::linear>,
+    .make_diags = tables::make<tables::Kind::linear>,
     .aliases = tables::lfts_aliases,
-    .diags = true,
     .script = &tables::lfts_script,
 };
 constinit const CommandInfo rooms::dump_mfts{
     .name = "dump_mfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the multicast forwarding tables of all switches.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<tables::DumpTables>(tables::Kind::multicast); },
+    .make = tables::make<tables::Kind::multicast>,
+    .make_diags = tables::make<tables::Kind::multicast>,
     .aliases = tables::mfts_aliases,
-    .diags = true,
     .script = &tables::mfts_script,
 };
 

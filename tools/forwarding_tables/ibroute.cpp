@@ -261,7 +261,7 @@ constinit const CommandInfo rooms::ibroute{
     .group = HelpGroup::forwarding,
     .summary = "Show the forwarding table of a switch, unicast or multicast.",
     .make = make_command<tables::Ibroute>,
-    .diags = true,
+    .make_diags = make_command<tables::Ibroute>,
 };
 
 }  // namespace ib::tools

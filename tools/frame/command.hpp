@@ -25,7 +25,7 @@ class Command {
 
   /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common).
   virtual void options(OptionSet& set, CommonOptions& common) = 0;
-  /// `NAME`, as a program of infiniband-diags: binds its operands and options to members. For commands with CommandInfo::diags.
+  /// `NAME`, as a program of infiniband-diags: binds its operands and options to members. For what CommandInfo::make_diags makes.
   virtual void diags_options(DiagsOptions& set);
   /// The place of the rows in the result, with these options and operands, in the form of report::TableSink: "nodes.ports". Empty if the
   /// result is not a table.
@@ -46,12 +46,14 @@ struct DiagsScript {
 struct CommandInfo {
   std::string_view name;
   HelpGroup group;
-  std::string_view summary;  ///< a sentence on the result of the command
-  std::unique_ptr<Command> (*make)();
+  std::string_view summary;            ///< a sentence on the result of the command
+  std::unique_ptr<Command> (*make)();  ///< for `ibtool NAME`
+  /// For `NAME` as a program of infiniband-diags; null if there is none. It differs from `make` where the two command lines do more than
+  /// spell options differently: then two small classes stand over the same fetch functions and results.
+  std::unique_ptr<Command> (*make_diags)(){};
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
   bool changes{};                               ///< the command can change the fabric or this host
   bool needs_fabric{};                          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
-  bool diags{};                                 ///< infiniband-diags has a program of that name; the class has diags_options()
   const DiagsScript* script{};                  ///< not null if that program is a shell script
 };
 

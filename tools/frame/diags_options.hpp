@@ -36,6 +36,18 @@ class DiagsOptions {
   void number(std::string_view name, char letter, std::optional<T>& to, std::string_view metavar, std::string_view help) {
     value(name, letter, metavar, help, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
   }
+  // Options that OptionSet has by the same names.
+  void flag(const Spelling& spelling, bool& to, std::string_view help) { flag(spelling.name, spelling.letter, to, help); }
+  template <std::integral T>
+  void number(const Spelling& spelling, std::optional<T>& to, std::string_view metavar, std::string_view help, Within<T> /*range*/ = {}) {
+    number(spelling.name, spelling.letter, to, metavar, help);
+  }
+  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string& text)> set) {
+    value(spelling.name, spelling.letter, metavar, help, std::move(set));
+  }
+  void action(const Spelling& spelling, std::string_view help, std::function<void()> set) {
+    action(spelling.name, spelling.letter, help, std::move(set));
+  }
   /// --node-name-map, and -o by the long name of sweeping programs.
   void node_name_map();
   /// -o: how many SMPs may be outstanding. 0 changes nothing.

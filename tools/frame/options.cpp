@@ -31,6 +31,12 @@ std::string display_name(std::string_view what) {
 
 }  // namespace
 
+std::string Spelling::all() const {
+  std::string result = letter != 0 ? fmt::format("-{} --{}", letter, name) : fmt::format("--{}", name);
+  if (!others.empty()) result += fmt::format(" {}", others);
+  return result;
+}
+
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high) {
   const bool negative = text.starts_with('-');
   const std::optional<std::uint64_t> value = parse_number(negative ? text.substr(1) : text);

@@ -74,6 +74,16 @@ T parse_within(std::string_view text, std::string_view what, Range<T> range) {
   }
 }
 
+/// How an option is spelt in both dialects, so that its help and its variable stand once.
+struct Spelling {
+  std::string_view name;      ///< the long name by the legacy name: "no_dests"
+  char letter = 0;            ///< 0: the long form alone
+  std::string_view others{};  ///< spellings that ibtool's dialect has beside them: "--no-dests"
+
+  /// As OptionSet lists them: "-n --no_dests --no-dests".
+  std::string all() const;
+};
+
 /// A node or port that the command line names.
 struct Target {
   std::optional<std::string> word;  ///< as it was given
@@ -149,6 +159,17 @@ class OptionSet {
   void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
   /// Calls `set` when the option is met.
   void action(std::string_view names, std::string_view help, std::function<void()> set);
+
+  // Options that DiagsOptions has by the same names: a room binds them in one function template over both classes.
+  void flag(const Spelling& spelling, bool& target, std::string_view help) { flag(spelling.all(), target, help); }
+  template <std::integral T>
+  void number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {}) {
+    number(spelling.all(), target, metavar, help, range);
+  }
+  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string&)> set) {
+    value(spelling.all(), metavar, help, [set = std::move(set)](std::string_view text) { set(std::string(text)); });
+  }
+  void action(const Spelling& spelling, std::string_view help, std::function<void()> set) { action(spelling.all(), help, std::move(set)); }
 
   /// Sets the function with which key() requests a value that should not appear in a process list. `ask` gets the name of the value, and
   /// returns nothing if the answer is not a number. Without this function no key is requested.

@@ -201,7 +201,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
 
 int run_diags(const CommandInfo& info, const std::string& called, std::span<char* const> words, const World& world) {
   Emit emit(Dialect::diags, Format::text, info.name, world.out, world.log);
-  const std::unique_ptr<Command> command = info.make();
+  const std::unique_ptr<Command> command = info.make_diags();
   int status = execute_diags(*command, info, info.script != nullptr ? info.script->runs : std::string_view(called), words, world, emit);
   if (info.script != nullptr) {
     emit.text().write(info.script->last_words);
@@ -231,7 +231,7 @@ std::string_view diags_program(std::string_view called) {
 std::string unknown_name(std::string_view name) {
   std::vector<std::string_view> names;
   for (const CommandInfo* info : commands()) {
-    if (info->diags) names.push_back(info->name);
+    if (info->make_diags != nullptr) names.push_back(info->name);
   }
   return fmt::format("This program is ibtool, and does not know what to do by the name of {}. It may also be called {}", in_quotes(name),
                      fmt::join(names, ", "));
@@ -266,7 +266,7 @@ int run(std::span<char* const> argv, const World& outside) {
       refuse_in_json(world, {}, args, error);
       throw error;
     }
-    if (info->diags) return run_diags(*info, printable_words(diags_program(called)), words, world);
+    if (info->make_diags != nullptr) return run_diags(*info, printable_words(diags_program(called)), words, world);
     return run_command(*info, args, world);
   } catch (const Error& error) {
     print_error(log, error, 0);

@@ -119,7 +119,7 @@ constinit const CommandInfo rooms::ibaddr{
     .group = HelpGroup::query,
     .summary = "Print the GID and the LIDs of a port.",
     .make = make_command<Ibaddr>,
-    .diags = true,
+    .make_diags = make_command<Ibaddr>,
 };
 
 }  // namespace ib::tools

@@ -261,7 +261,7 @@ constinit const CommandInfo rooms::ibcacheedit{
     .group = HelpGroup::other,
     .summary = "Put other GUIDs into a fabric that ibnetdiscover --cache stored.",
     .make = make_command<Ibcacheedit>,
-    .diags = true,
+    .make_diags = make_command<Ibcacheedit>,
 };
 
 }  // namespace ib::tools

@@ -334,8 +334,8 @@ constinit const CommandInfo rooms::ibfindnodesusing{
     .group = HelpGroup::forwarding,
     .summary = "Show whose packets go over a link, by the tables of the switches at its ends.",
     .make = make_command<using_link::Ibfindnodesusing>,
+    .make_diags = make_command<using_link::Ibfindnodesusing>,
     .aliases = using_aliases,
-    .diags = true,
 };
 
 }  // namespace ib::tools

@@ -301,8 +301,8 @@ constinit const CommandInfo rooms::ibidsverify{
     .group = HelpGroup::topology,
     .summary = "Check that no LID and no GUID is zero or is there twice.",
     .make = make_command<Ibidsverify>,
+    .make_diags = make_command<Ibidsverify>,
     .aliases = ibidsverify_aliases,
-    .diags = true,
 };
 
 }  // namespace ib::tools

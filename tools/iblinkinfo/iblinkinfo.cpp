@@ -313,8 +313,8 @@ constinit const CommandInfo rooms::iblinkinfo{
     .group = HelpGroup::topology,
     .summary = "Print the links of every switch: state, width, speed, peer.",
     .make = make_command<Iblinkinfo>,
+    .make_diags = make_command<Iblinkinfo>,
     .aliases = iblinkinfo_aliases,
-    .diags = true,
 };
 
 }  // namespace ib::tools

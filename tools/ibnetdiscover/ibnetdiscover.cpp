@@ -307,7 +307,7 @@ constinit const CommandInfo rooms::ibnetdiscover{
     .group = HelpGroup::topology,
     .summary = "Print the topology: every node with its ports and what is at their other ends.",
     .make = make_command<Ibnetdiscover>,
-    .diags = true,
+    .make_diags = make_command<Ibnetdiscover>,
 };
 
 }  // namespace ib::tools

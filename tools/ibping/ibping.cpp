@@ -224,8 +224,8 @@ constinit const CommandInfo rooms::ibping{
     .group = HelpGroup::query,
     .summary = "See whether a host answers on the fabric, and how fast; or answer such pings.",
     .make = make_command<Ibping>,
+    .make_diags = make_command<Ibping>,
     .needs_fabric = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

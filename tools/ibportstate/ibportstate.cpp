@@ -305,8 +305,8 @@ constinit const CommandInfo rooms::ibportstate{
     .group = HelpGroup::config,
     .summary = "Print the state of a port and of its link, or change it.",
     .make = make_command<tools::ibportstate::Ibportstate>,
+    .make_diags = make_command<tools::ibportstate::Ibportstate>,
     .changes = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

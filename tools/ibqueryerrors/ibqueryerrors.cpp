@@ -261,8 +261,8 @@ constinit const CommandInfo rooms::ibqueryerrors{
     .group = HelpGroup::counters,
     .summary = "Print the ports that have counted errors, with what they counted; or the data of all ports.",
     .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
+    .make_diags = make_command<tools::ibqueryerrors::Ibqueryerrors>,
     .changes = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

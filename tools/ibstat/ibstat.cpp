@@ -216,7 +216,7 @@ constinit const CommandInfo rooms::ibstat{
     .group = HelpGroup::local,
     .summary = "Print the RDMA devices and ports of this host: state, rate, addresses.",
     .make = make_command<Ibstat>,
-    .diags = true,
+    .make_diags = make_command<Ibstat>,
 };
 
 }  // namespace ib::tools

@@ -170,7 +170,7 @@ constinit const CommandInfo rooms::ibstatus{
     .group = HelpGroup::local,
     .summary = "Print the ports of this host, a short paragraph each.",
     .make = make_command<Ibstatus>,
-    .diags = true,
+    .make_diags = make_command<Ibstatus>,
 };
 constinit const CommandInfo rooms::ibv_devices{
     .name = "ibv_devices",

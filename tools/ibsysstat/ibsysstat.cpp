@@ -189,8 +189,8 @@ constinit const CommandInfo rooms::ibsysstat{
     .group = HelpGroup::query,
     .summary = "Print the name or the processors of a host, asked over the fabric; or answer such questions.",
     .make = make_command<Ibsysstat>,
+    .make_diags = make_command<Ibsysstat>,
     .needs_fabric = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

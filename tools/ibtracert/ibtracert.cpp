@@ -291,7 +291,7 @@ constinit const CommandInfo rooms::ibtracert{
     .group = HelpGroup::forwarding,
     .summary = "Show the way of packets from one port to another, unicast or multicast.",
     .make = make_command<tracert::Ibtracert>,
-    .diags = true,
+    .make_diags = make_command<tracert::Ibtracert>,
 };
 
 }  // namespace ib::tools

@@ -282,43 +282,44 @@ class PrintNode final : public Command {
   DiscoveryOptions discovery_;
 };
 
+std::unique_ptr<Command> make_ibhosts() { return std::make_unique<ListNodes>(NodeKind::ca, Scripts{{"ibhosts", NodeKind::ca}}); }
+std::unique_ptr<Command> make_ibswitches() { return std::make_unique<ListNodes>(NodeKind::sw, Scripts{{"ibswitches", NodeKind::sw}}); }
+std::unique_ptr<Command> make_ibrouters() {
+  return std::make_unique<ListNodes>(NodeKind::router, Scripts{{"ibrouters", NodeKind::router}});
+}
+std::unique_ptr<Command> make_ibnodes() {
+  return std::make_unique<ListNodes>(std::nullopt, Scripts{{"ibhosts", NodeKind::ca}, {"ibswitches", NodeKind::sw}});
+}
+
 }  // namespace
 
 constinit const CommandInfo rooms::ibhosts{
     .name = "ibhosts",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> {
-      return std::make_unique<ListNodes>(NodeKind::ca, Scripts{{"ibhosts", NodeKind::ca}});
-    },
-    .diags = true,
+    .make = make_ibhosts,
+    .make_diags = make_ibhosts,
 };
 constinit const CommandInfo rooms::ibswitches{
     .name = "ibswitches",
     .group = HelpGroup::topology,
     .summary = "List the switches: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> {
-      return std::make_unique<ListNodes>(NodeKind::sw, Scripts{{"ibswitches", NodeKind::sw}});
-    },
-    .diags = true,
+    .make = make_ibswitches,
+    .make_diags = make_ibswitches,
 };
 constinit const CommandInfo rooms::ibrouters{
     .name = "ibrouters",
     .group = HelpGroup::topology,
     .summary = "List the routers: node GUID, ports, description.",
-    .make = []() -> std::unique_ptr<Command> {
-      return std::make_unique<ListNodes>(NodeKind::router, Scripts{{"ibrouters", NodeKind::router}});
-    },
-    .diags = true,
+    .make = make_ibrouters,
+    .make_diags = make_ibrouters,
 };
 constinit const CommandInfo rooms::ibnodes{
     .name = "ibnodes",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters and the switches.",
-    .make = []() -> std::unique_ptr<Command> {
-      return std::make_unique<ListNodes>(std::nullopt, Scripts{{"ibhosts", NodeKind::ca}, {"ibswitches", NodeKind::sw}});
-    },
-    .diags = true,
+    .make = make_ibnodes,
+    .make_diags = make_ibnodes,
 };
 constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
 constinit const CommandInfo rooms::ibprintca{

@@ -445,8 +445,8 @@ constinit const CommandInfo rooms::perfquery{
     .group = HelpGroup::counters,
     .summary = "Print the counters of a port: data, packets, errors, and all that a PMA counts beside; or reset them.",
     .make = make_command<tools::perfquery::Perfquery>,
+    .make_diags = make_command<tools::perfquery::Perfquery>,
     .changes = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

@@ -239,7 +239,7 @@ constinit const CommandInfo rooms::saquery{
     .group = HelpGroup::sa,
     .summary = "Print records of the subnet administrator: nodes, ports, paths, groups, services.",
     .make = make_command<saquery::Saquery>,
-    .diags = true,
+    .make_diags = make_command<saquery::Saquery>,
 };
 
 }  // namespace ib::tools

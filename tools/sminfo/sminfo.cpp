@@ -158,8 +158,8 @@ constinit const CommandInfo rooms::sminfo{
     .group = HelpGroup::query,
     .summary = "Print what a subnet manager says of itself: state, priority, activity; or tell it otherwise.",
     .make = make_command<Sminfo>,
+    .make_diags = make_command<Sminfo>,
     .changes = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools

@@ -193,7 +193,7 @@ constinit const CommandInfo rooms::smpdump{
     .group = HelpGroup::query,
     .summary = "Print the bytes of an attribute that is read by SMP.",
     .make = make_command<Smpdump>,
-    .diags = true,
+    .make_diags = make_command<Smpdump>,
 };
 
 }  // namespace ib::tools

@@ -156,7 +156,7 @@ constinit const CommandInfo rooms::smpquery{
     .group = HelpGroup::query,
     .summary = "Print an attribute of a node or port: NodeInfo, PortInfo, its tables.",
     .make = make_command<tools::smpquery::Smpquery>,
-    .diags = true,
+    .make_diags = make_command<tools::smpquery::Smpquery>,
 };
 
 }  // namespace ib::tools

@@ -315,8 +315,8 @@ constinit const CommandInfo rooms::vendstat{
     .group = HelpGroup::query,
     .summary = "Print what a Mellanox device tells by vendor MADs: its firmware, counters, words of its configuration space.",
     .make = make_command<Vendstat>,
+    .make_diags = make_command<Vendstat>,
     .changes = true,
-    .diags = true,
 };
 
 }  // namespace ib::tools
