@@ -62,13 +62,17 @@ class Time(case.FabricCase):
         self.assertLess(took, 15)
 
     def test_many_dead_nodes_cost_about_what_one_costs(self):
-        one, _ = self.timed("ibnetdiscover", "-t", "100", status=4, **lost(IBTEST_DEAD_PATH=LEAF + ",2"))
         # All behind the leaf's first uplink: by this route neither spine 1 nor what lies behind it answers.
-        many, done = self.timed("ibnetdiscover", "-t", "100", status=4,
-                                **lost(IBTEST_DEAD_PATH=f"{LEAF},2:{LEAF},3:{LEAF},4:{LEAF},19:{LEAF},20"))
-        found = case.read_topology(done.stdout)
-        self.assertEqual(len(found.nodes), 22 - 3)
-        self.assertLess(many, 2.5 * one + 0.5)
+        spine = f"{LEAF},2:{LEAF},3:{LEAF},4:{LEAF},19:{LEAF},20"
+        times = []
+        for _ in range(3):  # a machine that is busy for a moment does not fail three times
+            one, _ = self.timed("ibnetdiscover", "-t", "100", status=4, **lost(IBTEST_DEAD_PATH=LEAF + ",2"))
+            many, done = self.timed("ibnetdiscover", "-t", "100", status=4, **lost(IBTEST_DEAD_PATH=spine))
+            self.assertEqual(len(case.read_topology(done.stdout).nodes), 22 - 3)
+            times.append((one, many))
+            if many < 2.5 * one + 0.5:
+                return
+        self.fail(f"one and many: {times}")
 
     def test_a_switch_whose_way_falls_silent_is_one_line_costs_one_retry_chain_and_is_read_by_another_way(self):
         """By this way and by its LID nobody answers any more; beyond other ports the switch was seen since."""
@@ -90,7 +94,7 @@ class Time(case.FabricCase):
     def test_slow_mads_overlap(self):
         # 22 nodes need some 350 MADs: one after the other they would take 7 s at 20 ms.
         env = lost(IBTEST_DELAY_US=20000, IBTEST_COUNT_FILE=self.fabric.path("count"))
-        took, _ = self.timed("ibnetdiscover", **env)
+        took = min(self.timed("ibnetdiscover", **env)[0] for _ in range(3))
         self.assertLess(took, self.count()["sent"] * 0.020 / 2)
 
 
