@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "base/parse.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace ib {
@@ -36,6 +37,19 @@ std::optional<std::uint64_t> parse_digits(std::string_view text, unsigned base) 
   const auto result = std::from_chars(text.data(), end, value, static_cast<int>(base));
   if (text.empty() || result.ec != std::errc{} || result.ptr != end) return std::nullopt;
   return value;
+}
+
+std::optional<SettingLine> SettingLines::next() {
+  while (!rest_.empty()) {
+    const std::string_view whole = rest_.substr(0, rest_.find('\n'));
+    rest_.remove_prefix(std::min(whole.size() + 1, rest_.size()));
+    ++number_;
+    const std::string_view line = trim(whole);
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t equals = std::min(line.find('='), line.size()), behind = std::min(equals + 1, line.size());
+    return SettingLine{number_, whole, trim(line.substr(0, equals)), trim(line.substr(behind)), equals < line.size()};
+  }
+  return std::nullopt;
 }
 
 bool natural_less(std::string_view a, std::string_view b) {

@@ -40,24 +40,17 @@ ErrorThresholds ErrorThresholds::usual() {
 
 ErrorThresholds ErrorThresholds::parse(std::string_view text) {
   ErrorThresholds thresholds;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    std::string_view whole = text.substr(0, text.find('\n'));
-    text.remove_prefix(whole.size() < text.size() ? whole.size() + 1 : text.size());
-    const std::string_view line = trim(whole);
-    if (line.empty() || line.front() == '#') continue;
-    const auto bad = [&](std::string why) { thresholds.bad_lines_.push_back({number, std::string(whole), std::move(why)}); };
-    const auto equals = line.find('=');
-    if (equals == std::string_view::npos) {
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
+    const CounterInfo* counter = find_counter(line->name);
+    const std::optional<std::uint64_t> most = parse_number(line->value);
+    const auto bad = [&](std::string why) { thresholds.bad_lines_.push_back({line->number, std::string(line->whole), std::move(why)}); };
+    if (!line->has_equals) {
       bad("not a line NAME=NUMBER");
-      continue;
-    }
-    const std::string_view name = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
-    const CounterInfo* counter = find_counter(name);
-    const std::optional<std::uint64_t> most = parse_number(value);
-    if (counter == nullptr) {
-      bad(fmt::format("no counter is called {}", in_quotes(name)));
+    } else if (counter == nullptr) {
+      bad(fmt::format("no counter is called {}", in_quotes(line->name)));
     } else if (!most) {
-      bad(fmt::format("{} is not a number", in_quotes(value)));
+      bad(fmt::format("{} is not a number", in_quotes(line->value)));
     } else {
       thresholds.set(*counter, *most);
     }

@@ -28,10 +28,9 @@ constexpr std::array<ThresholdInfo, 8> infos{{
     {"congestion_heads", &Thresholds::congestion_heads, "the most findings of congestion"},
 }};
 
-void read_line(std::string_view line, Thresholds& thresholds) {
-  const auto equals = line.find('=');
-  if (equals == std::string_view::npos) throw UsageError("not a line NAME=NUMBER");
-  const std::string_view name = trim(line.substr(0, equals)), text = trim(line.substr(equals + 1));
+void set_threshold(const SettingLine& line, Thresholds& thresholds) {
+  if (!line.has_equals) throw UsageError("not a line NAME=NUMBER");
+  const std::string_view name = line.name, text = line.value;
   const auto* const found = std::ranges::find(infos, name, &ThresholdInfo::name);
   if (found == infos.end()) {
     std::vector<std::string_view> names;
@@ -50,15 +49,12 @@ void read_line(std::string_view line, Thresholds& thresholds) {
 std::span<const ThresholdInfo> threshold_infos() { return infos; }
 
 void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view whole = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(whole.size() + 1, text.size()));
-    const std::string_view line = trim(whole);
-    if (line.empty() || line.front() == '#') continue;
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
     try {
-      read_line(line, thresholds);
+      set_threshold(*line, thresholds);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), number, error.message()));
+      throw UsageError(fmt::format("{}:{}: {}", harmless_line(file), line->number, error.message()));
     }
   }
 }

@@ -33,20 +33,21 @@ void print(TextOut& out, const SwitchUse& found) {
   for (const PortUse& port : found.ports) out.print("Port {:03}: {}\n", port.port, port.lids);
 }
 
+struct SwitchBalance {
+  NodeIndex node;
+  std::optional<SwitchUse> use;  ///< nothing if the table of the switch was not read as a whole
+  bool unbalanced() const { return use && use->unbalanced; }
+};
+
 struct BalanceReport final : FabricReport {
-  struct Row {
-    NodeIndex node;
-    std::optional<SwitchUse> use;  ///< nothing if the table of the switch was not read as a whole
-    bool unbalanced() const { return use && use->unbalanced; }
-  };
-  std::vector<Row> rows;
+  std::vector<SwitchBalance> rows;
   bool all{};
 
   using FabricReport::FabricReport;
 
   void visit(report::Sink& sink) const override {
     sink.begin_array("switches");
-    for (const Row& row : rows) {
+    for (const SwitchBalance& row : rows) {
       sink.begin_object();
       visit_names(sink, row.node);
       row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
@@ -57,11 +58,11 @@ struct BalanceReport final : FabricReport {
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
-    for (const Row& row : rows) {
+    for (const SwitchBalance& row : rows) {
       if (row.use && (all || row.use->unbalanced)) print(out, *row.use);
     }
   }
-  Exit status() const override { return std::ranges::any_of(rows, &Row::unbalanced) ? Exit::findings : FabricReport::status(); }
+  Exit status() const override { return std::ranges::any_of(rows, &SwitchBalance::unbalanced) ? Exit::findings : FabricReport::status(); }
 
  private:
   static void visit_ports(report::Sink& sink, const SwitchUse& use) {
@@ -85,25 +86,9 @@ class CheckLftBalance final : public Command {
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.words_alone();
-    set.optional_operands();
-    set.each_word("OPTIONS", [this](const std::string& word) { perl_.take(word); });
-    discover_as_diags(discovery_);
-    as_diags_ = true;
-  }
-
   std::string_view table_rows() const override { return "switches.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    async::Task<> done = as_diags_ ? check_files(session, emit) : check_fabric(session, emit);
-    co_await std::move(done);
-  }
-
- private:
-  // ibtool: read the fabric
-
-  async::Task<> check_fabric(Session& session, Emit& emit) {
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -118,15 +103,16 @@ class CheckLftBalance final : public Command {
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       const routing::SwitchIndex index = network.switch_of(at);
       if (index == routing::none) continue;
-      BalanceReport::Row row{at, std::nullopt};
+      SwitchBalance row{at, std::nullopt};
       if (tables.is_known(index)) row.use = use_of(fabric, at, routing::entries_of(network, tables, index));
       report.rows.push_back(std::move(row));
     }
-    require_read(std::ranges::any_of(report.rows, [](const BalanceReport::Row& row) { return row.use.has_value(); }), failures);
+    require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
     add_failures(session, fabric, std::move(failures));
     emit(report);
   }
 
+ private:
   SwitchUse use_of(const Fabric& fabric, NodeIndex at, const std::vector<routing::Entry>& entries) const {
     const subnet::Node& node = fabric.subnet.node(at);
     std::vector<unsigned> lids(node.slots);
@@ -146,18 +132,23 @@ class CheckLftBalance final : public Command {
     return found;
   }
 
-  // infiniband-diags: files are read
+  DiscoveryOptions discovery_;
+  bool deeper_{}, all_{};
+};
 
-  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world(), complaint);
-    emit.text().print(
-        "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
-        "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
-        session.program().substr(session.program().rfind('/') + 1));
-    throw DiagsExit(2, "");
+/// Reads files, and no fabric.
+class CheckLftBalanceDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.words_alone();
+    set.optional_operands();
+    set.each_word("OPTIONS", [this](const std::string& word) { perl_.take(word); });
+    discover_as_diags(discovery_);
   }
 
-  async::Task<> check_files(Session& session, Emit& emit) {
+  async::Task<> run(Session& session, Emit& emit) override {
     if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
     if (!perl_.has('l')) usage(session, emit, "Must specify dump lfts file\n");
     if (!perl_.has('i')) usage(session, emit, "Must specify ibnetdiscover cache\n");
@@ -173,6 +164,16 @@ class CheckLftBalance final : public Command {
     for (const SwitchUse& found : file.switches()) {
       if (found.unbalanced || perl_.has('v')) print(emit.text(), found);
     }
+  }
+
+ private:
+  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
+    tell(session.world(), complaint);
+    emit.text().print(
+        "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
+        "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
+        session.program().substr(session.program().rfind('/') + 1));
+    throw DiagsExit(2, "");
   }
 
   static void read_lines(const Session& session, const std::string& name, DumpFile& file) {
@@ -209,7 +210,6 @@ class CheckLftBalance final : public Command {
   }
 
   DiscoveryOptions discovery_;
-  bool deeper_{}, all_{}, as_diags_{};
   PerlOptions perl_{"hl:i:ve"};
 };
 
@@ -222,7 +222,7 @@ constinit const CommandInfo rooms::check_lft_balance{
     .group = HelpGroup::forwarding,
     .summary = "Show the switches whose links to others carry more LIDs than the rest.",
     .make = make_command<balance::CheckLftBalance>,
-    .make_diags = make_command<balance::CheckLftBalance>,
+    .make_diags = make_command<balance::CheckLftBalanceDiags>,
     .aliases = balance_aliases,
 };
 

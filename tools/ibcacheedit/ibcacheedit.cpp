@@ -27,7 +27,7 @@ constexpr auto adapter_type = static_cast<std::uint8_t>(smp::NodeType::channel_a
 constexpr auto switch_type = static_cast<std::uint8_t>(smp::NodeType::switch_);
 
 /// One option: a GUID and what takes its place.
-struct Edit {
+struct GuidEdit {
   std::string_view option;  ///< "switchguid"
   Guid node;                ///< of portguid: the node that has the port
   Guid before, after;
@@ -46,7 +46,7 @@ void set_guid(NetdiscCache& cache, CachedNode& node, Guid guid) {
   for (const std::uint32_t port : node.ports) cache.ports[port].guid = guid;
 }
 
-std::optional<NotThere> edit_nodes(NetdiscCache& cache, const Edit& edit, std::uint8_t type) {
+std::optional<NotThere> edit_nodes(NetdiscCache& cache, const GuidEdit& edit, std::uint8_t type) {
   bool found = false;
   for (CachedNode& node : cache.nodes) {
     if (node.type != type || node.guid != edit.before) continue;
@@ -57,7 +57,7 @@ std::optional<NotThere> edit_nodes(NetdiscCache& cache, const Edit& edit, std::u
   return NotThere{edit.option, edit.before};
 }
 
-std::optional<NotThere> edit_system_images(NetdiscCache& cache, const Edit& edit) {
+std::optional<NotThere> edit_system_images(NetdiscCache& cache, const GuidEdit& edit) {
   constexpr std::size_t offset = 4;  // IBA 14.2.5.3: NodeInfo.SystemImageGUID
   bool found = false;
   for (CachedNode& node : cache.nodes) {
@@ -70,7 +70,7 @@ std::optional<NotThere> edit_system_images(NetdiscCache& cache, const Edit& edit
 }
 
 /// Edits a port of one node. Returns whether it has that port.
-bool edit_port_of(NetdiscCache& cache, CachedNode& node, const Edit& edit) {
+bool edit_port_of(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
   if (node.type == switch_type) {
     if (node.guid != edit.before) return false;
     set_guid(cache, node, edit.after);
@@ -85,7 +85,7 @@ bool edit_port_of(NetdiscCache& cache, CachedNode& node, const Edit& edit) {
   return false;
 }
 
-std::optional<NotThere> edit_ports(NetdiscCache& cache, const Edit& edit) {
+std::optional<NotThere> edit_ports(NetdiscCache& cache, const GuidEdit& edit) {
   bool has_node = false, has_port = false;
   for (CachedNode& node : cache.nodes) {
     if (node.guid != edit.node) continue;
@@ -97,12 +97,28 @@ std::optional<NotThere> edit_ports(NetdiscCache& cache, const Edit& edit) {
   return std::nullopt;
 }
 
+std::optional<NotThere> edit_switches(NetdiscCache& cache, const GuidEdit& edit) { return edit_nodes(cache, edit, switch_type); }
+std::optional<NotThere> edit_adapters(NetdiscCache& cache, const GuidEdit& edit) { return edit_nodes(cache, edit, adapter_type); }
+
+/// An option, and what it was given.
+struct GuidOption {
+  std::string_view name, form, help;
+  std::optional<NotThere> (*apply)(NetdiscCache&, const GuidEdit&);
+  std::optional<GuidEdit> edit{};
+  bool of_node{};  ///< the first of three GUIDs is that of a node
+};
+
+GuidEdit edit_of(const GuidOption& option, std::span<const Guid> guids) {
+  const std::size_t first = option.of_node ? 1 : 0;
+  return {option.name, option.of_node ? guids[0] : Guid{}, guids[first], guids[first + 1]};
+}
+
 struct EditReport final : Report {
-  std::vector<Edit> edits;
+  std::vector<GuidEdit> edits;
 
   void visit(report::Sink& sink) const override {
     sink.begin_array("edits");
-    for (const Edit& edit : edits) {
+    for (const GuidEdit& edit : edits) {
       sink.begin_object();
       sink.value("field", edit.option);
       edit.node != Guid{} ? sink.value("node_guid", edit.node) : sink.null("node_guid");
@@ -115,116 +131,28 @@ struct EditReport final : Report {
   void text(TextOut& /*out*/) const override {}
 };
 
-class Ibcacheedit final : public Command {
- public:
-  void options(OptionSet& set, CommonOptions& common) override {
+/// What both command lines share.
+class CacheEdit : public Command {
+ protected:
+  template <class Options>
+  void add_edits(Options& set, GuidEdit (*read)(const GuidOption&, const std::string&)) {
     set.word("ORIGINAL", original_);
     set.word("NEW", changed_);
-    for (Slot& slot : slots_) {
-      set.value(fmt::format("--{}", slot.name), slot.form, slot.help, [&slot](std::string_view text) { slot.edit = read(slot, text); });
-    }
-    add_common(set, common, group_output);
+    for (GuidOption& option : options_)
+      set.value(Spelling{option.name}, option.form, option.help,
+                [&option, read](const std::string& text) { option.edit = read(option, text); });
   }
 
-  void diags_options(DiagsOptions& set) override {
-    as_diags_ = true;
-    set.without("CDdeGKLPstvy");
-    set.optional_operands();
-    set.word("ORIGINAL", original_);
-    set.word("NEW", changed_);
-    for (Slot& slot : slots_) {
-      set.value(slot.name, 0, slot.form, slot.help, [&slot](const std::string& text) { slot.edit = read_as_diags(slot, text); });
-    }
-  }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    if (!original_) throw DiagsFailure({"main", "original cache file not specified"});
-    if (!changed_) throw DiagsFailure({"main", "new cache file not specified"});
-    if (!as_diags_ && changed_->empty()) throw UsageError("NEW: the name of the file is empty");
+  /// The fabric of ORIGINAL with the new GUIDs.
+  NetdiscCache edited(const Session& session) const {
     NetdiscCache cache = load(session);
-    EditReport report;
-    for (const Slot& slot : slots_) {
-      if (!slot.edit) continue;
-      if (const auto missing = slot.apply(cache, *slot.edit)) {
+    for (const GuidOption& option : options_) {
+      const std::optional<NotThere> missing = option.edit ? option.apply(cache, *option.edit) : std::nullopt;
+      if (missing)
         session.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
                        {"main", fmt::format("{} = {:x} not found", missing->what, missing->guid.value)});
-      }
-      report.edits.push_back(*slot.edit);
     }
-    write(session, file_of(cache));
-    emit(report);
-    co_return;
-  }
-
- private:
-  /// An option, and what it was given.
-  struct Slot {
-    std::string_view name, form, help;
-    std::optional<NotThere> (*apply)(NetdiscCache&, const Edit&);
-    std::optional<Edit> edit{};
-    bool of_node{};  ///< the first of three GUIDs is that of a node
-  };
-
-  static Edit edit_of(const Slot& slot, std::span<const Guid> guids) {
-    const std::size_t first = slot.of_node ? 1 : 0;
-    return {slot.name, slot.of_node ? guids[0] : Guid{}, guids[first], guids[first + 1]};
-  }
-
-  /// GUIDs between colons. Those of the three-colon form have three of their own.
-  static Edit read(const Slot& slot, std::string_view text) {
-    std::vector<std::string> parts(1);
-    for (const char c : text) c == ':' ? void(parts.emplace_back()) : parts.back().push_back(c);
-    const std::size_t wanted = slot.of_node ? 3 : 2, groups = 4;
-    std::vector<Guid> guids;
-    for (std::size_t i = 0; i < wanted && (parts.size() == wanted || parts.size() == wanted * groups); ++i) {
-      const std::size_t each = parts.size() / wanted;
-      std::string word = parts[i * each];
-      for (std::size_t k = 1; k < each; ++k) word += ":" + parts[i * each + k];
-      const auto guid = each == 1 ? number_of(word) : parse_guid(word);
-      if (guid) guids.push_back(*guid);
-    }
-    if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", slot.name));
-    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", slot.name, in_quotes(text), slot.form));
-    return edit_of(slot, guids);
-  }
-  static std::optional<Guid> number_of(const std::string& word) {
-    if (const auto guid = parse_guid(word)) return guid;
-    if (const auto number = parse_number(word)) return Guid{*number};
-    return std::nullopt;
-  }
-
-  /// Reads the GUIDs of an option as infiniband-diags does: each is a number as strtoull() reads it, and colons separate them.
-  static Edit read_as_diags(const Slot& slot, const std::string& text) {
-    std::vector<Guid> guids;
-    std::size_t at = 0;
-    for (std::size_t left = slot.of_node ? 2 : 1; left > 0; --left) {
-      const std::size_t colon = text.find(':', at);
-      if (colon == std::string::npos || colon + 1 == text.size()) throw DiagsUsage(fmt::format("invalid input '{}'\n", text));
-      guids.push_back(Guid{c_number(text.substr(at, colon - at))});
-      at = colon + 1;
-    }
-    guids.push_back(Guid{c_number(text.substr(at))});
-    return edit_of(slot, guids);
-  }
-
-  NetdiscCache load(const Session& session) const {
-    try {
-      return *read_cache(*original_);
-    } catch (const CannotLoad& error) {
-      session.refuse(error, {"main", "loading original cached fabric failed"});
-    }
-  }
-
-  /// The new file, which can be read. infiniband-diags writes anything.
-  std::vector<std::uint8_t> file_of(const NetdiscCache& cache) const {
-    std::vector<std::uint8_t> file = formats::netdisc_cache_file(cache);
-    if (as_diags_) return file;
-    try {
-      formats::read_netdisc_cache(file);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{} would be no stored fabric: {}", in_quotes(*changed_), error.message()));
-    }
-    return file;
+    return cache;
   }
 
   void write(const Session& session, Bytes file) const {
@@ -237,10 +165,7 @@ class Ibcacheedit final : public Command {
     }
   }
 
-  static std::optional<NotThere> edit_switches(NetdiscCache& cache, const Edit& edit) { return edit_nodes(cache, edit, switch_type); }
-  static std::optional<NotThere> edit_adapters(NetdiscCache& cache, const Edit& edit) { return edit_nodes(cache, edit, adapter_type); }
-
-  std::array<Slot, 4> slots_{{
+  std::array<GuidOption, 4> options_{{
       {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_switches},
       {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_adapters},
       {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_images},
@@ -251,7 +176,98 @@ class Ibcacheedit final : public Command {
        .of_node = true},
   }};
   std::optional<std::string> original_, changed_;
-  bool as_diags_{};
+
+ private:
+  NetdiscCache load(const Session& session) const {
+    try {
+      return *read_cache(*original_);
+    } catch (const CannotLoad& error) {
+      session.refuse(error, {"main", "loading original cached fabric failed"});
+    }
+  }
+};
+
+class Ibcacheedit final : public CacheEdit {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    add_edits(set, read);
+    add_common(set, common, group_output);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (changed_->empty()) throw UsageError("NEW: the name of the file is empty");
+    const std::vector<std::uint8_t> file = formats::netdisc_cache_file(edited(session));
+    try {
+      formats::read_netdisc_cache(file);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{} would be no stored fabric: {}", in_quotes(*changed_), error.message()));
+    }
+    write(session, file);
+    EditReport report;
+    for (const GuidOption& option : options_) {
+      if (option.edit) report.edits.push_back(*option.edit);
+    }
+    emit(report);
+    co_return;
+  }
+
+ private:
+  /// GUIDs between colons. Those of the three-colon form have three of their own.
+  static GuidEdit read(const GuidOption& option, const std::string& text) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) c == ':' ? void(parts.emplace_back()) : parts.back().push_back(c);
+    const std::size_t wanted = option.of_node ? 3 : 2, groups = 4;
+    std::vector<Guid> guids;
+    for (std::size_t i = 0; i < wanted && (parts.size() == wanted || parts.size() == wanted * groups); ++i) {
+      const std::size_t each = parts.size() / wanted;
+      std::string word = parts[i * each];
+      for (std::size_t k = 1; k < each; ++k) word += ":" + parts[i * each + k];
+      const auto guid = each == 1 ? number_of(word) : parse_guid(word);
+      if (guid) guids.push_back(*guid);
+    }
+    if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", option.name));
+    if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", option.name, in_quotes(text), option.form));
+    return edit_of(option, guids);
+  }
+  static std::optional<Guid> number_of(const std::string& word) {
+    if (const auto guid = parse_guid(word)) return guid;
+    if (const auto number = parse_number(word)) return Guid{*number};
+    return std::nullopt;
+  }
+};
+
+class IbcacheeditDiags final : public CacheEdit {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.without("CDdeGKLPstvy");
+    set.optional_operands();
+    add_edits(set, read);
+  }
+
+  /// Writes anything, also a file that cannot be read.
+  async::Task<> run(Session& session, Emit& /*emit*/) override {
+    if (!original_) throw DiagsFailure({"main", "original cache file not specified"});
+    if (!changed_) throw DiagsFailure({"main", "new cache file not specified"});
+    write(session, formats::netdisc_cache_file(edited(session)));
+    co_return;
+  }
+
+ private:
+  /// Each GUID is a number as strtoull() reads it, and colons separate them.
+  static GuidEdit read(const GuidOption& option, const std::string& text) {
+    std::vector<Guid> guids;
+    std::size_t at = 0;
+    for (std::size_t left = option.of_node ? 2 : 1; left > 0; --left) {
+      const std::size_t colon = text.find(':', at);
+      if (colon == std::string::npos || colon + 1 == text.size()) throw DiagsUsage(fmt::format("invalid input '{}'\n", text));
+      guids.push_back(Guid{c_number(text.substr(at, colon - at))});
+      at = colon + 1;
+    }
+    guids.push_back(Guid{c_number(text.substr(at))});
+    return edit_of(option, guids);
+  }
 };
 
 }  // namespace
@@ -261,7 +277,7 @@ constinit const CommandInfo rooms::ibcacheedit{
     .group = HelpGroup::other,
     .summary = "Put other GUIDs into a fabric that ibnetdiscover --cache stored.",
     .make = make_command<Ibcacheedit>,
-    .make_diags = make_command<Ibcacheedit>,
+    .make_diags = make_command<IbcacheeditDiags>,
 };
 
 }  // namespace ib::tools

@@ -11,12 +11,12 @@ namespace ib::tools::using_link {
 namespace {
 
 /// A name, divided into a text and the digits at its end.
-struct Name {
+struct HostName {
   std::string text, digits;
   double number() const { return std::strtod(digits.c_str(), nullptr); }
 };
 
-Name split(const std::string& name) {
+HostName split(const std::string& name) {
   constexpr std::string_view all_digits = "0123456789";
   const std::size_t last = name.find_last_not_of(all_digits);
   const std::size_t at = last == std::string::npos ? 0 : last + 1;
@@ -24,9 +24,9 @@ Name split(const std::string& name) {
 }
 
 /// A range of consecutive numbers.
-using Run = std::vector<Name>;
+using Run = std::vector<HostName>;
 
-bool continues(const std::vector<Run>& runs, const Name& name) {
+bool continues(const std::vector<Run>& runs, const HostName& name) {
   const double before = runs.empty() || runs.back().empty() ? 0 : runs.back().back().number();
   return before == name.number() - 1;
 }
@@ -38,11 +38,11 @@ std::string text_of(const Run& run) {
 }  // namespace
 
 std::string host_list(std::vector<std::string> names) {
-  std::vector<Name> sorted{Name{}};
+  std::vector<HostName> sorted{HostName{}};
   for (const std::string& name : names) sorted.push_back(split(name));
-  std::ranges::stable_sort(sorted, {}, &Name::number);
+  std::ranges::stable_sort(sorted, {}, &HostName::number);
   std::map<std::string, std::vector<Run>> by_text;
-  for (Name& name : sorted) {
+  for (HostName& name : sorted) {
     std::vector<Run>& runs = by_text[name.text];
     if (runs.empty()) runs.emplace_back();
     if (!continues(runs, name)) runs.emplace_back();

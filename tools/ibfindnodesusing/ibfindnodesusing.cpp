@@ -36,22 +36,37 @@ struct LinkTables {
   }
 };
 
-struct LinkReport final : FabricReport {
-  /// An end of the link, and the end ports to which it sends packets.
-  struct End {
-    PortIndex port = none;
-    std::vector<PortIndex> destinations;
-    bool is_switch = false;
-    bool is_read = false;  ///< the whole table of the switch
-  };
-  End near, far;
+/// Reads the linear tables of those nodes of `ports` that are switches. Returns the blocks that are missing.
+async::Task<subnet::Failures> read_tables(Session& session, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
+                                          LinkTables& tables) {
+  std::vector<routing::SwitchIndex> switches;
+  for (const PortIndex port : ports) {
+    const routing::SwitchIndex at = tables.network.switch_of(subnet.port(port).node);
+    if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
+  }
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const routing::TablesToRead to{.linear = &tables.linear};
+  subnet::Failures failures = co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
+  co_return failures;
+}
+
+/// An end of the link, and the end ports to which it sends packets.
+struct SendingEnd {
+  PortIndex port = none;
+  std::vector<PortIndex> destinations;
+  bool is_switch = false;
+  bool is_read = false;  ///< the whole table of the switch
+};
+
+struct LinkUseReport final : FabricReport {
+  SendingEnd near, far;
   bool details{};
 
   using FabricReport::FabricReport;
 
   void visit(report::Sink& sink) const override {
     sink.begin_array("ends");
-    for (const End& end : {near, far}) {
+    for (const SendingEnd& end : {near, far}) {
       sink.begin_object();
       visit_end_port(sink, end.port);
       sink.value("port_num", fabric.subnet.port(end.port).number);
@@ -91,10 +106,10 @@ struct LinkReport final : FabricReport {
     return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : end.guid;
   }
   std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node(fabric.subnet.port(at).node), &fabric.names)); }
-  std::string end_text(const End& end) const {
+  std::string end_text(const SendingEnd& end) const {
     return fmt::format("{} {} \"{}\"", to_text(guid(end.port)), fabric.subnet.port(end.port).number, name(end.port));
   }
-  void direction(TextOut& out, const End& end, std::string_view arrow) const {
+  void direction(TextOut& out, const SendingEnd& end, std::string_view arrow) const {
     out.print("{} {} {}\n", end_text(near), arrow, end_text(far));
     if (!end.is_switch) out.write(" ** Not a switch **\n");
     if (end.is_switch && !end.is_read) out.write(" ** The forwarding table was not read completely **\n");
@@ -119,43 +134,30 @@ class Ibfindnodesusing final : public Command {
     add_common(set, common, group_target);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.words_alone();
-    set.optional_operands();
-    set.each_word("WORDS", [this, &common = set.common()](const std::string& word) { take(common, word); });
-    discover_as_diags(discovery_);
-    as_diags_ = true;
-  }
-
   std::string_view table_rows() const override { return "ends"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    async::Task<> done = as_diags_ ? find_as_diags(session, emit) : find(session, emit);
-    co_await std::move(done);
-  }
-
- private:
-  // ibtool
-
-  async::Task<> find(Session& session, Emit& emit) {
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     const NodeIndex at = co_await find_switch(session, fabric);
     emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
-    LinkReport report(fabric);
+    LinkUseReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
     if (report.far.port == none) throw Error(fmt::format("No link on port {}", port_));
     LinkTables tables(fabric.subnet);
-    async::Task<> reading = read_tables(session, fabric, {report.near.port, report.far.port}, tables);
-    co_await std::move(reading);
-    for (LinkReport::End* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
+    const std::vector<PortIndex> ends{report.near.port, report.far.port};
+    subnet::Failures failures = co_await read_tables(session, fabric.subnet, ends, tables);
+    for (SendingEnd* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
+    require_read(report.near.is_read || report.far.is_read, failures);
+    add_failures(session, fabric, std::move(failures));
     report.details = session.options().verbosity > 0;
     emit(report);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
+ private:
   /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
   /// a switch.
   async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
@@ -175,7 +177,7 @@ class Ibfindnodesusing final : public Command {
     co_return at;
   }
 
-  void find_destinations(const Fabric& fabric, const LinkTables& tables, LinkReport::End& end) const {
+  void find_destinations(const Fabric& fabric, const LinkTables& tables, SendingEnd& end) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::Port& port = subnet.port(end.port);
     const routing::SwitchIndex sends = tables.network.switch_of(port.node);
@@ -194,48 +196,24 @@ class Ibfindnodesusing final : public Command {
     std::ranges::stable_sort(end.destinations, {}, key);
   }
 
-  /// Reads the linear tables of those nodes of `ports` that are switches. Missing blocks become failures of the model.
-  async::Task<> read_tables(Session& session, Fabric& fabric, std::vector<PortIndex> ports, LinkTables& tables) const {
-    std::vector<routing::SwitchIndex> switches;
-    for (const PortIndex port : ports) {
-      const routing::SwitchIndex at = tables.network.switch_of(fabric.subnet.port(port).node);
-      if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
-    }
-    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-    const routing::TablesToRead to{.linear = &tables.linear};
-    std::vector<subnet::Failure> failures = co_await routing::read_tables(session.transactor(), tables.network, switches, to, options);
-    if (!as_diags_) {
-      const bool any = std::ranges::any_of(switches, [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at); });
-      require_read(any, failures);
-    }
-    add_failures(session, fabric, std::move(failures));
+  Target target_;
+  unsigned port_{};
+  bool all_{};
+  DiscoveryOptions discovery_;
+};
+
+class IbfindnodesusingDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.words_alone();
+    set.optional_operands();
+    set.each_word("WORDS", [this, &common = set.common()](const std::string& word) { take(common, word); });
+    discover_as_diags(discovery_);
   }
 
-  // infiniband-diags
-
-  void take(CommonOptions& common, const std::string& word) {
-    perl_.take(word);
-    if (!perl_.value('C').empty()) common.device = perl_.value('C');
-    if (!perl_.value('P').empty()) common.port = perl_.value('P');
-  }
-
-  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world(), complaint);
-    emit.text().print(
-        "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
-        session.program().substr(session.program().rfind('/') + 1));
-    throw DiagsExit(2, "");
-  }
-
-  /// A GUID in the form that infiniband-diags compares.
-  static std::string guid_text(std::string word) {
-    for (char& letter : word) letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    const std::size_t at = word.find("0x");
-    if (at != std::string::npos) word = word.substr(at + 2);
-    return fmt::format("0x{:0>16}", word);
-  }
-
-  async::Task<> find_as_diags(Session& session, Emit& emit) {
+  async::Task<> run(Session& session, Emit& emit) override {
     if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
     const std::vector<std::string>& words = perl_.operands();
     const std::string wanted = guid_text(words.empty() ? "" : words[0]);
@@ -260,11 +238,33 @@ class Ibfindnodesusing final : public Command {
       emit.set_diags_status(1);
       co_return;
     }
-    async::Task<> shown = show_as_diags(session, emit, fabric, at, number);
-    co_await std::move(shown);
+    co_await show(session, emit, fabric, at, number);
   }
 
-  async::Task<> show_as_diags(Session& session, Emit& emit, Fabric& fabric, NodeIndex at, std::string number) const {
+ private:
+  void take(CommonOptions& common, const std::string& word) {
+    perl_.take(word);
+    if (!perl_.value('C').empty()) common.device = perl_.value('C');
+    if (!perl_.value('P').empty()) common.port = perl_.value('P');
+  }
+
+  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
+    tell(session.world(), complaint);
+    emit.text().print(
+        "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
+        session.program().substr(session.program().rfind('/') + 1));
+    throw DiagsExit(2, "");
+  }
+
+  /// A GUID in the form that infiniband-diags compares.
+  static std::string guid_text(std::string word) {
+    for (char& letter : word) letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    const std::size_t at = word.find("0x");
+    if (at != std::string::npos) word = word.substr(at + 2);
+    return fmt::format("0x{:0>16}", word);
+  }
+
+  async::Task<> show(Session& session, Emit& emit, Fabric& fabric, NodeIndex at, const std::string& number) const {
     const subnet::Subnet& subnet = fabric.subnet;
     PortIndex far = none;
     for (unsigned port = 1; port < subnet.node(at).slots; ++port) {
@@ -273,8 +273,8 @@ class Ibfindnodesusing final : public Command {
     std::vector<PortIndex> ends{subnet.node(at).first_port};
     if (far != none) ends.push_back(far);
     LinkTables tables(subnet);
-    async::Task<> reading = read_tables(session, fabric, ends, tables);
-    co_await std::move(reading);
+    subnet::Failures failures = co_await read_tables(session, subnet, ends, tables);
+    add_failures(session, fabric, std::move(failures));
     const subnet::Node& node = subnet.node(at);
     const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number),
                                               diags_node_name(fabric.names, node.guid(), node.description()),
@@ -318,9 +318,6 @@ class Ibfindnodesusing final : public Command {
     return host_list(std::move(names));
   }
 
-  Target target_;
-  unsigned port_{};
-  bool all_{}, as_diags_{};
   DiscoveryOptions discovery_;
   PerlOptions perl_{"hRC:P:"};
 };
@@ -334,7 +331,7 @@ constinit const CommandInfo rooms::ibfindnodesusing{
     .group = HelpGroup::forwarding,
     .summary = "Show whose packets go over a link, by the tables of the switches at its ends.",
     .make = make_command<using_link::Ibfindnodesusing>,
-    .make_diags = make_command<using_link::Ibfindnodesusing>,
+    .make_diags = make_command<using_link::IbfindnodesusingDiags>,
     .aliases = using_aliases,
 };
 

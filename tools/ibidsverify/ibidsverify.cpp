@@ -26,7 +26,7 @@ using subnet::NodeKind;
 using subnet::PortIndex;
 
 /// An end port and the problems of its LIDs and GUIDs.
-struct Row {
+struct CheckedPort {
   PortIndex port;
   std::vector<std::string> findings;
 };
@@ -36,7 +36,7 @@ struct IdsReport final : FabricReport {
 
   void visit(report::Sink& sink) const override {
     sink.begin_array("checks");
-    for (const Row& row : rows) {
+    for (const CheckedPort& row : rows) {
       if (verbose || !row.findings.empty()) visit_row(sink, row);
     }
     sink.end_array();
@@ -51,7 +51,7 @@ struct IdsReport final : FabricReport {
   }
 
   void text(TextOut& out) const override {
-    for (const Row& row : rows) {
+    for (const CheckedPort& row : rows) {
       if (verbose || !row.findings.empty()) print_row(out, row);
     }
     out.print("## Summary: {} nodes checked, {} bad nodes found\n", rows.size(), bad());
@@ -59,17 +59,17 @@ struct IdsReport final : FabricReport {
 
   Exit status() const override { return bad() != 0 ? Exit::findings : FabricReport::status(); }
 
-  std::vector<Row> rows;
+  std::vector<CheckedPort> rows;
   bool verbose{}, colour{};
 
  private:
   std::size_t bad() const {
     std::size_t count = 0;
-    for (const Row& row : rows) count += row.findings.empty() ? 0 : 1;
+    for (const CheckedPort& row : rows) count += row.findings.empty() ? 0 : 1;
     return count;
   }
 
-  void visit_row(report::Sink& sink, const Row& row) const {
+  void visit_row(report::Sink& sink, const CheckedPort& row) const {
     const subnet::Port& port = fabric.subnet.port(row.port);
     sink.begin_object();
     sink.value("check", "node");
@@ -89,7 +89,7 @@ struct IdsReport final : FabricReport {
     sink.end_object();
   }
 
-  void print_row(TextOut& out, const Row& row) const {
+  void print_row(TextOut& out, const CheckedPort& row) const {
     constexpr std::string_view red = "\x1b[1;31m", green = "\x1b[1;32m", plain = "\x1b[0m";
     const subnet::Port& port = fabric.subnet.port(row.port);
     const subnet::Node& node = fabric.subnet.node(port.node);
@@ -109,8 +109,8 @@ class IdsCheck {
  public:
   explicit IdsCheck(const subnet::Subnet& subnet) : subnet_(subnet) {}
 
-  Row check(PortIndex at) {
-    Row row{at, {}};
+  CheckedPort check(PortIndex at) {
+    CheckedPort row{at, {}};
     check_lids(row);
     check_node_guid(row);
     check_port_guid(row);
@@ -124,7 +124,7 @@ class IdsCheck {
     return node.kind() == NodeKind::sw ? node.info.port_guid : subnet_.port(at).guid;
   }
 
-  void check_lids(Row& row) {
+  void check_lids(CheckedPort& row) {
     if (!subnet_.port(row.port).has_info) return;
     const unsigned base = subnet_.lid(row.port).value;
     if (base == 0) row.findings.push_back(fmt::format("The LID is 0, at {}", place(row.port)));
@@ -138,7 +138,7 @@ class IdsCheck {
     }
   }
 
-  void check_node_guid(Row& row) {
+  void check_node_guid(CheckedPort& row) {
     const NodeIndex at = subnet_.port(row.port).node;
     const Guid guid = subnet_.node(at).guid();
     const auto [known, is_new] = node_guids_.try_emplace(guid, at);
@@ -149,7 +149,7 @@ class IdsCheck {
     }
   }
 
-  void check_port_guid(Row& row) {
+  void check_port_guid(CheckedPort& row) {
     const Guid guid = guid_of(row.port);
     const auto [known, is_new] = port_guids_.try_emplace(guid, row.port);
     if (guid.value == 0) {
@@ -174,19 +174,10 @@ class Ibidsverify final : public Command {
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
-    discover_as_diags(discovery_);
-  }
-
   std::string_view table_rows() const override { return "checks"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric fabric;
-    if (discovery_.diags) {
-      co_await run_script(session, emit, fabric);
-      co_return;
-    }
     discovery_.needs.switch_infos = false;
     if (!emit.json()) discovery_.needs.descriptions = {};
     co_await discover(session, discovery_, fabric);
@@ -216,6 +207,43 @@ class Ibidsverify final : public Command {
     return ports;
   }
 
+  DiscoveryOptions discovery_;
+  bool only_up_{}, plain_{};
+};
+
+class IbidsverifyDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
+    discover_as_diags(discovery_);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    constexpr std::string_view usage =
+        "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
+        "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
+        "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
+    tell(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
+    if (perl_.wants_usage()) {
+      emit.text().write(usage);
+      emit.set_diags_status(usage_status);
+      co_return;
+    }
+    TopologyIds ids;
+    const std::string cache = cache_file(session);
+    if (perl_.has('R') || cache.empty() || !read_cache(cache, ids)) {
+      Fabric fabric;
+      open_for_libibnetdisc(session);
+      co_await discover(session, discovery_, fabric);
+      read_fabric(session, fabric, cache, ids);
+    }
+    emit.text().write(ids.complaints());
+    if (!ids.complaints().empty()) emit.set_diags_status(1);
+  }
+
+ private:
   void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
     for (const std::string& word : words) perl_.take(word);
     if (perl_.wants_usage()) return;
@@ -232,28 +260,6 @@ class Ibidsverify final : public Command {
     const std::string device = perl_.value('C'), port = perl_.value('P');
     if (directory.empty() || (device + port).find('/') != std::string::npos) return {};
     return fmt::format("{}/ibnetdiscover-{}-{}.topology", directory, device, port);
-  }
-
-  async::Task<> run_script(Session& session, Emit& emit, Fabric& fabric) {
-    constexpr std::string_view usage =
-        "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
-        "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
-        "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
-    tell(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
-    if (perl_.wants_usage()) {
-      emit.text().write(usage);
-      emit.set_diags_status(usage_status);
-      co_return;
-    }
-    TopologyIds ids;
-    const std::string cache = cache_file(session);
-    if (perl_.has('R') || cache.empty() || !read_cache(cache, ids)) {
-      open_for_libibnetdisc(session);
-      co_await discover(session, discovery_, fabric);
-      read_fabric(session, fabric, cache, ids);
-    }
-    emit.text().write(ids.complaints());
-    if (!ids.complaints().empty()) emit.set_diags_status(1);
   }
 
   static bool read_cache(const std::string& file, TopologyIds& ids) {
@@ -288,9 +294,7 @@ class Ibidsverify final : public Command {
   static constexpr int usage_status = 2;
 
   DiscoveryOptions discovery_;
-  bool only_up_{}, plain_{};
-  // For infiniband-diags.
-  PerlOptions perl_{"hRC:P:"};  ///< of infiniband-diags' script
+  PerlOptions perl_{"hRC:P:"};
 };
 
 }  // namespace
@@ -301,7 +305,7 @@ constinit const CommandInfo rooms::ibidsverify{
     .group = HelpGroup::topology,
     .summary = "Check that no LID and no GUID is zero or is there twice.",
     .make = make_command<Ibidsverify>,
-    .make_diags = make_command<Ibidsverify>,
+    .make_diags = make_command<IbidsverifyDiags>,
     .aliases = ibidsverify_aliases,
 };
 

@@ -30,7 +30,6 @@ using subnet::PortIndex;
 
 struct ShownLinks {
   bool port_guids{}, line{}, additional{}, down{}, up{};
-  std::optional<NodeKind> only;  ///< for infiniband-diags: print only nodes of this kind
 };
 
 struct LinkReport final : FabricReport {
@@ -49,65 +48,10 @@ struct LinkReport final : FabricReport {
     for (const NodeIndex at : switches) print_switch(out, at);
   }
 
-  void diags_text(TextOut& out) const override {
-    const subnet::Grouping grouping = subnet::group(fabric.subnet, switches);
-    const DiagsLinks links = diags_links(fabric, grouping);
-    if (stored != nullptr) {
-      print_differences(out, links);
-    } else {
-      for (const NodeIndex at : wanted(fabric.subnet, switches)) links.node(out.buffer(), at), out.write({});
-    }
-    cut = links.cut();
-    bad_widths = links.bad_widths();
-  }
-
   const ShownLinks& shown;
-  std::vector<NodeIndex> switches;  ///< for infiniband-diags: all nodes, in its order
-  std::optional<Guid> diags_only;   ///< the only node to print; absent: all nodes
-  const Fabric* stored{};           ///< the fabric of --diff, and the order of its nodes
-  std::vector<NodeIndex> stored_order;
-  DiffChecks checks;
-  const Fabric* without_down{};  ///< the fabric of --filterdownports
-  // For infiniband-diags: the warnings, which are known after the text is printed.
-  mutable unsigned cut{};
-  mutable std::vector<unsigned> bad_widths;
+  std::vector<NodeIndex> switches;
 
  private:
-  /// The nodes of `order` that are printed.
-  std::vector<NodeIndex> wanted(const subnet::Subnet& subnet, std::vector<NodeIndex> order) const {
-    std::erase_if(order, [&](NodeIndex at) {
-      const subnet::Node& node = subnet.node(at);
-      return (shown.only && node.kind() != *shown.only) || (diags_only && node.guid() != *diags_only);
-    });
-    return order;
-  }
-
-  DiagsLinks diags_links(const Fabric& of, const subnet::Grouping& grouping) const {
-    DiagsLinks links(of.subnet, fabric.names, grouping);
-    links.line = shown.line;
-    links.additional = shown.additional;
-    links.down = shown.down;
-    if (without_down != nullptr) links.hides = [this, &of](PortIndex at) { return was_down(of.subnet, at); };
-    return links;
-  }
-
-  /// Whether the port was down in the fabric of --filterdownports.
-  bool was_down(const subnet::Subnet& subnet, PortIndex at) const {
-    const NodeIndex node = without_down->subnet.find_node(subnet.node(subnet.port(at).node).guid());
-    const PortIndex port = node == subnet::none ? node : without_down->subnet.port_of(node, subnet.port(at).number);
-    return port != subnet::none && without_down->subnet.port(port).state() == smp::PortState::down;
-  }
-
-  /// infiniband-diags compares a single node with itself: the node is printed only if the stored fabric lacks it.
-  void print_differences(TextOut& out, const DiagsLinks& is) const {
-    if (diags_only && stored->subnet.find_node(*diags_only) != subnet::none) return;
-    const subnet::Grouping grouping = subnet::group(stored->subnet, stored_order);
-    const DiagsLinks was = diags_links(*stored, grouping);
-    const DiffSide before{stored->subnet, wanted(stored->subnet, stored_order)}, after{fabric.subnet, wanted(fabric.subnet, switches)};
-    print_link_differences(out.buffer(), was, before, is, after, checks);
-    out.write({});
-  }
-
   std::string name(NodeIndex at) const { return in_quotes(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(PortIndex at) const {
@@ -190,6 +134,43 @@ class Iblinkinfo final : public Command {
     add_common(set, common, group_target);
   }
 
+  std::string_view table_rows() const override { return "nodes.ports"; }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    discovery_.needs.switch_infos = emit.json();
+    Fabric fabric;
+    std::vector<NodeIndex> switches;
+    if (target_.given()) {
+      const NodeIndex at = co_await discover_around(session, discovery_, target_, fabric);
+      check_switch(fabric, at);
+      switches.push_back(at);
+    } else {
+      co_await discover(session, discovery_, fabric);
+      switches = subnet::breadth_first(fabric.subnet);
+      std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
+    }
+    emit(LinkReport(fabric, shown_, std::move(switches)));
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+  }
+
+ private:
+  static void check_switch(const Fabric& fabric, NodeIndex at) {
+    const subnet::Node& node = fabric.subnet.node(at);
+    if (node.kind() == NodeKind::sw) return;
+    const PortIndex port = fabric.subnet.port_of(at, node.entry_port);
+    throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
+                            port == subnet::none ? 0 : fabric.subnet.lid(port).value));
+  }
+
+  Target target_;
+  ShownLinks shown_;
+  DiscoveryOptions discovery_;
+};
+
+class IblinkinfoDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
   void diags_options(DiagsOptions& set) override {
     const auto port_guid = [this, &set](std::string_view name, char letter) {
       set.value(name, letter, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {
@@ -207,9 +188,9 @@ class Iblinkinfo final : public Command {
     set.flag("all", 'a', scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
     set.value("hops", 'n', "N", "How many hops around that node to look, or around this host.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
-    set.flag("down", 'd', shown_.down, "Print the ports alone that are down.");
-    set.flag("line", 'l', shown_.line, "Print all of a link in its line, without headings.");
-    set.flag("additional", 'p', shown_.additional, "Print also HOQLife and VLStallCount.");
+    set.flag("down", 'd', down_, "Print the ports alone that are down.");
+    set.flag("line", 'l', line_, "Print all of a link in its line, without headings.");
+    set.flag("additional", 'p', additional_, "Print also HOQLife and VLStallCount.");
     const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
       set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
     };
@@ -217,31 +198,35 @@ class Iblinkinfo final : public Command {
     add_diff(set, diff_);
     file("filterdownports", without_down_, "Leave out the ports that were down in this file of ibnetdiscover --cache.");
     set.outstanding_smps();
-    set.action("switches-only", 0, "Tell of switches alone.", [this] { shown_.only = NodeKind::sw; });
-    set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { shown_.only = NodeKind::ca; });
+    set.action("switches-only", 0, "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
+    set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
     discover_as_diags(discovery_);
-    diags_ = true;
   }
 
-  std::string_view table_rows() const override { return "nodes.ports"; }
-
   async::Task<> run(Session& session, Emit& emit) override {
-    discovery_.needs.switch_infos = emit.json();
-    Fabric fabric;
-    if (diags_) {
-      co_await run_diags(session, emit, fabric);
-    } else if (!target_.given()) {
-      co_await discover(session, discovery_, fabric);
-      std::vector<NodeIndex> switches = subnet::breadth_first(fabric.subnet);
-      std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
-      emit(LinkReport(fabric, shown_, std::move(switches)));
-    } else {
-      const NodeIndex at = co_await discover_around(session, discovery_, target_, fabric);
-      check_switch(fabric, at);
-      emit(LinkReport(fabric, shown_, {at}));
+    if (diff_.file) load(*diff_.file, stored_, "diff");
+    if (without_down_) load(*without_down_, down_before_, "filterdownports");
+    const std::optional<Guid> wanted = co_await scan_.read(session, discovery_, fabric_);
+    if (wanted) {
+      const NodeIndex at = node_of(*wanted);
+      if (at == subnet::none) {
+        tell(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        co_return;
+      }
+      only_node_ = fabric_.subnet.node(at).guid();
     }
-    if (!diags_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
+    const std::vector<NodeIndex> nodes = scan_.order(fabric_, asks_fdr10);
+    const subnet::Grouping grouping = subnet::group(fabric_.subnet, nodes);
+    const DiagsLinks links = links_of(fabric_.subnet, grouping);
+    if (diff_.file) {
+      print_differences(emit.text(), links, shown_nodes(fabric_.subnet, nodes), diags_order(stored_, asks_fdr10));
+    } else {
+      for (const NodeIndex at : shown_nodes(fabric_.subnet, nodes)) links.node(emit.text().buffer(), at), emit.text().write({});
+    }
+    for (const unsigned width : links.bad_widths()) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
+    for (unsigned i = 0; i < links.cut(); ++i) tell(session.world(), "WARN: string buffer overflow\n");
   }
 
  private:
@@ -253,56 +238,57 @@ class Iblinkinfo final : public Command {
     }
   }
 
-  async::Task<> run_diags(Session& session, Emit& emit, Fabric& fabric) {
-    Fabric stored, without_down;
-    if (diff_.file) load(*diff_.file, stored, "diff");
-    if (without_down_) load(*without_down_, without_down, "filterdownports");
-    const std::optional<Guid> wanted = co_await scan_.read(session, discovery_, fabric);
-    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
-    LinkReport report(fabric, shown_, scan_.order(fabric, asks_fdr10));
-    if (wanted) {
-      const NodeIndex at = node_of(fabric, *wanted);
-      if (at == subnet::none) {
-        tell(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
-        co_return;
-      }
-      report.diags_only = fabric.subnet.node(at).guid();
-    }
-    if (diff_.file) {
-      report.stored = &stored;
-      report.stored_order = diags_order(stored, asks_fdr10);
-      report.checks = diff_.checks;
-    }
-    if (without_down_) report.without_down = &without_down;
-    emit(report);
-    for (const unsigned width : report.bad_widths) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-    for (unsigned i = 0; i < report.cut; ++i) tell(session.world(), "WARN: string buffer overflow\n");
-  }
-
   /// The node of the wanted kind with that port GUID.
-  NodeIndex node_of(const Fabric& fabric, Guid guid) const {
-    const PortIndex port = fabric.subnet.find_port(guid);
-    if (port == subnet::none || !fabric.subnet.port(port).has_info) return subnet::none;
-    const NodeIndex at = fabric.subnet.port(port).node;
-    return shown_.only && fabric.subnet.node(at).kind() != *shown_.only ? subnet::none : at;
+  NodeIndex node_of(Guid guid) const {
+    const PortIndex port = fabric_.subnet.find_port(guid);
+    if (port == subnet::none || !fabric_.subnet.port(port).has_info) return subnet::none;
+    const NodeIndex at = fabric_.subnet.port(port).node;
+    return only_kind_ && fabric_.subnet.node(at).kind() != *only_kind_ ? subnet::none : at;
   }
 
-  static void check_switch(const Fabric& fabric, NodeIndex at) {
-    const subnet::Node& node = fabric.subnet.node(at);
-    if (node.kind() == NodeKind::sw) return;
-    const PortIndex port = fabric.subnet.port_of(at, node.entry_port);
-    throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
-                            port == subnet::none ? 0 : fabric.subnet.lid(port).value));
+  /// Those of `nodes` that are printed.
+  std::vector<NodeIndex> shown_nodes(const subnet::Subnet& subnet, std::vector<NodeIndex> nodes) const {
+    std::erase_if(nodes, [&](NodeIndex at) {
+      const subnet::Node& node = subnet.node(at);
+      return (only_kind_ && node.kind() != *only_kind_) || (only_node_ && node.guid() != *only_node_);
+    });
+    return nodes;
   }
 
-  Target target_;
-  ShownLinks shown_;
-  // For infiniband-diags.
+  DiagsLinks links_of(const subnet::Subnet& subnet, const subnet::Grouping& grouping) const {
+    DiagsLinks links(subnet, fabric_.names, grouping);
+    links.line = line_;
+    links.additional = additional_;
+    links.down = down_;
+    if (without_down_) links.hides = [this, &subnet](PortIndex at) { return was_down(subnet, at); };
+    return links;
+  }
+
+  /// Whether the port was down in the fabric of --filterdownports.
+  bool was_down(const subnet::Subnet& subnet, PortIndex at) const {
+    const subnet::Subnet& before = down_before_.subnet;
+    const NodeIndex node = before.find_node(subnet.node(subnet.port(at).node).guid());
+    const PortIndex port = node == subnet::none ? node : before.port_of(node, subnet.port(at).number);
+    return port != subnet::none && before.port(port).state() == smp::PortState::down;
+  }
+
+  /// infiniband-diags compares a single node with itself: the node is printed only if the stored fabric lacks it.
+  void print_differences(TextOut& out, const DiagsLinks& is, std::vector<NodeIndex> nodes, std::vector<NodeIndex> stored_nodes) const {
+    if (only_node_ && stored_.subnet.find_node(*only_node_) != subnet::none) return;
+    const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_nodes);
+    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, std::move(stored_nodes))}, after{fabric_.subnet, std::move(nodes)};
+    print_link_differences(out.buffer(), links_of(stored_.subnet, grouping), before, is, after, diff_.checks);
+    out.write({});
+  }
+
+  bool line_{}, additional_{}, down_{};
+  std::optional<NodeKind> only_kind_;
   PartialScan scan_;
   DiffOptions diff_ = link_diff_options();
   std::optional<std::string> without_down_;
-  bool diags_{};
   DiscoveryOptions discovery_;
+  Fabric fabric_, stored_, down_before_;  ///< the fabric, that of --diff and that of --filterdownports
+  std::optional<Guid> only_node_;         ///< the only node to print
 };
 
 }  // namespace
@@ -313,7 +299,7 @@ constinit const CommandInfo rooms::iblinkinfo{
     .group = HelpGroup::topology,
     .summary = "Print the links of every switch: state, width, speed, peer.",
     .make = make_command<Iblinkinfo>,
-    .make_diags = make_command<Iblinkinfo>,
+    .make_diags = make_command<IblinkinfoDiags>,
     .aliases = iblinkinfo_aliases,
 };
 

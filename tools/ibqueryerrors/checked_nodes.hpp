@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which nodes ibqueryerrors checks: all of the fabric, or the one of TARGET, -G or -D.
+// Which nodes ibqueryerrors checks, and the ways to their PMAs, in both dialects.
 #pragma once
 
 #include <optional>
@@ -14,44 +14,66 @@
 
 namespace ib::tools::ibqueryerrors {
 
-/// The nodes to be checked, and the ways to their PMAs.
+/// The nodes to be checked, all of the fabric or the one of TARGET, and the ways to their PMAs.
 struct CheckedNodes {
   explicit CheckedNodes(const Wanted& asked) : wanted(asked) {}
 
   const Wanted& wanted;
   Target target;
-  std::optional<std::string> guid, route;  ///< of infiniband-diags: -G and -S, -D
   DiscoveryOptions discovery;
   bool shows_links{};  ///< in text or JSON
 
-  /// Whether infiniband-diags' dialect is spoken.
-  bool as_diags() const { return discovery.diags; }
   /// For what is reset: the fabric itself is read. Throws UsageError where the options name a stored one.
   void refuse_stored_fabric();
-  /// For infiniband-diags: -G or -D is the target. Opens the end port.
-  void prepare_as_diags(Session& session);
-  /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what infiniband-diags prints of that with
-  /// -d.
-  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric, TextOut& told);
-  /// Asks for the service levels. False where infiniband-diags ends for want of them: it asks for none of the node of -G, and if there is
-  /// no node of -D.
-  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
-                               const std::vector<subnet::NodeIndex>& nodes);
+  /// Discovers what is needed of the fabric, and returns the nodes in print order.
+  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric);
+  /// Asks for the service levels.
+  async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<subnet::NodeIndex>& nodes);
 
  private:
-  bool is_checked(subnet::NodeKind kind) const;
   subnet::DiscoverNeeds needs() const;
-  async::Task<> discover_all(Session& session, Fabric& fabric);
-  async::Task<subnet::NodeIndex> discover_target(Session& session, Fabric& fabric, TextOut& told);
-  async::Task<subnet::NodeIndex> discover_at_route(Session& session, Fabric& fabric, TextOut& told);
-  async::Task<subnet::NodeIndex> discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end, smp::NodeInfo info);
+};
+
+/// How the SA is asked for the paths to the PMAs of one node.
+struct PathQuery {
+  std::optional<Gid> known{};  ///< the SA was asked for an end port by this GID before: it is asked so again, for the others by LID
+  bool of_this_port{};         ///< asks also for the path to the requesting port itself, which some SAs do not have
+  bool plain_if_none{};        ///< SL 0 to an end port of which the SA has no record
+  bool until_failure{};        ///< ends with the first end port to which no path is found
+};
+
+/// Asks for the paths to the PMAs of one node alone, end port by end port.
+async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, subnet::NodeIndex node, PathQuery query);
+
+/// For infiniband-diags: the nodes to be checked, all of the fabric or the one of -G, -S or -D, and the ways to their PMAs.
+struct DiagsNodes {
+  explicit DiagsNodes(const Wanted& asked) : wanted(asked) {}
+
+  const Wanted& wanted;
+  std::optional<std::string> guid, route;  ///< -G and -S, -D
+  DiscoveryOptions discovery;
+
+  /// Opens the end port.
+  void prepare(Session& session);
+  /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what is printed of that with -d.
+  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric, TextOut& told);
+  /// Asks for the service levels. False where the program ends for want of them: it asks for none of the node of -G, and if there is
+  /// no node of -D.
+  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
+                               const std::vector<subnet::NodeIndex>& nodes) const;
+
+ private:
+  async::Task<> discover_all(Session& session, Fabric& fabric) const;
+  async::Task<subnet::NodeIndex> discover_target(Session& session, Fabric& fabric, TextOut& told) const;
+  async::Task<subnet::NodeIndex> discover_at_route(Session& session, Fabric& fabric, TextOut& told) const;
+  async::Task<subnet::NodeIndex> discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end,
+                                                 smp::NodeInfo info) const;
   bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
   void tell_silence(const Session& session, const mad::MadError& error) const;
   subnet::NodeIndex named_node(const Session& session, const Fabric& fabric, subnet::NodeIndex at_route) const;
-  async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, subnet::NodeIndex node) const;
-  path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end) const;
 
-  subnet::NodeIndex named_ = subnet::none;  ///< the node of TARGET, -G or -D, whether it is checked or not
+  Target target_;                           ///< the node of -G or -D
+  subnet::NodeIndex named_ = subnet::none;  ///< the same, whether it is checked or not
 };
 
 }  // namespace ib::tools::ibqueryerrors

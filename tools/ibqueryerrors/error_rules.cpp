@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/file.hpp"
+#include "base/parse.hpp"
 #include "iba-gen/pm.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
@@ -45,37 +46,22 @@ bool ErrorRules::read_thresholds(const std::string& file) {
   } catch (const Error&) {
     return false;
   }
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::size_t equals = line.find('=');
-    if (line.starts_with('#') || equals == std::string_view::npos) continue;
-    const std::string_view name = line.substr(0, equals);
+  SettingLines lines(text);
+  while (const auto line = lines.next()) {
     for (const counters::CounterInfo* counter : error_counters()) {
-      if (counter_name(*counter) == name) set_threshold(*counter, c_number(std::string(line.substr(equals + 1))));
+      // Blanks before the name, or between it and '=', make the line one of another name.
+      if (!line->whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
+      const std::uint64_t value = c_number(std::string(line->value));
+      text_ += fmt::format("[{} = {}]", counter_name(*counter), value);
+      thresholds_.set(*counter, value);
     }
   }
   return true;
 }
 
-void ErrorRules::set_threshold(const counters::CounterInfo& counter, std::uint64_t value) {
-  text_ += fmt::format("[{} = {}]", counter_name(counter), value);
-  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const counters::CounterInfo*, std::uint64_t>::first);
-  if (known == thresholds_.end()) {
-    thresholds_.emplace_back(&counter, value);
-  } else {
-    known->second = value;
-  }
-}
-
 void ErrorRules::suppress(std::string_view name) {
   if (!names_field(name)) return;
   (suppressed_.size() < most_suppressed ? suppressed_ : skipped_).emplace_back(name);
-}
-
-std::uint64_t ErrorRules::threshold_of(const counters::CounterInfo& counter) const {
-  const auto known = std::ranges::find(thresholds_, &counter, &std::pair<const counters::CounterInfo*, std::uint64_t>::first);
-  return known == thresholds_.end() ? 0 : known->second;
 }
 
 bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {

@@ -14,7 +14,6 @@
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/ibqueryerrors/growth.hpp"
 #include "tools/ibqueryerrors/report.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
@@ -35,6 +34,51 @@ void each_word(std::string_view text, Use use) {
   }
 }
 
+constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
+
+/// What both command lines have.
+template <class Options>
+void add_report_options(Options& set, Wanted& wanted) {
+  set.flag(Spelling{"report-port", 'r'}, wanted.report_port, "Show the links of ports with errors.");
+  set.flag(Spelling{"data"}, wanted.data, "Show data and packets of ports with errors too.");
+  set.flag(Spelling{"switch"}, wanted.switches, "Check switches.");
+  set.flag(Spelling{"ca"}, wanted.cas, "Check channel adapters.");
+  set.flag(Spelling{"router"}, wanted.routers, "Check routers.");
+  set.flag(Spelling{"details"}, wanted.details, "Show why packets were discarded, and what was wrong with those received.");
+  set.flag(Spelling{"counters"}, wanted.data_only, "Show data and packets of all ports, and no errors.");
+  set.flag(Spelling{"clear-errors", 'k'}, wanted.clear_errors, "Set the counters of errors to zero after they were read.");
+  set.flag(Spelling{"clear-counts", 'K'}, wanted.clear_counts, "Set the counters of data and packets to zero after they were read.");
+}
+
+/// What is read of each PMA.
+counters::PmaWanted pma_wanted(const Wanted& wanted, const ErrorRules& applied) {
+  counters::PmaWanted pma;
+  pma.traffic = wanted.data;
+  pma.traffic_only = pma.each_port = wanted.data_only;
+  const ErrorRules* rules = &applied;
+  if (!wanted.data_only) pma.tells = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
+  if (wanted.details) {
+    pma.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
+    pma.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
+  }
+  pma.clear = wanted.clear();
+  pma.clear_details = wanted.clears_details();
+  return pma;
+}
+
+async::Task<counters::PmaReadings> read_ports(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
+                                              std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
+  subnet::SurveyOptions options = gmp_survey(session, paths);
+  counters::PmaReadings readings =
+      co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+  co_return readings;
+}
+
+/// The numbers on the front of boxes, which stand in the lines of links.
+subnet::Grouping grouping_of(const Session& session, const Fabric& fabric) {
+  return subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
+}
+
 class Ibqueryerrors final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -50,15 +94,7 @@ class Ibqueryerrors final : public Command {
     });
     set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
     set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
-    set.flag("--data", wanted_.data, "Show data and packets of ports with errors too.");
-    set.flag("--counters", wanted_.data_only, "Show data and packets of all ports, and no errors.");
-    set.flag("--details", wanted_.details, "Show why packets were discarded, and what was wrong with those received.");
-    set.flag("-r --report-port", wanted_.report_port, "Show the links of ports with errors.");
-    set.flag("--switch", wanted_.switches, "Check switches.");
-    set.flag("--ca", wanted_.cas, "Check channel adapters.");
-    set.flag("--router", wanted_.routers, "Check routers.");
-    set.flag("-k --clear-errors", wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
-    set.flag("-K --clear-counts", wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
+    add_report_options(set, wanted_);
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
@@ -69,41 +105,6 @@ class Ibqueryerrors final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
-              [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
-    set.action("suppress-common", 'c', "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
-    set.node_name_map();
-    const auto node = [this, &set](path::Form form) {
-      return [this, &set, form](const std::string& text) {
-        set.common().address = form;
-        (form == path::Form::direct ? checked_.route : checked_.guid) = text;
-      };
-    };
-    set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
-    set.value("", 'S', "GUID", "The same.", node(path::Form::guid));
-    set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag("skip-sl", 0, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
-    set.flag("report-port", 'r', wanted_.report_port, "Show the links of ports with errors.");
-    set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
-              [this](const std::string& file) { wanted_.threshold_file = file; });
-    set.flag("GNDN", 'R', ignored_, "Nothing.");
-    set.flag("data", 0, wanted_.data, "Show data and packets of ports with errors too.");
-    set.flag("switch", 0, wanted_.switches, "Check switches.");
-    set.flag("ca", 0, wanted_.cas, "Check channel adapters.");
-    set.flag("router", 0, wanted_.routers, "Check routers.");
-    set.flag("details", 0, wanted_.details, "Show why packets were discarded, and what was wrong with those received.");
-    set.flag("counters", 0, wanted_.data_only, "Show data and packets of all ports, and no errors.");
-    set.flag("clear-errors", 'k', wanted_.clear_errors, "Set the counters of errors to zero after they were read.");
-    set.flag("clear-counts", 'K', wanted_.clear_counts, "Set the counters of data and packets to zero after they were read.");
-    set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
-              [this](const std::string& file) { checked_.discovery.load_cache = file; });
-    set.outstanding_smps();
-    set.without("DGKLnRrSsY");
-    set.sends_sa_key();
-    discover_as_diags(checked_.discovery);
-  }
-
   std::string_view table_rows() const override {
     if (interval_.repeats()) return wanted_.data_only ? "readings.ports.traffic" : "readings.ports.errors";
     return wanted_.data_only ? "nodes.ports.traffic" : "nodes.ports.errors";
@@ -111,56 +112,20 @@ class Ibqueryerrors final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
-    if (wanted_.clears()) session.require_fabric("A reset of counters");
-    if (interval_.repeats() && wanted_.clears()) throw UsageError("--interval resets nothing: it excludes -k and -K");
-    if (wanted_.clears() && !checked_.as_diags()) {
-      session.require_exact_targets();
-      checked_.refuse_stored_fabric();
-    }
-    if (checked_.as_diags()) checked_.prepare_as_diags(session);
+    if (wanted_.clears()) prepare_clear(session);
     Fabric fabric;
-    ErrorReport report(fabric, wanted_, rules_);
-    report.diags = checked_.as_diags();
-    report.debug = [&session](TextOut& out, std::string_view function, std::string_view text) { session.diags_debug(out, function, text); };
     checked_.shows_links = wanted_.report_port || emit.json();
-    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric, emit.text());
-    report.has_thresholds = read_thresholds();
-    for (const std::string& name : rules_.skipped())
-      session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
-    const path::Path start = session.here();
-    subnet::PortPaths paths(fabric.subnet, start);
-    if (checked_.as_diags()) paths.keep_to_base_lids();
-    const bool reachable = co_await checked_.find_paths(session, paths, fabric, nodes);
-    if (!reachable) co_return;
+    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
+    const std::string thresholds = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
+    if (!rules_.read_thresholds(thresholds) && wanted_.threshold_file)
+      throw UsageError(fmt::format("{}: this file can not be read", thresholds));
+    subnet::PortPaths paths(fabric.subnet, session.here());
+    co_await checked_.find_paths(session, paths, fabric, nodes);
     if (interval_.repeats()) {
       co_await watch(session, emit, fabric, paths, std::move(nodes));
-      co_return;
+    } else {
+      co_await check(session, emit, fabric, paths, std::move(nodes));
     }
-    if (wanted_.report_port) report.grouping = subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
-    counters::PmaWanted wanted = pma_wanted();
-    wanted.forgets = !emit.json();
-    bool any = false;
-    std::size_t unread = 0;
-    wanted.told = [&](const counters::PmaNode& node) {
-      any |= any_read(node);
-      unread += unread_ports(fabric.subnet, node);
-      report.count(node);
-      if (checked_.as_diags()) report.tell_requests(session, node);
-      if (emit.json()) return;
-      report.node_text(emit.text(), node);
-      emit.text().push();
-    };
-    report.readings = co_await read(session, fabric, paths, std::move(nodes), std::move(wanted));
-    if (!checked_.as_diags()) {
-      require_read(any, report.readings.failures);
-      add_failures(session, fabric, std::move(report.readings.failures));
-      if (wanted_.clears() && unread != 0)
-        session.log().warning(
-            fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
-    }
-    emit(report);
-    emit.raise(report.status());
-    emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
   }
 
  private:
@@ -170,8 +135,6 @@ class Ibqueryerrors final : public Command {
     return static_cast<std::size_t>(
         std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
   }
-
-  static constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
   void suppress(std::string_view word) {
     const counters::CounterInfo* counter = counters::find_counter(word);
@@ -183,34 +146,36 @@ class Ibqueryerrors final : public Command {
     return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
   }
 
-  bool read_thresholds() {
-    const bool read = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
-    if (!read && wanted_.threshold_file && !checked_.as_diags())
-      throw UsageError(fmt::format("{}: this file can not be read", *wanted_.threshold_file));
-    return read;
+  void prepare_clear(Session& session) {
+    session.require_fabric("A reset of counters");
+    if (interval_.repeats()) throw UsageError("--interval resets nothing: it excludes -k and -K");
+    session.require_exact_targets();
+    checked_.refuse_stored_fabric();
   }
 
-  counters::PmaWanted pma_wanted() const {
-    counters::PmaWanted wanted;
-    wanted.traffic = wanted_.data;
-    wanted.traffic_only = wanted.each_port = wanted_.data_only;
-    const ErrorRules* rules = &rules_;
-    if (!wanted_.data_only) wanted.tells = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
-    if (wanted_.details) {
-      wanted.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
-      wanted.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
-    }
-    wanted.clear = wanted_.clear();
-    wanted.clear_details = wanted_.clears_details();
-    return wanted;
-  }
-
-  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
-                                          std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
-    subnet::SurveyOptions options = gmp_survey(session, paths);
-    counters::PmaReadings readings =
-        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
-    co_return readings;
+  /// Reads each port once.
+  async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
+    ErrorReport report(fabric, wanted_, rules_);
+    if (wanted_.report_port) report.grouping = grouping_of(session, fabric);
+    counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
+    wanted.forgets = !emit.json();
+    bool any = false;
+    std::size_t unread = 0;
+    wanted.told = [&](const counters::PmaNode& node) {
+      any |= any_read(node);
+      unread += unread_ports(fabric.subnet, node);
+      report.count(node);
+      if (emit.json()) return;
+      report.node_text(emit.text(), node);
+      emit.text().push();
+    };
+    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(wanted));
+    require_read(any, report.readings.failures);
+    add_failures(session, fabric, std::move(report.readings.failures));
+    if (wanted_.clears() && unread != 0)
+      session.log().warning(
+          fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
+    emit(report);
   }
 
   /// Reads each port again and again.
@@ -237,7 +202,7 @@ class Ibqueryerrors final : public Command {
       if (!node.problem) supports_[node.node] = node.support;
       report.take(node, history_, emit.json() ? nullptr : &emit.text());
     };
-    counters::PmaReadings readings = co_await read(session, fabric, paths, nodes, std::move(wanted));
+    counters::PmaReadings readings = co_await read_ports(session, fabric, paths, nodes, std::move(wanted));
     report.add_failures(session, std::move(readings.failures));
     emit(report);
     emit.raise(report.status());
@@ -253,6 +218,70 @@ class Ibqueryerrors final : public Command {
   bool ignored_{};
 };
 
+class IbqueryerrorsDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
+              [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
+    set.action("suppress-common", 'c', "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
+    set.node_name_map();
+    const auto node = [this, &set](path::Form form) {
+      return [this, &set, form](const std::string& text) {
+        set.common().address = form;
+        (form == path::Form::direct ? checked_.route : checked_.guid) = text;
+      };
+    };
+    set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
+    set.value("", 'S', "GUID", "The same.", node(path::Form::guid));
+    set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
+    set.flag("skip-sl", 0, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
+              [this](const std::string& file) { wanted_.threshold_file = file; });
+    set.flag("GNDN", 'R', ignored_, "Nothing.");
+    add_report_options(set, wanted_);
+    set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
+              [this](const std::string& file) { checked_.discovery.load_cache = file; });
+    set.outstanding_smps();
+    set.without("DGKLnRrSsY");
+    set.sends_sa_key();
+    discover_as_diags(checked_.discovery);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    if (wanted_.clears()) session.require_fabric("A reset of counters");
+    checked_.prepare(session);
+    Fabric fabric;
+    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric, emit.text());
+    DiagsErrorReport report(fabric, wanted_, rules_, session);
+    report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
+    for (const std::string& name : rules_.skipped())
+      session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
+    subnet::PortPaths paths(fabric.subnet, session.here());
+    paths.keep_to_base_lids();
+    const bool reachable = co_await checked_.find_paths(session, paths, fabric, nodes);
+    if (!reachable) co_return;
+    if (wanted_.report_port) report.grouping = grouping_of(session, fabric);
+    counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
+    wanted.forgets = true;
+    wanted.told = [&](const counters::PmaNode& node) {
+      report.count(node);
+      report.print_node(emit.text(), node);
+      emit.text().push();
+    };
+    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(wanted));
+    emit(report);
+    emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
+  }
+
+ private:
+  Wanted wanted_;
+  ErrorRules rules_;
+  DiagsNodes checked_{wanted_};
+  bool ignored_{};
+};
+
 }  // namespace
 }  // namespace ibqueryerrors
 
@@ -261,7 +290,7 @@ constinit const CommandInfo rooms::ibqueryerrors{
     .group = HelpGroup::counters,
     .summary = "Print the ports that have counted errors, with what they counted; or the data of all ports.",
     .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
-    .make_diags = make_command<tools::ibqueryerrors::Ibqueryerrors>,
+    .make_diags = make_command<tools::ibqueryerrors::IbqueryerrorsDiags>,
     .changes = true,
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The text of both dialects: the layout is that of infiniband-diags, the forms of GUIDs and names are each dialect's own.
+// The layout is that of infiniband-diags. DiagsErrorReport puts its own forms of GUIDs and names in it.
 #include "tools/ibqueryerrors/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/pm.hpp"
@@ -48,12 +49,11 @@ std::string human_count(std::uint64_t value, bool data) {
   return fmt::format("{:5.3f}{}{}", static_cast<double>(shown / static_cast<float>(divisor)), units.at(unit), data ? "B" : "");
 }
 
-std::string ErrorReport::name(subnet::NodeIndex node) const {
-  if (diags) return '"' + diags_node_name(fabric.subnet.node(node), fabric.names) + '"';
-  return in_quotes(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+std::string ErrorReport::quoted_name(subnet::NodeIndex node) const {
+  return in_quotes(node == subnet::none ? std::string() : subnet::name_of(fabric.subnet.node(node), &fabric.names));
 }
 
-std::string ErrorReport::guid(Guid value) const { return diags ? fmt::format("0x{:x}", value.value) : to_text(value); }
+std::string ErrorReport::guid(Guid value) const { return to_text(value); }
 
 Exit ErrorReport::status() const { return bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
@@ -81,11 +81,11 @@ void ErrorReport::count(const counters::PmaNode& node) {
 void ErrorReport::header(TextOut& out, const counters::PmaNode& node) const {
   const subnet::Node& of = fabric.subnet.node(node.node);
   if (wanted.data_only) {
-    out.print("Data Counters for {} {}\n", guid(of.guid()), name(node.node));
+    out.print("Data Counters for {} {}\n", guid(of.guid()), quoted_name(node.node));
   } else if (of.kind() == subnet::NodeKind::sw) {
-    out.print("Errors for {} {}\n", guid(fabric.subnet.port_guid(of.first_port)), name(node.node));
+    out.print("Errors for {} {}\n", guid(fabric.subnet.port_guid(of.first_port)), quoted_name(node.node));
   } else {
-    out.print("Errors for {}\n", name(node.node));
+    out.print("Errors for {}\n", quoted_name(node.node));
   }
 }
 
@@ -128,51 +128,45 @@ std::string ErrorReport::external(subnet::PortIndex port) const {
   return number == 0 ? std::string() : std::to_string(number);
 }
 
-void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
+std::string ErrorReport::far_end(subnet::PortIndex at) const {
   const subnet::Subnet& subnet = fabric.subnet;
-  const subnet::Port& port = subnet.port(at);
-  std::string beyond = "           [  ] \"\" ( )\n";
-  if (port.peer != subnet::none) {
-    const subnet::Port& peer = subnet.port(port.peer);
-    const Guid peer_guid = subnet.port_guid(port.peer);
-    beyond = fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", diags ? fmt::format("0x{:016x}", peer_guid.value) : to_text(peer_guid),
-                         subnet.lid(port.peer).value, peer.number, external(port.peer), name(peer.node), diags_could_be(subnet, at));
-  } else if (!diags) {
-    beyond = "           [  ] '' ( )\n";
-  }
-  constexpr std::size_t most = 255;  // what infiniband-diags has room for
-  if (diags && beyond.size() > most) beyond.resize(most);
-  out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", subnet.lid(at).value, port.number, external(at), diags_link_text(subnet, at),
-            beyond);
+  const subnet::PortIndex peer = subnet.port(at).peer;
+  if (peer == subnet::none) return fmt::format("           [  ] {} ( )\n", quoted_name(peer));
+  return fmt::format("{} {:6} {:4}[{:>2}] {} ({})\n", guid_of_far_end(subnet.port_guid(peer)), subnet.lid(peer).value,
+                     subnet.port(peer).number, external(peer), quoted_name(subnet.port(peer).node), diags_could_be(subnet, at));
 }
 
-void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
+void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
+  const subnet::Subnet& subnet = fabric.subnet;
+  out.print("       Link info: {:6}{:4}[{:>2}] =={}==>  {}", subnet.lid(at).value, subnet.port(at).number, external(at),
+            diags_link_text(subnet, at), far_end(at));
+}
+
+void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node,
+                            const std::function<void(const counters::PmaReading*)>& after) const {
   bool headed = false;
-  const std::vector<Reset> sent = resets(node);
-  const auto tell = [&](const counters::PmaReading& reading) {
+  const auto print = [&](const counters::PmaReading& reading) {
     if (is_told(reading)) {
-      if (!headed) header(out, node);
-      headed = true;
+      if (!std::exchange(headed, true)) header(out, node);
       reading_text(out, node, reading);
     }
-    reset_text(out, sent, &reading);
+    if (after) after(&reading);
   };
-  if (node.all) tell(*node.all);
-  std::ranges::for_each(node.ports, tell);
-  reset_text(out, sent, nullptr);
+  if (node.all) print(*node.all);
+  std::ranges::for_each(node.ports, print);
+  if (after) after(nullptr);
 }
+
+std::string ErrorReport::thresholds_text() const { return "Thresholds: " + rules.thresholds_text(); }
 
 void ErrorReport::text(TextOut& out) const {
   out.print("\n## Summary: {} nodes checked, {} bad nodes found\n", nodes_checked, bad_nodes);
   out.print("##          {} ports checked, {} ports have errors beyond threshold\n", ports_checked, bad_ports);
-  // C prints a null pointer so.
-  out.write(diags && !has_thresholds ? std::string("## (null)\n") : fmt::format("## Thresholds: {}\n", rules.thresholds_text()));
+  out.print("## {}\n", thresholds_text());
   if (failed_queries != 0) out.print("##          {} PMA query failures\n", failed_queries);
   out.write("## Suppressed:");
   for (const std::string& counter : rules.suppressed()) out.print(" {}", counter);
   out.write("\n");
 }
-
-void ErrorReport::diags_text(TextOut& out) const { text(out); }
 
 }  // namespace ib::tools::ibqueryerrors

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "counters/counters.hpp"
 #include "counters/readings.hpp"
+#include "counters/thresholds.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -31,8 +31,6 @@ class ErrorRules {
  public:
   /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it can not be read.
   bool read_thresholds(const std::string& file);
-  /// Sets one threshold, of a counter that tells of errors.
-  void set_threshold(const counters::CounterInfo& counter, std::uint64_t value);
   /// "[SymbolErrorCounter = 10][…]", in the order of the file.
   const std::string& thresholds_text() const { return text_; }
   /// A counter that is never an error. Any name of a field of PortCounters is taken; the first 64 are kept.
@@ -43,14 +41,14 @@ class ErrorRules {
 
   std::vector<CountedError> errors_of(const counters::PmaReading& reading) const;
   bool is_error(const counters::PmaReading& reading, std::string_view counter) const;
-  std::uint64_t threshold_of(const counters::CounterInfo& counter) const;
+  std::uint64_t threshold_of(const counters::CounterInfo& counter) const { return thresholds_.find(counter.name).value_or(0); }
   bool is_suppressed(const counters::CounterInfo& counter) const;
-  const std::vector<std::pair<const counters::CounterInfo*, std::uint64_t>>& thresholds() const { return thresholds_; }
+  const std::vector<counters::ErrorThresholds::Threshold>& thresholds() const { return thresholds_.all(); }
 
  private:
   std::optional<CountedError> error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const;
 
-  std::vector<std::pair<const counters::CounterInfo*, std::uint64_t>> thresholds_;
+  counters::ErrorThresholds thresholds_;
   std::string text_;
   std::vector<std::string> suppressed_, skipped_;
 };
@@ -61,8 +59,9 @@ struct Wanted {
   bool clear_errors{}, clear_counts{};
   std::optional<std::string> threshold_file;
 
+  /// Whether nodes of that kind are checked.
   bool is_wanted(subnet::NodeKind kind) const {
-    if (!switches && !cas && !routers) return true;
+    if (!switches && !cas && !routers) return kind != subnet::NodeKind::other;
     return (kind == subnet::NodeKind::sw && switches) || (kind == subnet::NodeKind::ca && cas) ||
            (kind == subnet::NodeKind::router && routers);
   }

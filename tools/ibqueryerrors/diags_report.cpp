@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What infiniband-diags prints of its requests to PMAs: with -d a line of each, and of those that failed libibmad's line and its own. It
-// reads one attribute after another; the lines have its order, whatever was read together, or not at all since nobody looks at it.
+// Of requests to PMAs infiniband-diags prints a line with -d, and of those that failed libibmad's line and its own. It reads one attribute
+// after another; the lines have its order, whatever was read together, or not at all since nobody looks at it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,34 +42,34 @@ void tell_failed(const Session& session, const counters::PmaProblem& problem, Li
 
 }  // namespace
 
-void ErrorReport::tell_problem(const Session& session, const counters::PmaNode& node, const counters::PmaReading& reading,
-                               const counters::PmaProblem& problem) const {
+void DiagsErrorReport::tell_problem(const counters::PmaNode& node, const counters::PmaReading& reading,
+                                    const counters::PmaProblem& problem) const {
   const Lid lid = fabric.subnet.lid(reading.port);
-  tell_failed(session, problem, lid);
+  tell_failed(session_, problem, lid);
   const std::string_view function = is_details(problem.attribute) ? "query_and_dump"
                                     : wanted.data_only            ? "print_data_cnts"
                                                                   : "print_errors";
-  session.diags_warning(function, fmt::format("{} query failed on {}, Lid {} port {}", word_for(problem.attribute),
-                                              diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value, reading.select));
+  session_.diags_warning(function, fmt::format("{} query failed on {}, Lid {} port {}", word_for(problem.attribute),
+                                               diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value, reading.select));
 }
 
-void ErrorReport::tell_clear(const Session& session, const counters::PmaNode& node, const counters::PmaProblem& problem,
-                             subnet::PortIndex port, unsigned select) const {
+void DiagsErrorReport::tell_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port,
+                                  unsigned select) const {
   const Lid lid = fabric.subnet.lid(port);
-  tell_failed(session, problem, lid);
+  tell_failed(session_, problem, lid);
   const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
   const bool extended = problem.attribute == pm::PortCountersExt::attribute_id;
-  tell(session.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
-                                 : fmt::format("Failed to reset errors {} port {}\n", who, select));
+  tell(session_.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
+                                  : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
 /// Whether a counter of which there are details is in error.
-bool ErrorReport::is_details_error(const counters::PmaReading& reading, std::string_view counter) const {
+bool DiagsErrorReport::is_details_error(const counters::PmaReading& reading, std::string_view counter) const {
   return wanted.details && reading.known() && rules.is_error(reading, counter);
 }
 
 /// The attributes that infiniband-diags reads of a port, in its order.
-std::vector<std::uint16_t> ErrorReport::diags_requests(const counters::PmaReading& reading) const {
+std::vector<std::uint16_t> DiagsErrorReport::diags_requests(const counters::PmaReading& reading) const {
   std::vector<std::uint16_t> attributes;
   const bool extended = reading.support.extended();
   if (!wanted.data_only || !extended) attributes.push_back(pm::PortCounters::attribute_id);
@@ -81,7 +81,7 @@ std::vector<std::uint16_t> ErrorReport::diags_requests(const counters::PmaReadin
 }
 
 /// What was sent to reset counters. A port that did not tell its counters is not reset.
-std::vector<ErrorReport::Reset> ErrorReport::resets(const counters::PmaNode& node) const {
+std::vector<DiagsErrorReport::Reset> DiagsErrorReport::resets(const counters::PmaNode& node) const {
   std::vector<Reset> sent;
   if (!wanted.clears()) return sent;
   const counters::CounterClear masks = counters::clear_of(node.support, wanted.clear());
@@ -97,48 +97,49 @@ std::vector<ErrorReport::Reset> ErrorReport::resets(const counters::PmaNode& nod
   return sent;
 }
 
-void ErrorReport::reset_text(TextOut& out, const std::vector<Reset>& resets, const counters::PmaReading* after) const {
+void DiagsErrorReport::reset_text(TextOut& out, const std::vector<Reset>& resets, const counters::PmaReading* after) const {
   for (const Reset& reset : resets) {
-    if (reset.after != after || reset.masks.port_counters_extended == 0 || !debug) continue;
-    debug(out, "reset_pc_ext",
-          fmt::format("lid {} port {} mask 0x{:x}", fabric.subnet.lid(reset.port).value, reset.select, reset.masks.port_counters_extended));
+    if (reset.after != after || reset.masks.port_counters_extended == 0) continue;
+    session_.diags_debug(
+        out, "reset_pc_ext",
+        fmt::format("lid {} port {} mask 0x{:x}", fabric.subnet.lid(reset.port).value, reset.select, reset.masks.port_counters_extended));
   }
 }
 
-void ErrorReport::tell_request(const Session& session, subnet::PortIndex port, unsigned select) const {
-  session.diags_debug("pma_query_via", fmt::format("lid {} port {}", fabric.subnet.lid(port).value, select));
+void DiagsErrorReport::tell_request(subnet::PortIndex port, unsigned select) const {
+  session_.diags_debug("pma_query_via", fmt::format("lid {} port {}", fabric.subnet.lid(port).value, select));
 }
 
-void ErrorReport::tell_reading(const Session& session, const counters::PmaNode& node, const counters::PmaReading& reading) const {
+void DiagsErrorReport::tell_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const {
   std::vector<const counters::PmaProblem*> left;
   for (const counters::PmaProblem& problem : reading.problems) {
     if (!problem.set) left.push_back(&problem);
   }
   for (const std::uint16_t attribute : diags_requests(reading)) {
-    tell_request(session, reading.port, reading.select);
+    tell_request(reading.port, reading.select);
     const auto failed = std::ranges::find(left, attribute, &counters::PmaProblem::attribute);
     if (failed == left.end()) continue;
-    tell_problem(session, node, reading, **failed);
+    tell_problem(node, reading, **failed);
     left.erase(failed);
     if (!is_details(attribute)) break;
   }
-  for (const counters::PmaProblem* problem : left) tell_problem(session, node, reading, *problem);
+  for (const counters::PmaProblem* problem : left) tell_problem(node, reading, *problem);
   // What could not be read was not cleared either.
   if (wanted.clears() && !reading.known() && !reading.problems.empty()) {
     counters::PmaProblem clear = reading.problems.back();
     clear.attribute = pm::PortCounters::attribute_id;
-    tell_clear(session, node, clear, reading.port, reading.select);
+    tell_clear(node, clear, reading.port, reading.select);
   }
 }
 
-void ErrorReport::tell_reset(const Session& session, const counters::PmaNode& node, const Reset& reset) const {
+void DiagsErrorReport::tell_reset(const counters::PmaNode& node, const Reset& reset) const {
   const auto sets = [&](std::uint64_t mask) {
-    session.diags_debug("performance_reset_via",
-                        fmt::format("lid {} port {} mask 0x{:x}", fabric.subnet.lid(reset.port).value, reset.select, mask));
+    session_.diags_debug("performance_reset_via",
+                         fmt::format("lid {} port {} mask 0x{:x}", fabric.subnet.lid(reset.port).value, reset.select, mask));
   };
   const auto tell_failure = [&](std::uint16_t attribute) {
     for (const counters::PmaProblem& problem : reset.problems) {
-      if (problem.set && problem.attribute == attribute) tell_clear(session, node, problem, reset.port, reset.select);
+      if (problem.set && problem.attribute == attribute) tell_clear(node, problem, reset.port, reset.select);
     }
   };
   if (reset.masks.port_counters != 0) sets(reset.masks.port_counters);
@@ -150,27 +151,47 @@ void ErrorReport::tell_reset(const Session& session, const counters::PmaNode& no
   tell_failure(pm::PortCountersExt::attribute_id);
 }
 
-void ErrorReport::tell_requests(const Session& session, const counters::PmaNode& node) const {
-  tell_request(session, node.first, fabric.subnet.port(node.first).number);
+void DiagsErrorReport::tell_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const {
+  tell_request(node.first, fabric.subnet.port(node.first).number);
   if (node.problem) {
     const Lid lid = fabric.subnet.lid(node.first);
-    tell_failed(session, *node.problem, lid);
-    session.diags_warning("query_cap_mask", fmt::format("classportinfo query failed on {}, Lid {} port {}",
-                                                        diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
-                                                        fabric.subnet.port(node.first).number));
+    tell_failed(session_, *node.problem, lid);
+    session_.diags_warning("query_cap_mask", fmt::format("classportinfo query failed on {}, Lid {} port {}",
+                                                         diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
+                                                         fabric.subnet.port(node.first).number));
   }
-  const std::vector<Reset> sent = resets(node);
   const auto tell_resets = [&](const counters::PmaReading* after) {
     for (const Reset& reset : sent) {
-      if (reset.after == after) tell_reset(session, node, reset);
+      if (reset.after == after) tell_reset(node, reset);
     }
   };
-  if (node.all) tell_reading(session, node, *node.all);
+  if (node.all) tell_reading(node, *node.all);
   for (const counters::PmaReading& reading : node.ports) {
-    tell_reading(session, node, reading);
+    tell_reading(node, reading);
     tell_resets(&reading);
   }
   tell_resets(nullptr);
 }
+
+void DiagsErrorReport::print_node(TextOut& out, const counters::PmaNode& node) const {
+  const std::vector<Reset> sent = resets(node);
+  tell_requests(node, sent);
+  node_text(out, node, [&](const counters::PmaReading* reading) { reset_text(out, sent, reading); });
+}
+
+std::string DiagsErrorReport::quoted_name(subnet::NodeIndex node) const {
+  return '"' + (node == subnet::none ? std::string() : diags_node_name(fabric.subnet.node(node), fabric.names)) + '"';
+}
+
+std::string DiagsErrorReport::guid(Guid value) const { return fmt::format("0x{:x}", value.value); }
+std::string DiagsErrorReport::guid_of_far_end(Guid value) const { return fmt::format("0x{:016x}", value.value); }
+
+std::string DiagsErrorReport::far_end(subnet::PortIndex port) const {
+  constexpr std::size_t most = 255;  // what infiniband-diags has room for
+  return ErrorReport::far_end(port).substr(0, most);
+}
+
+// C prints a null pointer so.
+std::string DiagsErrorReport::thresholds_text() const { return has_thresholds ? ErrorReport::thresholds_text() : "(null)"; }
 
 }  // namespace ib::tools::ibqueryerrors
