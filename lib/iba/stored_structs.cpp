@@ -7,7 +7,7 @@
 namespace ib::detail {
 namespace {
 
-std::string_view text(StoredText stored) { return {stored_tables().texts + stored.at, stored.size}; }
+std::string_view text(StoredText stored) { return stored.in(stored_tables().texts); }
 
 template <class Row>
 std::span<const Row> rows(std::span<const Row> table, StoredRows rows) {

@@ -8,14 +8,10 @@
 #include <cstdint>
 #include <span>
 
+#include "base/stored_text.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::detail {
-
-/// A part of StoredTables::texts.
-struct StoredText {
-  std::uint32_t at : 24, size : 8;
-};
 
 /// Rows of another table, one after another.
 struct StoredRows {
@@ -92,7 +88,7 @@ struct TrapRow {
 };
 
 struct StoredTables {
-  const char* texts;
+  const char* texts;  ///< of every StoredText
   std::span<const StoredEnumValue> values;
   std::span<const StoredEnum> enums;
   std::span<const StoredMask> masks;

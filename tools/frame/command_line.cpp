@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// OptionSet::parse(): CLI11 reads the words, and this file gives it the habits of getopt_long that it lacks
-// (abbreviated long names, `--`, no value for a flag). The only file that includes CLI11, which takes seconds to compile.
+// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes CLI11, which takes seconds to compile. What CLI11 lacks of
+// getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by CLI11's
+// validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/nearest.hpp"
 #include "tools/frame/options.hpp"
@@ -22,8 +23,14 @@ std::string cli_names(const Option& option) {
   return names;
 }
 
+/// CLI11's step for one word: whether a word is an option or the value of one is known when all words before it are parsed.
+struct Parser : CLI::App {
+  using App::_parse_single;
+};
+
 }  // namespace
 
+// CLI11 compares whole names only (App.hpp:2715), and tells of no near ones.
 const Option& OptionSet::find_long(std::string_view name) const {
   std::vector<const Option*> found;
   std::vector<std::string> spellings;
@@ -45,14 +52,21 @@ const Option& OptionSet::find_long(std::string_view name) const {
   return *found.front();
 }
 
-std::string OptionSet::unabbreviated(const std::string& word) const {
+// CLI11 takes the next word if the value behind `--name=` is empty (App.hpp:2776), and a flag's value if it is "true" (Option.hpp:956).
+void OptionSet::spell_out(std::vector<std::string>& words) const {
+  const std::string word = std::move(words.back());
+  words.pop_back();
   const std::size_t equals = std::min(word.find('='), word.size());
   const Option& option = find_long(std::string_view(word).substr(2, equals - 2));
+  const std::string name = "--" + option.names.front();
   if (equals < word.size() && !option.has_value && !option.value_optional)
-    throw OptionError(fmt::format("option '--{}' doesn't allow an argument", option.names.front()));
-  return "--" + option.names.front() + word.substr(equals);
+    throw OptionError(fmt::format("option '{}' doesn't allow an argument", name));
+  if (equals == word.size() || option.value_optional) return words.push_back(name + word.substr(equals));
+  words.push_back(word.substr(equals + 1));
+  words.push_back(name);
 }
 
+// Not for parse(): for words before the name of a command, and for lines that a shell completes. CLI11 parses whole lines only.
 const Option* OptionSet::takes_next(const std::string& word) const {
   if (word.starts_with("--")) {
     const Option* const option = word.find('=') == std::string::npos ? &find_long(std::string_view(word).substr(2)) : nullptr;
@@ -66,61 +80,43 @@ const Option* OptionSet::takes_next(const std::string& word) const {
 }
 
 std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
-  // CLI11 takes its words last one first.
-  std::vector<std::string> words, literal;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == "--") {
-      literal.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-      break;
-    }
-    const bool option = args[i].size() > 1 && args[i][0] == '-';
-    words.push_back(option && args[i][1] == '-' ? unabbreviated(args[i]) : args[i]);
-    if (const std::size_t equals = words.back().find('='); option && equals != std::string::npos && words.back()[1] == '-') {
-      if (find_long(std::string_view(words.back()).substr(2, equals - 2)).has_value) {  // as two words: the value may be empty
-        std::string value = words.back().substr(equals + 1);
-        words.back().resize(equals);
-        words.push_back(std::move(value));
-        continue;
+  Parser parser;
+  parser.set_help_flag();
+  std::vector<std::pair<Option*, std::string>> given;
+  for (Option& option : options_) {
+    const auto set_later = [&given, &option](const CLI::results_t& values) {
+      given.emplace_back(&option, values.front());
+      return option.given = true;
+    };
+    parser.add_option(cli_names(option), set_later)->expected(option.has_value ? 1 : 0)->trigger_on_parse();
+  }
+
+  std::vector<std::string> words(args.rbegin(), args.rend());  // CLI11 takes its words last one first
+  bool literal = false;                                        // after `--`
+  char unknown = 0;                                            // CLI11 takes unknown options for operands
+  for (std::size_t left = 0; !words.empty();) {
+    const std::string& word = words.back();
+    const bool in_bundle = words.size() == left;  // CLI11 has put the rest of a bundle back, with a '-' before it
+    if (!literal && word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')) {
+      if (word[1] != '-' || in_bundle) {
+        if (unknown == 0 && !taken(word[1])) unknown = word[1];
+      } else if (word != "--") {
+        spell_out(words);
       }
     }
-    if (!option || takes_next(words.back()) == nullptr) continue;
-    if (++i == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", args[i - 1]));
-    words.push_back(args[i]);
-  }
-  std::reverse(words.begin(), words.end());
-
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  std::map<const CLI::Option*, Option*> by_cli;
-  for (Option& option : options_) {
-    CLI::Option* added = app.add_option(cli_names(option), [](const CLI::results_t&) { return true; });
-    added->expected(option.has_value ? 1 : 0)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    by_cli[added] = &option;
-  }
-  try {
-    app.parse(std::move(words));
-  } catch (const CLI::ParseError& error) {
-    throw OptionError(error.what());
-  }
-
-  std::vector<std::string> operands = app.remaining();
-  for (const std::string& word : operands) {
-    if (word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'))
-      throw OptionError(fmt::format("invalid option -- '{}'", word[1]));
-  }
-  operands.insert(operands.end(), literal.begin(), literal.end());
-  for (const bool early : {true, false}) {
-    std::map<const CLI::Option*, std::size_t> seen;
-    for (const CLI::Option* given : app.parse_order()) {
-      Option& option = *by_cli.at(given);
-      option.given = true;
-      const std::size_t occurrence = seen[given]++;
-      if (option.early != early) continue;
-      const std::string& value = given->results().at(occurrence);
-      option.set(!option.has_value && value == "true" ? "" : value);  // CLI11's word for a flag without a value
+    left = words.size();
+    try {
+      parser._parse_single(words, literal);
+    } catch (const CLI::ArgumentMismatch&) {  // the last word lacks its value
+      throw OptionError(fmt::format("option '{}' requires an argument", args.back()));
     }
   }
+  if (unknown != 0) throw OptionError(fmt::format("invalid option -- '{}'", unknown));
+
+  std::ranges::stable_partition(given, [](const auto& one) { return one.first->early; });
+  for (const auto& [option, value] : given) option->set(!option->has_value && value == "true" ? "" : value);  // CLI11's word for a flag
+  std::vector<std::string> operands = parser.remaining();
+  if (literal) operands.erase(std::ranges::find(operands, "--"));
   return operands;
 }
 

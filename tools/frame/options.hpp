@@ -242,8 +242,9 @@ class OptionSet {
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
-  /// A long option with its first name in full. Throws OptionError if there is no such option, or if it has a value but takes none.
-  std::string unabbreviated(const std::string& word) const;
+  /// Gives the long option that is the last of `words` its first name in full, and its value, if it needs one, a word of its own before it.
+  /// Throws OptionError if there is no such option, or if it has a value but takes none.
+  void spell_out(std::vector<std::string>& words) const;
 
   std::vector<Option> options_;
   std::vector<Operand> operands_;

@@ -61,6 +61,8 @@ TEST_CASE_METHOD(Fixture, "values are taken whole, whatever they look like") {
   CHECK(device == "[1,2]");
   CHECK(parse({"-C", ""}).empty());
   CHECK(device.empty());
+  CHECK(parse({"-Cx", "--ca=", "y"}) == Words{"y"});
+  CHECK(device.empty());
 }
 
 TEST_CASE_METHOD(Fixture, "operands: negative numbers, a lone dash, brackets, and all after --") {
@@ -83,6 +85,7 @@ TEST_CASE_METHOD(Fixture, "early options act before all others") {
 TEST_CASE_METHOD(Fixture, "mistakes are one line and set nothing") {
   CHECK_THROWS_WITH(parse({"-d", "-x"}), "invalid option -- 'x'");
   CHECK_THROWS_WITH(parse({"-d", "-dx"}), "invalid option -- 'x'");
+  for (const char* bundle : {"-d-", "-d-debug"}) CHECK_THROWS_WITH(parse({bundle}), "invalid option -- '-'");
   CHECK_THROWS_WITH(parse({"-d", "-t"}), "option '-t' requires an argument");
   CHECK_THROWS_WITH(parse({"-d", "--timeout"}), "option '--timeout' requires an argument");
   CHECK_THROWS_WITH(parse({"-d", "--debug=1"}), "option '--debug' doesn't allow an argument");
