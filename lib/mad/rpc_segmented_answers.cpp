@@ -193,7 +193,7 @@ void Rpc::segmented_answer_expired(Sent& sent) {
   } else if (silence >= answer.longest_silence) {
     give_up(call.silence + silence, " of silence");
   } else {
-    answer.receiver.ask_again();
+    answer.receiver.repeat_ack();
   }
   send_acks(sent);
   if (answer.receiver.state() != RmppState::active) {

@@ -33,7 +33,8 @@ struct FamilyHead {
 };
 
 /// Appends `text` as the value of a label, without its quotes. What is not UTF-8 becomes U+FFFD: Prometheus would drop the whole page.
-/// Backslash, quote and newline are escaped. Other controls but a tab become U+FFFD too: some stumble over CR and NUL, and terminals obey.
+/// Backslash, quote and newline are escaped. Other control characters except tabs become U+FFFD too: some readers fail on CR and NUL, and
+/// terminals obey them.
 void append_label_value(std::string& out, std::string_view text);
 
 /// Whether `name` may be the name of a label that a user adds: [a-zA-Z_][a-zA-Z0-9_]*, and not reserved by two leading underscores.

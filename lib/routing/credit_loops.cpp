@@ -74,7 +74,7 @@ async::Task<CreditLoops> LoopSearch::judge(bool unread, const SlToVlTables* lane
   }
   result.verdict = Verdict::not_read;
   if (lanes != nullptr) co_await judge_lanes(result, levels, pause);
-  if (result.verdict == Verdict::not_read) co_await tell_ports(result, pause);
+  if (result.verdict == Verdict::not_read) co_await report_ports(result, pause);
   const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
   if (is_free && unread) result.verdict = Verdict::not_read;
   co_return result;
@@ -139,8 +139,8 @@ async::Task<bool> LoopSearch::fill(LaneGraph& graph, const ServiceLevels& /*leve
   co_return complete && !graph.lacks_tables();
 }
 
-/// Reports the loops over ports alone.
-async::Task<> LoopSearch::tell_ports(CreditLoops& result, const Pause& pause) {
+/// Adds the loops over ports alone to the result.
+async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) {
   std::vector<bool> needs_aggregation(port_components_.size());
   if (has_aggregation()) {
     Channels without(network_);

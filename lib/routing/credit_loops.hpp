@@ -35,7 +35,7 @@ struct LoopChannel {
 struct CreditLoop {
   std::size_t channels{};          ///< in the component
   std::vector<LoopChannel> cycle;  ///< a shortest one
-  std::vector<Pair> witnesses;     ///< of each of its edges, to the next channel, a pair whose packets hold the one and want the other
+  std::vector<Pair> witnesses;     ///< for each of its edges: a pair whose packets hold its first channel and want its second one
   bool needs_aggregation{};        ///< without routes between Aggregation Nodes there would be no loop
 };
 
@@ -46,7 +46,8 @@ struct CreditLoops {
   std::vector<CreditLoop> loops;                ///< the largest first
 };
 
-/// Called now and then by what takes long, so that others can run, and a user can interrupt it. `done` of `of` `units` are done.
+/// Called from time to time during long computations, so that other tasks can run and the user can interrupt. `done` of `of` `units` are
+/// done.
 using Pause = std::function<async::Task<>(std::size_t done, std::size_t of, std::string_view units)>;
 /// After every so many destinations.
 inline constexpr std::size_t destinations_a_slice = 256;
@@ -74,7 +75,7 @@ class LoopSearch {
   async::Task<> judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause);
   async::Task<bool> judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause);
   async::Task<bool> fill(LaneGraph& graph, const ServiceLevels& levels, UnknownSl rest, bool skip_aggregation, const Pause& pause);
-  async::Task<> tell_ports(CreditLoops& result, const Pause& pause);
+  async::Task<> report_ports(CreditLoops& result, const Pause& pause);
   async::Task<> find_witnesses(CreditLoop& loop, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   async::Task<std::optional<Pair>> unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   std::optional<Pair> sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels, UnknownSl rest);

@@ -19,7 +19,7 @@ using HostIndex = std::uint32_t;
 using PlaceIndex = std::uint32_t;
 inline constexpr std::uint32_t none = 0xffffffffU;
 
-/// What a packet finds behind a port.
+/// The other end of a port's link.
 struct Wire {
   enum class To : std::uint8_t {
     nothing,      ///< no link

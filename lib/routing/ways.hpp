@@ -16,11 +16,11 @@ namespace ib::routing {
 /// Why packets do not arrive.
 enum class Fault : std::uint8_t {
   arrives,
-  no_entry,    ///< the switch has no entry, or one for a port that it does not have
+  no_entry,    ///< the switch has no entry, or its entry names a port that it does not have
   dead_port,   ///< the output port has no link, or its link is not Active
   loop,        ///< the packet comes to a switch for the second time
   wrong_node,  ///< it ends at a port that does not own the LID
-  not_read,    ///< the entry of the switch was not read, or what is behind the output port
+  not_read,    ///< the entry of the switch was not read, or nothing answered behind the output port
 };
 std::string_view name(Fault fault);
 
