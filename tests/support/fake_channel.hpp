@@ -49,7 +49,7 @@ class FakeChannel final : public ib::mad::Channel {
   void fail(ib::Bytes mad, int error, ib::async::Duration after);
   void later(ib::async::Duration after, std::function<void()> what);
   void break_down(int error);
-  /// Tells of `mad` what the kernel tells of a MAD that could not be sent.
+  /// Reports `mad` as the kernel reports a MAD that could not be sent.
   void report_failure(ib::Bytes mad, int error) { events_->send_failed(mad, error); }
 
   std::uint64_t mask = 0xffffffffU;  ///< as umad; ~0 as verbs

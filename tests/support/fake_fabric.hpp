@@ -114,7 +114,7 @@ class FakeFabric {
   /// Whether port `port` of a node has a link that is up.
   bool is_up(NodeId node, unsigned port) const { return is_up(nodes_[node], port); }
   ib::Guid port_guid(NodeId node, unsigned port) const;
-  /// The PortInfo that a node tells of itself, but for the port by which one asks.
+  /// The PortInfo of a port of a node, except LocalPortNum, which depends on the port that receives the request.
   ib::smp::PortInfo port_info(NodeId node, unsigned port) const;
   Network network;
   void seed(unsigned value) { random_.seed(value); }

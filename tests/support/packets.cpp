@@ -76,7 +76,7 @@ class Packets {
     is_passing_ = false;
     arrived_.notify_all();
   }
-  /// Keeps the end of the packet's MAD, which is now on its way; false if it is for nobody here.
+  /// Keeps the end of the packet's MAD, which is now on its way. False if no agent here takes it.
   bool keep(const std::uint8_t* packet) {
     const std::lock_guard lock{mutex_};
     const std::uint8_t* const mad = packet + packet_header;

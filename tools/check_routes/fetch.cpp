@@ -176,7 +176,7 @@ async::Task<> read_paths(Session& session, Tables& tables, bool with_switches, s
       throw;
     } catch (const Error& error) {
       if (why.empty()) why = error.message();
-      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // it would not answer the others either
+      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // the SA would not answer the other queries either
     }
     for (const sa::PathRecord& record : records) {
       const std::uint32_t to = record.dlid.value < number_of.size() ? number_of[record.dlid.value] : routing::none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// SMInfo of the ports that say that they have a subnet manager. A manager may refuse it to whoever does not know its SM_Key, which is no
-// fault of the node: it is told as not read.
+// SMInfo of the ports that report a subnet manager. A manager may refuse SMInfo to a requester without its SM_Key. That is not a fault of
+// the node, and is reported as not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, 
   return earlier;
 }
 
-/// Puts what managers had done before beside what they have done now, where that is long enough ago.
+/// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
 void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
   const async::Time now = session.options().from ? time_of(session.snapshot(), session.loop()) : session.loop().now();
   if (!earlier || now - earlier->time < least_window) {
