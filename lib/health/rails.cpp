@@ -19,7 +19,7 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-constexpr std::size_t least_hcas = 3;  // of a leaf whose names tell something
+constexpr std::size_t least_hcas = 3;  // of a leaf, with numbers in their names
 
 /// The HCAs of one leaf by their number.
 struct Leaf {
@@ -43,7 +43,7 @@ struct Hca {
   unsigned number{};
 };
 
-/// The HCAs whose descriptions tell their number, by node.
+/// The HCAs whose descriptions contain their number, by node.
 std::map<NodeIndex, Hca> hcas_of(const Input& input) {
   std::map<NodeIndex, Hca> hcas;
   std::map<std::string, std::set<unsigned>> hosts;

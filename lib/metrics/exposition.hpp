@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Samples as Prometheus reads them: its text format 0.0.4, and OpenMetrics 1.0. A family of metrics is begun, then its samples follow; the
 // comments of a family are written with its first sample, so that an empty family leaves no trace. Text is appended to a buffer, which
-// its owner empties as he likes: no page is ever whole in memory.
+// its owner empties from time to time: no page is ever whole in memory.
 //
 //   Exposition page(Format::text, constant_labels({}));
 //   page.begin({"infiniband_switch_info", Type::gauge, "The switches."});

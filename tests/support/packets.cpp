@@ -29,7 +29,7 @@ using ib::mad::simulator_bytes;
 constexpr std::size_t mad_size = ib::mad::packet_size;
 constexpr std::size_t packet_size = packet_header + mad_size;
 
-/// Whether ibsim gives a request back to its sender, since nobody got it: the fifth word of the header is a status then.
+/// Whether ibsim returns a request to its sender because no agent took it: the fifth word of the header is then a status.
 bool is_returned(const std::uint8_t* packet) {
   constexpr std::size_t status = 16, word = 4;
   return std::any_of(packet + status, packet + status + word, [](std::uint8_t byte) { return byte != 0; });

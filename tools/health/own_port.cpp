@@ -69,7 +69,7 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
   subnet::Node& node = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node);
-  const std::string& description = session.end_port().device->node_description;  // sysfs tells it without a MAD
+  const std::string& description = session.end_port().device->node_description;  // sysfs has it without a MAD
   std::ranges::copy_n(description.begin(), static_cast<std::ptrdiff_t>(std::min(description.size(), node.description_bytes.size())),
                       node.description_bytes.begin());
   node.has_description = true;
