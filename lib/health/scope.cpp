@@ -118,7 +118,7 @@ Scope scope_between(const routing::Network& network, const routing::LinearTables
   for (const NodeIndex host : hosts) scope.nodes[host] = true;
   routing::Ways ways(network, tables, false);
   Marker marker(network, scope);
-  for (const routing::Destination& to : network.destinations(false)) {
+  for (const routing::DestinationLid& to : network.destinations(false)) {
     if (!std::ranges::binary_search(senders, to.host)) continue;
     ways.find(to);
     marker.mark(ways, senders);

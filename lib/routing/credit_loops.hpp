@@ -54,13 +54,13 @@ inline constexpr std::size_t destinations_a_slice = 256;
 
 /// Finds the ways to each destination in turn. `use` gets them and the number of the destination.
 using UseWays = std::function<void(const Ways& ways, std::size_t destination)>;
-async::Task<> each_destination(Ways& ways, std::span<const Destination> destinations, bool skip_aggregation, const UseWays& use,
+async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
                                const Pause& pause);
 
 class LoopSearch {
  public:
   /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` those of its groups.
-  LoopSearch(const LinearTables& tables, std::span<const Destination> destinations, bool with_switches, const Channels& channels,
+  LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches, const Channels& channels,
              MulticastChannels* multicast);
 
   /// The ports that are in cycles. If there are none, judge() needs neither tables nor levels.
@@ -87,7 +87,7 @@ class LoopSearch {
 
   const Network& network_;
   const LinearTables& tables_;
-  std::span<const Destination> destinations_;
+  std::span<const DestinationLid> destinations_;
   bool with_switches_;
   const Channels& channels_;
   MulticastChannels* multicast_;

@@ -32,7 +32,7 @@ struct Cause {
 class Unicast {
  public:
   /// All must outlive this.
-  Unicast(const Network& network, std::span<const Destination> destinations);
+  Unicast(const Network& network, std::span<const DestinationLid> destinations);
 
   /// Counts the pairs of one destination. Destinations come in ascending order.
   void add(const Ways& ways);

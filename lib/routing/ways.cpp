@@ -42,7 +42,7 @@ std::uint32_t Ways::senders_at(SwitchIndex at) const {
   return count;
 }
 
-void Ways::find(const Destination& to, bool skip_aggregation) {
+void Ways::find(const DestinationLid& to, bool skip_aggregation) {
   to_ = to;
   skip_aggregation_ = skip_aggregation;
   ++pass_;

@@ -12,7 +12,7 @@
 namespace ib::tools::routes {
 
 struct RoutesReport final : FabricReport {
-  RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const Found& was_found)
+  RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const RouteFindings& was_found)
       : FabricReport(of), wanted(asked), tables(read), found(was_found) {}
 
   void visit(report::Sink& sink) const override;
@@ -21,7 +21,7 @@ struct RoutesReport final : FabricReport {
 
   const Wanted& wanted;
   const Tables& tables;
-  const Found& found;
+  const RouteFindings& found;
 
  private:
   // report.cpp: JSON

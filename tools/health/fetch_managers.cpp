@@ -38,7 +38,7 @@ std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
-  for (const Surveyed::Row& row : found.rows) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
     if (row.value) earlier.act_counts[subnet.port_guid(row.port)] = row.value->act_count;
   }
   return earlier;
@@ -108,7 +108,7 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
   }
   input.has_asked_managers = true;
   const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
-  for (const Surveyed::Row& row : found.rows) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
     if (row.value) {
       input.managers.push_back({row.port, *row.value, {}});
     } else {
