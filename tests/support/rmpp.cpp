@@ -287,7 +287,7 @@ class Kernel {
       if (now - place->second.last > silence) {
         receiving_.erase(place);
       } else if (place->second.due <= now && place->second.receiver.state() == RmppState::active) {
-        place->second.receiver.ask_again();
+        place->second.receiver.repeat_ack();
         send_acks(place);
       }
     }
